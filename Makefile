@@ -221,6 +221,10 @@ ci-plan: ## Print which modules BASE_REF= makes CI run, and the end-to-end suite
 generate: ## Generate the client, the simulator's server, CRDs and chart READMEs again
 	@tools/make/generate.sh
 
+.PHONY: catalogue
+catalogue: ## Write the simulator's plans, regions and prices again from Linode's public lists (API=http://... for another)
+	@API="$(API)" tools/make/catalogue.sh
+
 .PHONY: clean
 clean: ## Stop the local cluster and delete .bin/ and .local/
 	-@if [ -x $(LOCALCLUSTER) ]; then $(LOCALCLUSTER) down; fi

@@ -161,6 +161,10 @@ var notOffered = []api.OperationID{
 	api.OpCreateDomain, api.OpCreateDomainRecord, api.OpDeleteDomain, api.OpDeleteDomainRecord, api.OpGetDomain,
 	api.OpGetDomainRecord, api.OpGetFirewallDevice, api.OpListDomainRecords, api.OpListDomains,
 	api.OpListInstanceInterfaceFirewalls, api.OpUpdateDomainRecord, api.OpUpdateInstanceInterface,
+	api.OpAddInstanceIP, api.OpDeleteInstanceIP, api.OpShareIPs, api.OpListReservedIPs, api.OpReserveIP, api.OpGetReservedIP,
+	api.OpDeleteReservedIP, api.OpListBuckets, api.OpCreateBucket, api.OpGetBucket, api.OpDeleteBucket, api.OpGetBucketAccess,
+	api.OpUpdateBucketAccess, api.OpListObjectStorageKeys, api.OpCreateObjectStorageKey, api.OpGetObjectStorageKey,
+	api.OpDeleteObjectStorageKey,
 }
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.

@@ -170,7 +170,8 @@ func TestViolations(t *testing.T) {
 
 func TestCatalog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, api := newSim(t, linodesim.Config{})
+		sim, api := newSim(t, linodesim.Config{})
+		regions := len(sim.Catalog().Regions)
 		plan := mustDo(t, api, "GET", "/v4/linode/types/g6-standard-2", "")
 		if want := `map[hourly:0.036 monthly:24]`; fmt.Sprint(plan.body["price"]) != want {
 			t.Errorf("price %v, want %s", plan.body["price"], want)
@@ -182,7 +183,7 @@ func TestCatalog(t *testing.T) {
 			filter string
 			n      int
 		}{
-			{`{"class":"nanode"}`, 1}, {`{"gpus":{"+gt":0}}`, 7}, {`{"class":"premium","vcpus":{"+gte":48}}`, 4}, {`{"label":"Dedicated 4GB"}`, 1},
+			{`{"class":"nanode"}`, 1}, {`{"gpus":{"+gt":0}}`, 13}, {`{"class":"premium","vcpus":{"+gte":48}}`, 3}, {`{"label":"Dedicated 4GB"}`, 1},
 		} {
 			if got := api.do("GET", "/v4/linode/types", "", "X-Filter", c.filter).data(t); len(got) != c.n {
 				t.Errorf("%s: %d plans, want %d", c.filter, len(got), c.n)
@@ -192,7 +193,7 @@ func TestCatalog(t *testing.T) {
 		for _, c := range []struct {
 			plan string
 			n    int
-		}{{"g6-standard-2", 0}, {"g7-premium-2", 18}, {"g1-gpu-rtx4000a-1", 18}} {
+		}{{"g6-standard-2", 0}, {"g7-premium-2", regions}, {"g2-gpu-rtx4000a1-s", regions}} {
 			if got := api.do("GET", "/v4/regions/availability", "", "X-Filter", fmt.Sprintf(`{"plan":%q}`, c.plan)).data(t); len(got) != c.n {
 				t.Errorf("%s: %d rows, want %d", c.plan, len(got), c.n)
 			}

@@ -37,6 +37,18 @@ func TestDescribedExamples(t *testing.T) {
 
 func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 	t.Helper()
+	_, got := sendExample(t, method, route, op)
+	example := plain(t, op.Responses.Value("200").Value.Content.Get("application/json").Example)
+	for _, d := range differences("", example, decoded(got)) {
+		if !slices.ContainsFunc(byState, func(known string) bool { return strings.Contains(d, known) }) {
+			t.Errorf("%s", d)
+		}
+	}
+}
+
+// sendExample sends an operation's example request to a simulator of its own.
+func sendExample(t *testing.T, method, route string, op *openapi3.Operation) (client, reply) {
+	t.Helper()
 	p := oneOfEverything(t, op.OperationID)
 	body := ""
 	if op.RequestBody != nil {
@@ -44,7 +56,7 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 		if !ok {
 			t.Fatal("the request's example is no object")
 		}
-		body = strings.ReplaceAll(p.ours(request), "192.168.128.1:", p.ids["private"]+":")
+		body = strings.NewReplacer("192.168.128.1:", p.ids["private"]+":", "203.0.113.21", p.ids["public"]).Replace(p.ours(request))
 	}
 	for _, parameter := range op.Parameters {
 		name := "{" + parameter.Value.Name + "}"
@@ -60,12 +72,7 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 	if got.status != http.StatusOK {
 		t.Fatalf("%s %s %s: %d %s", method, route, body, got.status, got.raw)
 	}
-	example := plain(t, op.Responses.Value("200").Value.Content.Get("application/json").Example)
-	for _, d := range differences("", example, decoded(got)) {
-		if !slices.ContainsFunc(byState, func(known string) bool { return strings.Contains(d, known) }) {
-			t.Errorf("%s", d)
-		}
-	}
+	return p.client, got
 }
 
 // byState are differences between an example and an answer that come from the
@@ -115,7 +122,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	id := func(r reply) string { return fmt.Sprint(number(r.body["id"])) }
 
 	cluster := made("/lke/clusters",
-		`{"label":"one","region":"au-mel","k8s_version":"1.35","tags":["tagged"],"node_pools":[{"type":"g6-standard-2","count":2}]}`)
+		`{"label":"one","region":"au-mel","k8s_version":"1.35","tags":["tagged"],"node_pools":[{"type":"g6-standard-2","count":2,"tags":["tagged"]}]}`)
 	enterprise := made("/lke/clusters", `{"label":"two","region":"us-lax","k8s_version":"v1.33.6+lke7","tier":"enterprise","node_pools":[]}`)
 	firewall := made("/networking/firewalls",
 		`{"label":"one","tags":["tagged"],"rules":{"inbound":[{"action":"ACCEPT","protocol":"TCP","ports":"22","label":"ssh","addresses":{"ipv4":["192.0.2.0/24"],"ipv6":["2001:db8::/32"]}}],"inbound_policy":"DROP","outbound_policy":"ACCEPT"}}`)
@@ -135,7 +142,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	newer := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","interface_generation":"linode","firewall_id":-1}`)
 	time.Sleep(time.Hour)
 	pool := first("/lke/clusters/"+id(cluster)+"/pools", "data")
-	image := made("/images", `{"disk_id":`+disk+`}`)
+	image := made("/images", `{"disk_id":`+disk+`,"tags":["tagged"]}`)
 	if operation == "createInstanceDisk" { // room for it
 		for _, d := range get(where + "/disks")["data"].([]any) {
 			mustDo(t, api, "DELETE", fmt.Sprintf("/v4beta%s/disks/%v", where, number(d.(map[string]any)["id"])), "")
@@ -163,6 +170,18 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
 	p.ids["{firewallId}"], p.ids["{groupId}"], p.ids["{vpcId}"], p.ids["{subnetId}"] = id(firewall), id(group), id(vpc), subnet
 	p.prepareWrites(operation, where, id(vpc), subnet, disk)
+	bucket := "backups"
+	if operation == "createBucket" { // the example makes that one
+		bucket = "another"
+	}
+	made("/object-storage/buckets", `{"label":"`+bucket+`","region":"au-mel"}`)
+	p.ids["{bucket}"] = bucket
+	p.ids["{keyId}"] = id(made("/object-storage/keys", `{"label":"one","bucket_access":[{"region":"au-mel","bucket_name":"`+bucket+`","permissions":"read_only"}]}`))
+	p.ids["{address}"] = made("/networking/reserved/ips", `{"region":"au-mel","tags":["tagged"]}`).body["address"].(string)
+	if operation == "deleteInstanceIP" {
+		p.ids["{address}"] = made(where+"/ips", `{"type":"ipv4","public":true}`).body["address"].(string)
+	}
+	p.ids["public"] = newer.body["ipv4"].([]any)[0].(string)
 	zone := made("/domains", `{"domain":"example.net","type":"master","soa_email":"admin@example.net","tags":["tagged"]}`)
 	p.ids["{domainId}"] = id(zone)
 	p.ids["{domainRecordId}"] = id(made("/domains/"+id(zone)+"/records", `{"type":"A","name":"www","target":"192.0.2.9"}`))

@@ -2,7 +2,7 @@
 // a Kubernetes node provider uses: LKE clusters, node pools and nodes of both
 // tiers; Linodes with disks, configurations, interfaces and addresses; plans,
 // regions, images, firewalls, placement groups, VPCs, NodeBalancers, volumes,
-// domains, tags, the account and its events. It serves every operation of
+// buckets, reserved addresses, domains, tags, the account and its events. It serves every operation of
 // openapi/linode.yaml. It is a model of what the platform does, not a mock of a
 // client, so the HTTP of a client, its paging, filters, limits and retries are
 // really run.
@@ -152,9 +152,9 @@
 //
 // Effects of the network: nothing is routed or filtered, user data is not run.
 // Disks and configurations of LKE's workers: their lists are empty. What a
-// NodeBalancer, a volume or a domain does: their objects, states and limits are
-// there. Object storage, backups, StackScripts, reserved and shared addresses,
-// prefix lists and rule sets of firewalls: requests that name one are refused.
+// NodeBalancer, a volume, a bucket or a domain does: their objects, states and limits are
+// there. Objects in buckets, backups, StackScripts, prefix lists and rule sets of
+// firewalls: requests that name one are refused.
 // LKE's autoscaler, the control plane's ACL, App Platform and audit logs are
 // stored and do nothing; a new kubeconfig differs from the old one and is as
 // useless. Resource locks, grants of restricted users, quotas per plan, compliance

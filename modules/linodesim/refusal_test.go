@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 			wantField: "type"},
 		{name: "quadro", method: "POST", path: "/lke/clusters/{c}/pools", body: `{"type":"g1-gpu-rtx6000-1","count":1}`, status: 400,
 			wantField: "type"},
-		{name: "plan not in this region", method: "POST", path: "/lke/clusters/{c}/pools", body: `{"type":"g7-premium-64","count":1}`,
+		{name: "plan not in this region", method: "POST", path: "/lke/clusters/{c}/pools", body: `{"type":"g8-dedicated-4-2","count":1}`,
 			status: 400, wantField: "type", wantWords: "not available in region us-ord"},
 		{name: "count zero", method: "PUT", path: "/lke/clusters/{c}/pools/{p}", body: `{"count":0}`, status: 400, wantField: "count",
 			wantWords: "Must be 1-100"},

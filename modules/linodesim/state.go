@@ -140,7 +140,9 @@ type Placement struct {
 // Network holds the addresses of a Linode and their protection.
 type Network struct {
 	PublicIPv4  string
-	PrivateIPv4 string // "" = none
+	MoreIPv4    []string // public ones
+	SharedIPv4  []string // of other Linodes
+	PrivateIPv4 string   // "" = none
 	IPv6        string
 	Generation  string // of its interfaces: legacy_config or linode; "" = legacy_config
 	FirewallID  int    // 0 = none; of an interface, where they are protected one by one
@@ -148,10 +150,11 @@ type Network struct {
 
 // IPv4 lists the addresses, the public one first.
 func (n Network) IPv4() []string {
-	if n.PrivateIPv4 == "" {
-		return []string{n.PublicIPv4}
+	all := append([]string{n.PublicIPv4}, n.MoreIPv4...)
+	if n.PrivateIPv4 != "" {
+		all = append(all, n.PrivateIPv4)
 	}
-	return []string{n.PublicIPv4, n.PrivateIPv4}
+	return all
 }
 
 // Settings hold the switches of a Linode.

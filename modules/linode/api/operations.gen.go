@@ -32,6 +32,8 @@ var rateLimits = map[RateClass]RateLimit{
 
 // Operations of the description.
 const (
+	// OpAddInstanceIP is POST /linode/instances/{linodeId}/ips.
+	OpAddInstanceIP OperationID = "addInstanceIP"
 	// OpAppendInstanceConfigInterface is POST /linode/instances/{linodeId}/configs/{configId}/interfaces.
 	OpAppendInstanceConfigInterface OperationID = "appendInstanceConfigInterface"
 	// OpAssignPlacementGroup is POST /placement/groups/{groupId}/assign.
@@ -42,6 +44,8 @@ const (
 	OpBootInstance OperationID = "bootInstance"
 	// OpCloneVolume is POST /volumes/{volumeId}/clone.
 	OpCloneVolume OperationID = "cloneVolume"
+	// OpCreateBucket is POST /object-storage/buckets.
+	OpCreateBucket OperationID = "createBucket"
 	// OpCreateDomain is POST /domains.
 	OpCreateDomain OperationID = "createDomain"
 	// OpCreateDomainRecord is POST /domains/{domainId}/records.
@@ -68,6 +72,8 @@ const (
 	OpCreateNodeBalancerConfig OperationID = "createNodeBalancerConfig"
 	// OpCreateNodeBalancerNode is POST /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes.
 	OpCreateNodeBalancerNode OperationID = "createNodeBalancerNode"
+	// OpCreateObjectStorageKey is POST /object-storage/keys.
+	OpCreateObjectStorageKey OperationID = "createObjectStorageKey"
 	// OpCreatePlacementGroup is POST /placement/groups.
 	OpCreatePlacementGroup OperationID = "createPlacementGroup"
 	// OpCreateTag is POST /tags.
@@ -78,6 +84,8 @@ const (
 	OpCreateVPCSubnet OperationID = "createVPCSubnet"
 	// OpCreateVolume is POST /volumes.
 	OpCreateVolume OperationID = "createVolume"
+	// OpDeleteBucket is DELETE /object-storage/buckets/{regionId}/{bucket}.
+	OpDeleteBucket OperationID = "deleteBucket"
 	// OpDeleteDomain is DELETE /domains/{domainId}.
 	OpDeleteDomain OperationID = "deleteDomain"
 	// OpDeleteDomainRecord is DELETE /domains/{domainId}/records/{domainRecordId}.
@@ -96,6 +104,8 @@ const (
 	OpDeleteInstanceConfigInterface OperationID = "deleteInstanceConfigInterface"
 	// OpDeleteInstanceDisk is DELETE /linode/instances/{linodeId}/disks/{diskId}.
 	OpDeleteInstanceDisk OperationID = "deleteInstanceDisk"
+	// OpDeleteInstanceIP is DELETE /linode/instances/{linodeId}/ips/{address}.
+	OpDeleteInstanceIP OperationID = "deleteInstanceIP"
 	// OpDeleteLKECluster is DELETE /lke/clusters/{clusterId}.
 	OpDeleteLKECluster OperationID = "deleteLKECluster"
 	// OpDeleteLKEClusterKubeconfig is DELETE /lke/clusters/{clusterId}/kubeconfig.
@@ -114,8 +124,12 @@ const (
 	OpDeleteNodeBalancerConfig OperationID = "deleteNodeBalancerConfig"
 	// OpDeleteNodeBalancerNode is DELETE /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}.
 	OpDeleteNodeBalancerNode OperationID = "deleteNodeBalancerNode"
+	// OpDeleteObjectStorageKey is DELETE /object-storage/keys/{keyId}.
+	OpDeleteObjectStorageKey OperationID = "deleteObjectStorageKey"
 	// OpDeletePlacementGroup is DELETE /placement/groups/{groupId}.
 	OpDeletePlacementGroup OperationID = "deletePlacementGroup"
+	// OpDeleteReservedIP is DELETE /networking/reserved/ips/{address}.
+	OpDeleteReservedIP OperationID = "deleteReservedIP"
 	// OpDeleteTag is DELETE /tags/{tagLabel}.
 	OpDeleteTag OperationID = "deleteTag"
 	// OpDeleteVPC is DELETE /vpcs/{vpcId}.
@@ -134,6 +148,10 @@ const (
 	OpGetAccountEvent OperationID = "getAccountEvent"
 	// OpGetAccountSettings is GET /account/settings.
 	OpGetAccountSettings OperationID = "getAccountSettings"
+	// OpGetBucket is GET /object-storage/buckets/{regionId}/{bucket}.
+	OpGetBucket OperationID = "getBucket"
+	// OpGetBucketAccess is GET /object-storage/buckets/{regionId}/{bucket}/access.
+	OpGetBucketAccess OperationID = "getBucketAccess"
 	// OpGetDomain is GET /domains/{domainId}.
 	OpGetDomain OperationID = "getDomain"
 	// OpGetDomainRecord is GET /domains/{domainId}/records/{domainRecordId}.
@@ -182,6 +200,8 @@ const (
 	OpGetNodeBalancerConfig OperationID = "getNodeBalancerConfig"
 	// OpGetNodeBalancerNode is GET /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}.
 	OpGetNodeBalancerNode OperationID = "getNodeBalancerNode"
+	// OpGetObjectStorageKey is GET /object-storage/keys/{keyId}.
+	OpGetObjectStorageKey OperationID = "getObjectStorageKey"
 	// OpGetPlacementGroup is GET /placement/groups/{groupId}.
 	OpGetPlacementGroup OperationID = "getPlacementGroup"
 	// OpGetProfile is GET /profile.
@@ -192,6 +212,8 @@ const (
 	OpGetRegionAvailability OperationID = "getRegionAvailability"
 	// OpGetRegionVPCAvailability is GET /regions/{regionId}/vpc-availability.
 	OpGetRegionVPCAvailability OperationID = "getRegionVPCAvailability"
+	// OpGetReservedIP is GET /networking/reserved/ips/{address}.
+	OpGetReservedIP OperationID = "getReservedIP"
 	// OpGetType is GET /linode/types/{typeId}.
 	OpGetType OperationID = "getType"
 	// OpGetVPC is GET /vpcs/{vpcId}.
@@ -206,6 +228,8 @@ const (
 	OpListAccountEvents OperationID = "listAccountEvents"
 	// OpListAllVPCIPs is GET /vpcs/ips.
 	OpListAllVPCIPs OperationID = "listAllVPCIPs"
+	// OpListBuckets is GET /object-storage/buckets.
+	OpListBuckets OperationID = "listBuckets"
 	// OpListDomainRecords is GET /domains/{domainId}/records.
 	OpListDomainRecords OperationID = "listDomainRecords"
 	// OpListDomains is GET /domains.
@@ -256,6 +280,8 @@ const (
 	OpListNodeBalancerNodes OperationID = "listNodeBalancerNodes"
 	// OpListNodeBalancers is GET /nodebalancers.
 	OpListNodeBalancers OperationID = "listNodeBalancers"
+	// OpListObjectStorageKeys is GET /object-storage/keys.
+	OpListObjectStorageKeys OperationID = "listObjectStorageKeys"
 	// OpListPlacementGroups is GET /placement/groups.
 	OpListPlacementGroups OperationID = "listPlacementGroups"
 	// OpListRegions is GET /regions.
@@ -264,6 +290,8 @@ const (
 	OpListRegionsAvailability OperationID = "listRegionsAvailability"
 	// OpListRegionsVPCAvailability is GET /regions/vpc-availability.
 	OpListRegionsVPCAvailability OperationID = "listRegionsVPCAvailability"
+	// OpListReservedIPs is GET /networking/reserved/ips.
+	OpListReservedIPs OperationID = "listReservedIPs"
 	// OpListTaggedObjects is GET /tags/{tagLabel}.
 	OpListTaggedObjects OperationID = "listTaggedObjects"
 	// OpListTags is GET /tags.
@@ -300,6 +328,8 @@ const (
 	OpRegenerateLKECluster OperationID = "regenerateLKECluster"
 	// OpReorderInstanceConfigInterfaces is POST /linode/instances/{linodeId}/configs/{configId}/interfaces/order.
 	OpReorderInstanceConfigInterfaces OperationID = "reorderInstanceConfigInterfaces"
+	// OpReserveIP is POST /networking/reserved/ips.
+	OpReserveIP OperationID = "reserveIP"
 	// OpResizeInstance is POST /linode/instances/{linodeId}/resize.
 	OpResizeInstance OperationID = "resizeInstance"
 	// OpResizeInstanceDisk is POST /linode/instances/{linodeId}/disks/{diskId}/resize.
@@ -308,12 +338,16 @@ const (
 	OpResizeVolume OperationID = "resizeVolume"
 	// OpSetInstanceFirewalls is PUT /linode/instances/{linodeId}/firewalls.
 	OpSetInstanceFirewalls OperationID = "setInstanceFirewalls"
+	// OpShareIPs is POST /networking/ips/share.
+	OpShareIPs OperationID = "shareIPs"
 	// OpShutdownInstance is POST /linode/instances/{linodeId}/shutdown.
 	OpShutdownInstance OperationID = "shutdownInstance"
 	// OpUnassignPlacementGroup is POST /placement/groups/{groupId}/unassign.
 	OpUnassignPlacementGroup OperationID = "unassignPlacementGroup"
 	// OpUpdateAccountSettings is PUT /account/settings.
 	OpUpdateAccountSettings OperationID = "updateAccountSettings"
+	// OpUpdateBucketAccess is PUT /object-storage/buckets/{regionId}/{bucket}/access.
+	OpUpdateBucketAccess OperationID = "updateBucketAccess"
 	// OpUpdateDomainRecord is PUT /domains/{domainId}/records/{domainRecordId}.
 	OpUpdateDomainRecord OperationID = "updateDomainRecord"
 	// OpUpdateFirewall is PUT /networking/firewalls/{firewallId}.
@@ -353,11 +387,13 @@ const (
 )
 
 var operations = []Operation{
+	{ID: OpAddInstanceIP, Method: "POST", Route: "/linode/instances/{linodeId}/ips", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpAppendInstanceConfigInterface, Method: "POST", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpAssignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/assign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpAttachVolume, Method: "POST", Route: "/volumes/{volumeId}/attach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpBootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/boot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCloneVolume, Method: "POST", Route: "/volumes/{volumeId}/clone", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
+	{ID: OpCreateBucket, Method: "POST", Route: "/object-storage/buckets", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
 	{ID: OpCreateDomain, Method: "POST", Route: "/domains", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpCreateDomainRecord, Method: "POST", Route: "/domains/{domainId}/records", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpCreateFirewall, Method: "POST", Route: "/networking/firewalls", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
@@ -371,11 +407,13 @@ var operations = []Operation{
 	{ID: OpCreateNodeBalancer, Method: "POST", Route: "/nodebalancers", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpCreateNodeBalancerConfig, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpCreateNodeBalancerNode, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpCreateObjectStorageKey, Method: "POST", Route: "/object-storage/keys", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
 	{ID: OpCreatePlacementGroup, Method: "POST", Route: "/placement/groups", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateTag, Method: "POST", Route: "/tags", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassCreateVpc, Scopes: []string{"vpc:read_write"}},
 	{ID: OpCreateVPCSubnet, Method: "POST", Route: "/vpcs/{vpcId}/subnets", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpCreateVolume, Method: "POST", Route: "/volumes", Class: RateClassCreateVolume, Scopes: []string{"volumes:read_write"}},
+	{ID: OpDeleteBucket, Method: "DELETE", Route: "/object-storage/buckets/{regionId}/{bucket}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
 	{ID: OpDeleteDomain, Method: "DELETE", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpDeleteDomainRecord, Method: "DELETE", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
@@ -385,6 +423,7 @@ var operations = []Operation{
 	{ID: OpDeleteInstanceConfig, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceConfigInterface, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceDisk, Method: "DELETE", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpDeleteInstanceIP, Method: "DELETE", Route: "/linode/instances/{linodeId}/ips/{address}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteLKECluster, Method: "DELETE", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKEClusterKubeconfig, Method: "DELETE", Route: "/lke/clusters/{clusterId}/kubeconfig", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKEClusterServiceToken, Method: "DELETE", Route: "/lke/clusters/{clusterId}/servicetoken", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
@@ -394,7 +433,9 @@ var operations = []Operation{
 	{ID: OpDeleteNodeBalancer, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpDeleteNodeBalancerConfig, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpDeleteNodeBalancerNode, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpDeleteObjectStorageKey, Method: "DELETE", Route: "/object-storage/keys/{keyId}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
 	{ID: OpDeletePlacementGroup, Method: "DELETE", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpDeleteReservedIP, Method: "DELETE", Route: "/networking/reserved/ips/{address}", Class: RateClassGeneral, Scopes: []string{"ips:read_write"}},
 	{ID: OpDeleteTag, Method: "DELETE", Route: "/tags/{tagLabel}", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpDeleteVPC, Method: "DELETE", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpDeleteVPCSubnet, Method: "DELETE", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
@@ -404,6 +445,8 @@ var operations = []Operation{
 	{ID: OpGetAccountAvailability, Method: "GET", Route: "/account/availability/{regionId}", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountEvent, Method: "GET", Route: "/account/events/{eventId}", Class: RateClassGeneral, Scopes: []string{"events:read_only"}},
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
+	{ID: OpGetBucket, Method: "GET", Route: "/object-storage/buckets/{regionId}/{bucket}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_only"}},
+	{ID: OpGetBucketAccess, Method: "GET", Route: "/object-storage/buckets/{regionId}/{bucket}/access", Class: RateClassGeneral, Scopes: []string{"object_storage:read_only"}},
 	{ID: OpGetDomain, Method: "GET", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
 	{ID: OpGetDomainRecord, Method: "GET", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
@@ -428,11 +471,13 @@ var operations = []Operation{
 	{ID: OpGetNodeBalancer, Method: "GET", Route: "/nodebalancers/{nodebalancerId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpGetNodeBalancerConfig, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpGetNodeBalancerNode, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
+	{ID: OpGetObjectStorageKey, Method: "GET", Route: "/object-storage/keys/{keyId}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_only"}},
 	{ID: OpGetPlacementGroup, Method: "GET", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetProfile, Method: "GET", Route: "/profile", Class: RateClassGeneral},
 	{ID: OpGetRegion, Method: "GET", Route: "/regions/{regionId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetRegionAvailability, Method: "GET", Route: "/regions/{regionId}/availability", Class: RateClassGeneral, Public: true},
 	{ID: OpGetRegionVPCAvailability, Method: "GET", Route: "/regions/{regionId}/vpc-availability", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
+	{ID: OpGetReservedIP, Method: "GET", Route: "/networking/reserved/ips/{address}", Class: RateClassGeneral, Scopes: []string{"ips:read_only"}},
 	{ID: OpGetType, Method: "GET", Route: "/linode/types/{typeId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetVPC, Method: "GET", Route: "/vpcs/{vpcId}", Class: RateClassGeneral},
 	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral},
@@ -440,6 +485,7 @@ var operations = []Operation{
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
 	{ID: OpListAllVPCIPs, Method: "GET", Route: "/vpcs/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
+	{ID: OpListBuckets, Method: "GET", Route: "/object-storage/buckets", Class: RateClassCollections, Paginated: true, Scopes: []string{"object_storage:read_only"}},
 	{ID: OpListDomainRecords, Method: "GET", Route: "/domains/{domainId}/records", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"name", "target", "type"}},
 	{ID: OpListDomains, Method: "GET", Route: "/domains", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"domain", "group", "id", "tags", "type"}},
 	{ID: OpListFirewallDevices, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
@@ -465,10 +511,12 @@ var operations = []Operation{
 	{ID: OpListNodeBalancerFirewalls, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListNodeBalancerNodes, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpListNodeBalancers, Method: "GET", Route: "/nodebalancers", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"hostname", "id", "ipv4", "label", "region", "tags"}},
+	{ID: OpListObjectStorageKeys, Method: "GET", Route: "/object-storage/keys", Class: RateClassCollections, Paginated: true, Scopes: []string{"object_storage:read_only"}},
 	{ID: OpListPlacementGroups, Method: "GET", Route: "/placement/groups", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "placement_group_type", "region"}},
 	{ID: OpListRegions, Method: "GET", Route: "/regions", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"country", "site_type"}},
 	{ID: OpListRegionsAvailability, Method: "GET", Route: "/regions/availability", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"available", "plan", "region"}},
 	{ID: OpListRegionsVPCAvailability, Method: "GET", Route: "/regions/vpc-availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"vpc:read_only"}},
+	{ID: OpListReservedIPs, Method: "GET", Route: "/networking/reserved/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}},
 	{ID: OpListTaggedObjects, Method: "GET", Route: "/tags/{tagLabel}", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTags, Method: "GET", Route: "/tags", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
@@ -487,13 +535,16 @@ var operations = []Operation{
 	{ID: OpRecycleLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools/{poolId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRegenerateLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/regenerate", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpReorderInstanceConfigInterfaces, Method: "POST", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/order", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpReserveIP, Method: "POST", Route: "/networking/reserved/ips", Class: RateClassGeneral, Scopes: []string{"ips:read_write"}},
 	{ID: OpResizeInstance, Method: "POST", Route: "/linode/instances/{linodeId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpResizeInstanceDisk, Method: "POST", Route: "/linode/instances/{linodeId}/disks/{diskId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpResizeVolume, Method: "POST", Route: "/volumes/{volumeId}/resize", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpSetInstanceFirewalls, Method: "PUT", Route: "/linode/instances/{linodeId}/firewalls", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpShareIPs, Method: "POST", Route: "/networking/ips/share", Class: RateClassGeneral, Scopes: []string{"ips:read_write"}},
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateAccountSettings, Method: "PUT", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
+	{ID: OpUpdateBucketAccess, Method: "PUT", Route: "/object-storage/buckets/{regionId}/{bucket}/access", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
 	{ID: OpUpdateDomainRecord, Method: "PUT", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpUpdateFirewall, Method: "PUT", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateFirewallRules, Method: "PUT", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},

@@ -115,6 +115,72 @@ func (e AccountSettingsUpdateMaintenancePolicy) Valid() bool {
 	}
 }
 
+// Defines values for BucketAccessUpdateACL.
+const (
+	BucketAccessUpdateACLAuthenticatedRead BucketAccessUpdateACL = "authenticated-read"
+	BucketAccessUpdateACLPrivate           BucketAccessUpdateACL = "private"
+	BucketAccessUpdateACLPublicRead        BucketAccessUpdateACL = "public-read"
+	BucketAccessUpdateACLPublicReadWrite   BucketAccessUpdateACL = "public-read-write"
+)
+
+// Valid indicates whether the value is a known member of the BucketAccessUpdateACL enum.
+func (e BucketAccessUpdateACL) Valid() bool {
+	switch e {
+	case BucketAccessUpdateACLAuthenticatedRead:
+		return true
+	case BucketAccessUpdateACLPrivate:
+		return true
+	case BucketAccessUpdateACLPublicRead:
+		return true
+	case BucketAccessUpdateACLPublicReadWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BucketCreateACL.
+const (
+	BucketCreateACLAuthenticatedRead BucketCreateACL = "authenticated-read"
+	BucketCreateACLPrivate           BucketCreateACL = "private"
+	BucketCreateACLPublicRead        BucketCreateACL = "public-read"
+	BucketCreateACLPublicReadWrite   BucketCreateACL = "public-read-write"
+)
+
+// Valid indicates whether the value is a known member of the BucketCreateACL enum.
+func (e BucketCreateACL) Valid() bool {
+	switch e {
+	case BucketCreateACLAuthenticatedRead:
+		return true
+	case BucketCreateACLPrivate:
+		return true
+	case BucketCreateACLPublicRead:
+		return true
+	case BucketCreateACLPublicReadWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BucketPermissionPermissions.
+const (
+	BucketPermissionPermissionsReadOnly  BucketPermissionPermissions = "read_only"
+	BucketPermissionPermissionsReadWrite BucketPermissionPermissions = "read_write"
+)
+
+// Valid indicates whether the value is a known member of the BucketPermissionPermissions enum.
+func (e BucketPermissionPermissions) Valid() bool {
+	switch e {
+	case BucketPermissionPermissionsReadOnly:
+		return true
+	case BucketPermissionPermissionsReadWrite:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DiskEncryption.
 const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
@@ -2025,6 +2091,119 @@ type BackupsAddon struct {
 	RegionPrices []RegionPrice `json:"region_prices"`
 }
 
+// Bucket A bucket.
+type Bucket struct {
+	// Cluster Older name of the region, such as au-mel-1.
+	Cluster string `json:"cluster"`
+
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// EndpointType E0 to E3.
+	EndpointType string `json:"endpoint_type"`
+
+	// Hostname Name in DNS.
+	Hostname string `json:"hostname"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Objects Number of objects.
+	Objects int `json:"objects"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// S3Endpoint Name of the server.
+	S3Endpoint string `json:"s3_endpoint"`
+
+	// Size Bytes.
+	Size int `json:"size"`
+}
+
+// BucketAccess Who may read and write a bucket.
+type BucketAccess struct {
+	// ACL Access.
+	ACL string `json:"acl"`
+
+	// ACLXML The same as XML.
+	ACLXML string `json:"acl_xml"`
+
+	// CorsEnabled Whether pages of other sites may read it.
+	CorsEnabled *bool `json:"cors_enabled"`
+
+	// CorsXML The same as XML.
+	CorsXML *string `json:"cors_xml"`
+}
+
+// BucketAccessUpdate Who may read and write a bucket.
+type BucketAccessUpdate struct {
+	// ACL Who may read and write it; private when left out.
+	ACL *BucketAccessUpdateACL `json:"acl,omitempty"`
+
+	// CorsEnabled Whether pages of other sites may read it.
+	CorsEnabled *bool `json:"cors_enabled,omitempty"`
+}
+
+// BucketAccessUpdateACL Who may read and write it; private when left out.
+type BucketAccessUpdateACL string
+
+// BucketCreate A bucket to create.
+type BucketCreate struct {
+	// ACL Who may read and write it; private when left out.
+	ACL *BucketCreateACL `json:"acl,omitempty"`
+
+	// Cluster Older name of the region.
+	Cluster *string `json:"cluster,omitempty"`
+
+	// CorsEnabled Whether pages of other sites may read it; true when left out.
+	CorsEnabled *bool `json:"cors_enabled,omitempty"`
+
+	// EndpointType Kind of the server.
+	EndpointType *string `json:"endpoint_type,omitempty"`
+
+	// Label Name, 3 to 63 lower-case letters, digits, - and .
+	Label string `json:"label"`
+
+	// Region ID of the region.
+	Region *string `json:"region,omitempty"`
+}
+
+// BucketCreateACL Who may read and write it; private when left out.
+type BucketCreateACL string
+
+// BucketPage defines model for BucketPage.
+type BucketPage struct {
+	Data []Bucket `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// BucketPermission What a key may do with a bucket.
+type BucketPermission struct {
+	// BucketName Label of the bucket.
+	BucketName string `json:"bucket_name"`
+
+	// Cluster Older name of the region.
+	Cluster *string `json:"cluster,omitempty"`
+
+	// Permissions What it may do.
+	Permissions BucketPermissionPermissions `json:"permissions"`
+
+	// Region ID of the region.
+	Region *string `json:"region,omitempty"`
+}
+
+// BucketPermissionPermissions What it may do.
+type BucketPermissionPermissions string
+
 // DefaultFirewallIDs Firewall of new objects by kind; null for none.
 type DefaultFirewallIDs struct {
 	// Linode Of Linodes with legacy interfaces.
@@ -2659,6 +2838,29 @@ type IPAddress struct {
 
 	// VPCNat11 Address in a VPC that this one leads to, with vpc_id and subnet_id, or null.
 	VPCNat11 *map[string]interface{} `json:"vpc_nat_1_1"`
+}
+
+// IPAddressPage defines model for IPAddressPage.
+type IPAddressPage struct {
+	Data []IPAddress `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// IPShare The addresses that a Linode shares.
+type IPShare struct {
+	// IPs Addresses of other Linodes of the region; none ends all sharing.
+	IPs []string `json:"ips"`
+
+	// LinodeID Linode that gets them besides its own.
+	LinodeID int `json:"linode_id"`
 }
 
 // Image A disk image.
@@ -3455,6 +3657,18 @@ type InstanceFirewallsUpdate struct {
 	FirewallIds []int `json:"firewall_ids"`
 }
 
+// InstanceIPCreate An address for a Linode.
+type InstanceIPCreate struct {
+	// Address A reserved address that is free; a new one when left out.
+	Address *string `json:"address,omitempty"`
+
+	// Public Whether it is on the internet.
+	Public bool `json:"public"`
+
+	// Type ipv4 alone is supported.
+	Type string `json:"type"`
+}
+
 // InstanceIPs The addresses of a Linode.
 type InstanceIPs struct {
 	// IPv4 IPv4 addresses by kind.
@@ -3500,7 +3714,7 @@ type InstanceIPv6 struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InstanceInterface An interface of the generation linode. Exactly one of public, vlan and vpc is no null.
+// InstanceInterface An interface of the generation linode. Exactly one of public, vlan, vpc and rdma_vpc is no null.
 type InstanceInterface struct {
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Created Timestamp `json:"created"`
@@ -3516,6 +3730,9 @@ type InstanceInterface struct {
 
 	// Public Addresses on the internet.
 	Public *map[string]interface{} `json:"public"`
+
+	// RDMAVPC The same of an RDMA VPC; absent for other kinds.
+	RDMAVPC *map[string]interface{} `json:"rdma_vpc,omitempty"`
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
@@ -3542,6 +3759,9 @@ type InstanceInterfaceUpdate struct {
 
 	// Public Addresses and ranges.
 	Public *map[string]interface{} `json:"public,omitempty"`
+
+	// RDMAVPC Another subnet, or address in it.
+	RDMAVPC *map[string]interface{} `json:"rdma_vpc,omitempty"`
 
 	// Vlan Label and address of the VLAN.
 	Vlan *map[string]interface{} `json:"vlan,omitempty"`
@@ -4845,6 +5065,68 @@ type NullableIPAddress struct {
 // NullableTimestamp UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone; or null.
 type NullableTimestamp = Time
 
+// ObjectStorageKey A key.
+type ObjectStorageKey struct {
+	// AccessKey Public part.
+	AccessKey string `json:"access_key"`
+
+	// BucketAccess The buckets; null for all.
+	BucketAccess *[]BucketPermission `json:"bucket_access"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Limited Whether it is for single buckets.
+	Limited bool `json:"limited"`
+
+	// Regions Where it is good.
+	Regions []ObjectStorageRegion `json:"regions"`
+
+	// SecretKey Secret part, in the answer to its POST alone.
+	SecretKey string `json:"secret_key"`
+}
+
+// ObjectStorageKeyCreate A key to create.
+type ObjectStorageKeyCreate struct {
+	// BucketAccess The buckets; all when left out.
+	BucketAccess *[]BucketPermission `json:"bucket_access,omitempty"`
+
+	// Label Name, 3 to 50 characters.
+	Label string `json:"label"`
+
+	// Regions Where it is good; where its buckets are, else everywhere.
+	Regions *[]string `json:"regions,omitempty"`
+}
+
+// ObjectStorageKeyPage defines model for ObjectStorageKeyPage.
+type ObjectStorageKeyPage struct {
+	Data []ObjectStorageKey `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// ObjectStorageRegion A server of object storage.
+type ObjectStorageRegion struct {
+	// EndpointType Kind of the server.
+	EndpointType string `json:"endpoint_type"`
+
+	// ID ID of the region.
+	ID string `json:"id"`
+
+	// S3Endpoint Name of the server.
+	S3Endpoint string `json:"s3_endpoint"`
+}
+
 // PageCount Number of pages at this page size. Read on while page is less than pages.
 type PageCount = int
 
@@ -5172,6 +5454,15 @@ type RegionVPCAvailabilityPage struct {
 
 	// Results Entries on all pages together.
 	Results ResultCount `json:"results"`
+}
+
+// ReservedIPCreate An address to reserve.
+type ReservedIPCreate struct {
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Tags Tags.
+	Tags *[]string `json:"tags,omitempty"`
 }
 
 // ResourceLock What the lock forbids.
@@ -5628,6 +5919,12 @@ type VolumeUpdate struct {
 	Tags *[]string `json:"tags,omitempty"`
 }
 
+// Address defines model for Address.
+type Address = string
+
+// BucketLabel defines model for BucketLabel.
+type BucketLabel = string
+
 // ClusterID defines model for ClusterID.
 type ClusterID = int
 
@@ -5666,6 +5963,9 @@ type ImageID = string
 
 // InterfaceID defines model for InterfaceID.
 type InterfaceID = int
+
+// KeyID defines model for KeyID.
+type KeyID = int
 
 // LinodeID defines model for LinodeID.
 type LinodeID = int
@@ -6139,6 +6439,25 @@ type ListFirewallDevicesParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListReservedIPsParams defines parameters for ListReservedIPs.
+type ListReservedIPsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListNodeBalancersParams defines parameters for ListNodeBalancers.
 type ListNodeBalancersParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -6198,6 +6517,44 @@ type ListNodeBalancerNodesParams struct {
 
 // ListNodeBalancerFirewallsParams defines parameters for ListNodeBalancerFirewalls.
 type ListNodeBalancerFirewallsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListBucketsParams defines parameters for ListBuckets.
+type ListBucketsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListObjectStorageKeysParams defines parameters for ListObjectStorageKeys.
+type ListObjectStorageKeysParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -6494,6 +6851,9 @@ type SetInstanceFirewallsJSONRequestBody = InstanceFirewallsUpdate
 // UpdateInstanceInterfaceJSONRequestBody defines body for UpdateInstanceInterface for application/json ContentType.
 type UpdateInstanceInterfaceJSONRequestBody = InstanceInterfaceUpdate
 
+// AddInstanceIPJSONRequestBody defines body for AddInstanceIP for application/json ContentType.
+type AddInstanceIPJSONRequestBody = InstanceIPCreate
+
 // MigrateInstanceJSONRequestBody defines body for MigrateInstance for application/json ContentType.
 type MigrateInstanceJSONRequestBody = InstanceMigrate
 
@@ -6539,6 +6899,12 @@ type CreateFirewallDeviceJSONRequestBody = FirewallDeviceCreate
 // UpdateFirewallRulesJSONRequestBody defines body for UpdateFirewallRules for application/json ContentType.
 type UpdateFirewallRulesJSONRequestBody = FirewallRulesCreate
 
+// ShareIPsJSONRequestBody defines body for ShareIPs for application/json ContentType.
+type ShareIPsJSONRequestBody = IPShare
+
+// ReserveIPJSONRequestBody defines body for ReserveIP for application/json ContentType.
+type ReserveIPJSONRequestBody = ReservedIPCreate
+
 // CreateNodeBalancerJSONRequestBody defines body for CreateNodeBalancer for application/json ContentType.
 type CreateNodeBalancerJSONRequestBody = NodeBalancerCreate
 
@@ -6559,6 +6925,15 @@ type UpdateNodeBalancerNodeJSONRequestBody = NodeBalancerNodeUpdate
 
 // RebuildNodeBalancerConfigJSONRequestBody defines body for RebuildNodeBalancerConfig for application/json ContentType.
 type RebuildNodeBalancerConfigJSONRequestBody = NodeBalancerConfigRebuild
+
+// CreateBucketJSONRequestBody defines body for CreateBucket for application/json ContentType.
+type CreateBucketJSONRequestBody = BucketCreate
+
+// UpdateBucketAccessJSONRequestBody defines body for UpdateBucketAccess for application/json ContentType.
+type UpdateBucketAccessJSONRequestBody = BucketAccessUpdate
+
+// CreateObjectStorageKeyJSONRequestBody defines body for CreateObjectStorageKey for application/json ContentType.
+type CreateObjectStorageKeyJSONRequestBody = ObjectStorageKeyCreate
 
 // CreatePlacementGroupJSONRequestBody defines body for CreatePlacementGroup for application/json ContentType.
 type CreatePlacementGroupJSONRequestBody = PlacementGroupCreate

@@ -24,12 +24,16 @@ const (
 	CapPlacementGroup       = "Placement Group"
 	CapNodeBalancers        = "NodeBalancers"
 	CapBlockStorage         = "Block Storage"
+	CapObjectStorage        = "Object Storage"
 	CapVPCs                 = "VPCs"
 	CapVPCsIPv6             = "VPC IPv6 Stack"
 )
 
 // Catalog is everything that can be bought.
 type Catalog struct {
+	Date          string              `json:"date"`    // of the lists of plans and regions
+	Prices        string              `json:"prices"`  // date of the prices
+	Missing       map[string][]string `json:"missing"` // plan -> fields without a source
 	Types         []api.LinodeType    `json:"types"`
 	NotInLKE      []string            `json:"not_in_lke"` // plans that LKE of neither tier takes
 	Offered       map[string][]string `json:"offered"`    // restricted plan -> regions that have it

@@ -3,14 +3,28 @@
 // plans per region, public images, prices of control planes and Kubernetes
 // versions per tier.
 //
-// The facts are data, facts.json, in the fields of the API: sizes and prices
-// are those of 2024 and 2025 (US dollars; Jakarta, id-cgk, and Sao Paulo,
-// br-gru, cost more; a month of backups costs what 2000/3 hours do), image
-// sizes, IDs and regions those of 2026. The RTX 4000 Ada plans are known only by
-// their IDs from availability rows; their sizes and prices are assumptions, and
-// so is the size of Slackware. Three entries are there so that refusing them
-// can be tried: an image without cloud-init (Slackware), a region without
-// Kubernetes (in-bom-2), one without LA Disk Encryption (us-central).
+// The facts are data, facts.json, in the fields of the API, with two dates: of
+// the lists, and of the prices. `make catalogue` reads the public lists of the
+// Linode API and writes the file again; the nightly workflow proposes what
+// changed.
+//
+// What the file has without that: the 75 plans and 47 regions that were listed
+// on the date. Capabilities of the 34 core regions were recorded in June 2026,
+// those of the 13 distributed ones between 2025 and 2026. Sizes and prices are those
+// recorded in 2024 (US dollars; Jakarta, id-cgk, and Sao Paulo, br-gru, cost
+// more), for plans that exist since then. Missing names, for each other plan,
+// the fields for which there is no source. They are 0, which clients have to
+// take for unknown, and the plan is offered in no region where its availability
+// is not known either. GPU plans have a base price of 0, as listed; the prices
+// of RTX 4000 Ada plans, known from 2025 and 2026, stand as region prices where
+// these plans are offered, RTX 6000 ones are sold by contract. The only estimates
+// are the disks of two GPU plans (g2-gpu-rtx4000a2-s, g2-gpu-rtx4000a4-s), so that GPUs
+// can be bought here, and the size of Slackware. Premium plans are offered where
+// the region has the capability. Resolvers are addresses for documentation.
+//
+// Some entries let refusals be tried: an image without cloud-init (Slackware),
+// regions without Kubernetes (the distributed ones), regions without LA Disk
+// Encryption (no-osl-1).
 //
 // Units are the API's: memory and disk in MB (MiB), transfer in GB per month,
 // network_out in Mbit/s.

@@ -127,6 +127,12 @@ func TestLabels(t *testing.T) {
 		{"a GPU plan with another form of name", instancetype.Plan{ID: "g3-gpu-rtxpro6000-blackwell-1", GPUs: 1}, map[string]string{
 			v1alpha1.LabelInstanceGPUName: "rtxpro6000-blackwell",
 		}},
+		{"a GPU plan with a size in its name", instancetype.Plan{ID: "g2-gpu-rtx4000a2-hs", GPUs: 2}, map[string]string{
+			v1alpha1.LabelInstanceGPUName: "rtx4000a",
+		}},
+		{"a GPU plan of the oldest GPUs", instancetype.Plan{ID: "g1-gpu-rtx6000-4", GPUs: 4}, map[string]string{
+			v1alpha1.LabelInstanceGPUName: "rtx6000",
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

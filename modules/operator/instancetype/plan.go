@@ -39,7 +39,7 @@ func (p Plan) priced(region string, prices selection.Prices) Plan {
 
 var (
 	generationPattern = regexp.MustCompile(`^g(\d+)-`)
-	gpuPattern        = regexp.MustCompile(`^g\d+-gpu-(.+?)(?:-\d+)?$`)
+	gpuPattern        = regexp.MustCompile(`^g\d+-gpu-(.+?)(?:-\d+|\d-(?:s|m|l|xl|hs))?$`)
 )
 
 // Generation is the number in the plan's name: 6 for g6-standard-2. Empty if the name has none.
@@ -50,8 +50,8 @@ func (p Plan) Generation() string {
 	return ""
 }
 
-// GPUName is the GPU in the plan's name, without the number of GPUs: rtx4000a for g1-gpu-rtx4000a-2. The
-// API has no field for it. Empty for a plan without GPUs.
+// GPUName is the GPU in the plan's name, without the number of GPUs and the size: rtx4000a for g2-gpu-rtx4000a2-s, rtx6000 for
+// g1-gpu-rtx6000-1. The API has no field for it. Empty for a plan without GPUs.
 func (p Plan) GPUName() string {
 	if p.GPUs == 0 {
 		return ""

@@ -14,7 +14,7 @@ func TestOnlyAllowedPlansThatAreNotDeniedAreOffered(t *testing.T) {
 		in, out     []string
 	}{
 		"the default": {selection.DefaultAllow, selection.DefaultDeny,
-			[]string{"g6-standard-1", "g6-dedicated-2", "g1-gpu-rtx4000a-1"}, []string{"g6-nanode-1", "g1-gpu-rtx6000-1"}},
+			[]string{"g6-standard-1", "g6-dedicated-2", "g2-gpu-rtx4000a1-s"}, []string{"g6-nanode-1", "g1-gpu-rtx6000-1"}},
 		"a plan is denied": {"*", selection.DefaultDeny + ",g6-standard-1", []string{"g6-standard-2"},
 			[]string{"g6-standard-1", "g6-nanode-1"}},
 		"one class is allowed":             {"class=dedicated", "none", []string{"g6-dedicated-2"}, []string{"g6-standard-1", "g6-nanode-1"}},

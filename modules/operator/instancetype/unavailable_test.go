@@ -53,9 +53,9 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 		refused    string
 		out, stays []string
 	}{
-		{"g6-standard-1", []string{"g6-standard-2", "g6-dedicated-2", "g6-standard-20", "g1-gpu-rtx4000a-1"}, nil},
+		{"g6-standard-1", []string{"g6-standard-2", "g6-dedicated-2", "g6-standard-20", "g2-gpu-rtx4000a1-s"}, nil},
 		{"g6-standard-4", []string{"g6-standard-6", "g6-dedicated-4"}, []string{"g6-standard-1", "g6-standard-2", "g6-dedicated-2"}},
-		{"g1-gpu-rtx4000a-1", []string{"g1-gpu-rtx4000a-2"}, []string{"g6-standard-1", "g6-standard-20"}},
+		{"g2-gpu-rtx4000a1-s", []string{"g2-gpu-rtx4000a2-s"}, []string{"g6-standard-1", "g6-standard-20"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.refused, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (o *Options) settings() []definition {
 			fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
 		{flag: "plans-prices",
 			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; such a plan is not bought without",
-			kind:  kindText, fix: "use a list such as g1-gpu-rtx4000a-1=0.52,g2-gpu-*=1.5",
+			kind:  kindText, fix: "use a list such as g2-gpu-rtx4000a1-s=0.52,g2-gpu-*=1.5",
 			set: text(&o.PlanPrices, isPrices)},
 		{flag: "vm-memory-overhead-percent", def: "0.075",
 			usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet", kind: kindNumber,

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,9 +130,16 @@ func regions(without []string, of int) string {
 	return strings.Join(without, ", ")
 }
 
+// byPrice has plans without a price last.
 func byPrice(region string) func(a, b instancetype.Plan) int {
+	price := func(p instancetype.Plan) float64 {
+		if hourly := p.PriceIn(region).Hourly; hourly > 0 {
+			return hourly
+		}
+		return math.Inf(1)
+	}
 	return func(a, b instancetype.Plan) int {
-		return cmp.Or(cmp.Compare(a.PriceIn(region).Hourly, b.PriceIn(region).Hourly), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(price(a), price(b)), strings.Compare(a.ID, b.ID))
 	}
 }
 
@@ -140,7 +148,7 @@ func byPrice(region string) func(a, b instancetype.Plan) int {
 func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 	for _, region := range s.Regions {
 		for _, plan := range slices.SortedFunc(slices.Values(s.Plans), byPrice(region.ID)) {
-			if plan.VCPUs <= 0 || plan.Memory <= 0 {
+			if plan.VCPUs <= 0 || plan.Memory <= 0 || plan.Disk <= 0 {
 				continue
 			}
 			o := offer{plan: plan, region: region.ID, out: plan.Excluded(s.Selection), it: instancetype.Convert(plan, true, instancetype.Settings{
@@ -148,6 +156,9 @@ func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 			})}
 			if available, listed := region.Availability[plan.ID]; o.out == "" && listed && !available {
 				o.out = "not available in " + region.ID
+			}
+			if o.out == "" && plan.PriceIn(region.ID).Hourly <= 0 {
+				o.out = "no price is listed for " + region.ID
 			}
 			all = append(all, o)
 		}
@@ -194,5 +205,10 @@ func gib(bytes int64) string {
 	return strconv.FormatFloat(float64(bytes*10>>30)/10, 'f', -1, 64) + "Gi"
 }
 
-// dollars is a price in as many digits as it has.
-func dollars(usd float64) string { return strconv.FormatFloat(usd, 'f', -1, 64) }
+// dollars is a price in as many digits as it has; 0 is no price.
+func dollars(usd float64) string {
+	if usd <= 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(usd, 'f', -1, 64)
+}

@@ -2,7 +2,7 @@
 // without a network.
 //
 // The data, plans.json, is that of the simulator's catalogue: a test of this package compares the two, and `go test ./pricelist -update`
-// writes the file. Its date is the year of the newest price in it. List serves it as an instancetype.API, so that a Catalog reads
+// writes the file. Its date is that of the prices. List serves it as an instancetype.API, so that a Catalog reads
 // it as it reads the Linode API. Everything is read-only and safe for concurrent use.
 //
 // Not in it: what became available, dearer or cheaper after its date. Prices are USD without taxes and discounts.
@@ -22,7 +22,7 @@ import (
 
 // List is a list of plans with the regions that have those of restricted availability.
 type List struct {
-	Date    string              `json:"date"` // year of the newest price
+	Date    string              `json:"date"` // of the prices
 	Types   []api.LinodeType    `json:"types"`
 	Offered map[string][]string `json:"offered"` // restricted plan -> regions that have it
 	Regions []string            `json:"regions"` // with Kubernetes

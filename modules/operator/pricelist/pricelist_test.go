@@ -15,12 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "write plans.json from the simulator's catalogue")
 
-// date is that of the newest price in the simulator's catalogue.
-const date = "2025"
-
 func TestTheListIsTheSimulatorsCatalogue(t *testing.T) {
 	facts := catalog.New()
-	list := pricelist.List{Date: date, Types: facts.Types, Offered: facts.Offered}
+	list := pricelist.List{Date: facts.Prices, Types: facts.Types, Offered: facts.Offered}
 	for _, region := range facts.Regions {
 		if catalog.Has(region, catalog.CapKubernetes) {
 			list.Regions = append(list.Regions, region.ID)

@@ -176,7 +176,7 @@ func clusters(t testing.TB) map[string]*snapshot.Snapshot {
 	withDaemons(daemons, "logs", "200m", "256Mi")
 	withDaemons(daemons, "metrics", "100m", "128Mi")
 	workload(daemons, "web", 40, "500m", "512Mi")
-	gpu := &snapshot.Snapshot{Nodes: append(nodes(2), node("8", "lke1-8-000", "g1-gpu-rtx4000a-2", "8", "30Gi"))}
+	gpu := &snapshot.Snapshot{Nodes: append(nodes(2), node("8", "lke1-8-000", "g2-gpu-rtx4000a2-s", "8", "30Gi"))}
 	workload(gpu, "web", 6, "500m", "1Gi")
 	workload(gpu, "train", 2, "2", "8Gi", onGPU, func(pod *corev1.Pod) { pod.Spec.NodeName = "lke1-8-000" })
 	many := &snapshot.Snapshot{Nodes: nodes(40)}

@@ -67,12 +67,13 @@ var subjects = []struct{ route, name string }{
 	{"/linode/types", "Offers"}, {"/regions", "Offers"}, {"/account/availability", "Offers"},
 	{"/linode/instances/{linodeId}/disks", "Disks"}, {"/linode/instances/{linodeId}/configs", "Configs"},
 	{"/linode/instances/{linodeId}/interfaces/{interfaceId}/firewalls", "Firewalls"},
-	{"/linode/instances/{linodeId}/interfaces", "Interfaces"}, {"/linode/instances/{linodeId}/ips", "Interfaces"},
+	{"/linode/instances/{linodeId}/interfaces", "Interfaces"}, {"/linode/instances/{linodeId}/ips", "Addresses"},
 	{"/linode/instances/{linodeId}/firewalls", "Firewalls"}, {"/linode/instances/{linodeId}/volumes", "Volumes"},
 	{"/linode/instances", "Linodes"}, {"/volumes", "Volumes"}, {"/domains", "Domains"},
 	{"/nodebalancers/{nodebalancerId}/firewalls", "Firewalls"},
 	{"/nodebalancers", "NodeBalancers"},
-	{"/networking/firewalls", "Firewalls"}, {"/vpcs", "VPCs"}, {"/images", "Images"}, {"/placement/groups", "Groups"}, {"/tags", "Tags"},
+	{"/networking/firewalls", "Firewalls"}, {"/networking/", "Addresses"}, {"/object-storage", "Buckets"},
+	{"/vpcs", "VPCs"}, {"/images", "Images"}, {"/placement/groups", "Groups"}, {"/tags", "Tags"},
 	{"/account", "Account"}, {"/profile", "Account"},
 }
 

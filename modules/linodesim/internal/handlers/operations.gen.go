@@ -6,6 +6,13 @@ import "github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 
 // answers has the handler of each operation.
 var answers = map[api.OperationID]func(Request) (any, error){
+	api.OpAddInstanceIP: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceIPCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Addresses().AddInstanceIP(linodeID, body)
+	},
 	api.OpAppendInstanceConfigInterface: func(r Request) (any, error) {
 		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigInterfaceCreate](r)
 		if r.in.err != nil {
@@ -40,6 +47,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Volumes().CloneVolume(volumeID, body)
+	},
+	api.OpCreateBucket: func(r Request) (any, error) {
+		body := decode[api.BucketCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Buckets().CreateBucket(body)
 	},
 	api.OpCreateDomain: func(r Request) (any, error) {
 		body := decode[api.DomainCreate](r)
@@ -132,6 +146,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.NodeBalancers().CreateNodeBalancerNode(nodebalancerID, nodebalancerConfigID, body)
 	},
+	api.OpCreateObjectStorageKey: func(r Request) (any, error) {
+		body := decode[api.ObjectStorageKeyCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Buckets().CreateObjectStorageKey(body)
+	},
 	api.OpCreatePlacementGroup: func(r Request) (any, error) {
 		body := decode[api.PlacementGroupCreate](r)
 		if r.in.err != nil {
@@ -166,6 +187,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Volumes().CreateVolume(body)
+	},
+	api.OpDeleteBucket: func(r Request) (any, error) {
+		regionID, bucket := r.text("regionId"), r.text("bucket")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Buckets().DeleteBucket(regionID, bucket)
 	},
 	api.OpDeleteDomain: func(r Request) (any, error) {
 		domainID := r.number("domainId")
@@ -230,6 +258,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Disks().DeleteInstanceDisk(linodeID, diskID)
 	},
+	api.OpDeleteInstanceIP: func(r Request) (any, error) {
+		linodeID, address := r.number("linodeId"), r.text("address")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Addresses().DeleteInstanceIP(linodeID, address)
+	},
 	api.OpDeleteLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
@@ -293,12 +328,26 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
 	},
+	api.OpDeleteObjectStorageKey: func(r Request) (any, error) {
+		keyID := r.number("keyId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Buckets().DeleteObjectStorageKey(keyID)
+	},
 	api.OpDeletePlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.Groups().DeletePlacementGroup(groupID)
+	},
+	api.OpDeleteReservedIP: func(r Request) (any, error) {
+		address := r.text("address")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Addresses().DeleteReservedIP(address)
 	},
 	api.OpDeleteTag: func(r Request) (any, error) {
 		tagLabel := r.text("tagLabel")
@@ -354,6 +403,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpGetAccountSettings: func(r Request) (any, error) {
 		return r.Seen.Account().GetAccountSettings()
+	},
+	api.OpGetBucket: func(r Request) (any, error) {
+		regionID, bucket := r.text("regionId"), r.text("bucket")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Buckets().GetBucket(regionID, bucket)
+	},
+	api.OpGetBucketAccess: func(r Request) (any, error) {
+		regionID, bucket := r.text("regionId"), r.text("bucket")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Buckets().GetBucketAccess(regionID, bucket)
 	},
 	api.OpGetDomain: func(r Request) (any, error) {
 		domainID := r.number("domainId")
@@ -440,7 +503,7 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.Interfaces().GetInstanceIPs(linodeID)
+		return r.Seen.Addresses().GetInstanceIPs(linodeID)
 	},
 	api.OpGetInstanceInterface: func(r Request) (any, error) {
 		linodeID, interfaceID := r.number("linodeId"), r.number("interfaceId")
@@ -519,6 +582,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Seen.NodeBalancers().GetNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
 	},
+	api.OpGetObjectStorageKey: func(r Request) (any, error) {
+		keyID := r.number("keyId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Buckets().GetObjectStorageKey(keyID)
+	},
 	api.OpGetPlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
@@ -549,6 +619,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Seen.Offers().GetRegionVPCAvailability(regionID)
+	},
+	api.OpGetReservedIP: func(r Request) (any, error) {
+		address := r.text("address")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Addresses().GetReservedIP(address)
 	},
 	api.OpGetType: func(r Request) (any, error) {
 		typeID := r.text("typeId")
@@ -588,6 +665,10 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpListAllVPCIPs: func(r Request) (any, error) {
 		items, err := r.Seen.VPCs().ListAllVPCIPs()
+		return list(r, items, err)
+	},
+	api.OpListBuckets: func(r Request) (any, error) {
+		items, err := r.Seen.Buckets().ListBuckets()
 		return list(r, items, err)
 	},
 	api.OpListDomainRecords: func(r Request) (any, error) {
@@ -748,6 +829,10 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.NodeBalancers().ListNodeBalancers()
 		return list(r, items, err)
 	},
+	api.OpListObjectStorageKeys: func(r Request) (any, error) {
+		items, err := r.Seen.Buckets().ListObjectStorageKeys()
+		return list(r, items, err)
+	},
 	api.OpListPlacementGroups: func(r Request) (any, error) {
 		items, err := r.Seen.Groups().ListPlacementGroups()
 		return list(r, items, err)
@@ -762,6 +847,10 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpListRegionsVPCAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.Offers().ListRegionsVPCAvailability()
+		return list(r, items, err)
+	},
+	api.OpListReservedIPs: func(r Request) (any, error) {
+		items, err := r.Seen.Addresses().ListReservedIPs()
 		return list(r, items, err)
 	},
 	api.OpListTaggedObjects: func(r Request) (any, error) {
@@ -878,6 +967,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Configs().ReorderInstanceConfigInterfaces(linodeID, configID, body)
 	},
+	api.OpReserveIP: func(r Request) (any, error) {
+		body := decode[api.ReservedIPCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Addresses().ReserveIP(body)
+	},
 	api.OpResizeInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceResize](r)
 		if r.in.err != nil {
@@ -906,6 +1002,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Firewalls().SetInstanceFirewalls(linodeID, body)
 	},
+	api.OpShareIPs: func(r Request) (any, error) {
+		body := decode[api.IPShare](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Addresses().ShareIPs(body)
+	},
 	api.OpShutdownInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
@@ -926,6 +1029,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Account().UpdateAccountSettings(body)
+	},
+	api.OpUpdateBucketAccess: func(r Request) (any, error) {
+		regionID, bucket, body := r.text("regionId"), r.text("bucket"), decode[api.BucketAccessUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Buckets().UpdateBucketAccess(regionID, bucket, body)
 	},
 	api.OpUpdateDomainRecord: func(r Request) (any, error) {
 		domainID, domainRecordID, body := r.number("domainId"), r.number("domainRecordId"), decode[api.DomainRecordUpdate](r)

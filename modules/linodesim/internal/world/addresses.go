@@ -28,7 +28,7 @@ func (w Interfaces) attachments(i *Instance) []attached {
 }
 
 // GetInstanceIPs lists a Linode's addresses.
-func (w Interfaces) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
+func (w Addresses) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
 	i, err := lookup(w.instances, linodeID)
 	if err != nil {
 		return api.InstanceIPs{}, err
@@ -38,13 +38,21 @@ func (w Interfaces) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
 		IPv6: api.InstanceIPv6{Global: []map[string]any{}, VPC: []api.VPCAddress{}},
 	}
 	vpc := []api.VPCAddress{}
-	for _, f := range w.attachments(i) {
-		vpc = append(vpc, w.inVPC(f)...)
-		out.IPv6.VPC = append(out.IPv6.VPC, w.inVPC6(f)...)
+	for _, f := range w.Interfaces().attachments(i) {
+		vpc = append(vpc, w.Interfaces().inVPC(f)...)
+		out.IPv6.VPC = append(out.IPv6.VPC, w.Interfaces().inVPC6(f)...)
 	}
 	out.IPv4.VPC = &vpc
 	if i.PublicIPv4 != "" {
-		out.IPv4.Public = append(out.IPv4.Public, w.public(i))
+		out.IPv4.Public = append(out.IPv4.Public, w.reserved(w.Interfaces().public(i)))
+	}
+	for _, a := range i.MoreIPv4 {
+		out.IPv4.Public = append(out.IPv4.Public, w.reserved(i.address(a, 24)))
+	}
+	for _, a := range i.SharedIPv4 {
+		if owner := w.owner(a); owner != nil {
+			out.IPv4.Shared = append(out.IPv4.Shared, w.reserved(owner.address(a, 24)))
+		}
 	}
 	if i.PrivateIPv4 != "" {
 		out.IPv4.Private = append(out.IPv4.Private, i.address(i.PrivateIPv4, 17))

@@ -20,10 +20,11 @@ type assets struct {
 	devices    map[int]device
 	defaults   api.DefaultFirewallIDs // by kind of a new object
 	balancing
-	domains  map[int]domain
-	volumes  map[int]api.Volume
-	settings api.AccountSettings
-	tags     map[string]bool // made on their own; on objects or not
+	storage
+	domains   map[int]domain
+	addresses map[string]keptAddress
+	settings  api.AccountSettings
+	tags      map[string]bool // made on their own; on objects or not
 }
 
 // balancing is the NodeBalancers with what they have.
@@ -33,6 +34,13 @@ type balancing struct {
 	backends  map[int][]api.NodeBalancerNode   // by port
 }
 
+// storage is what holds data.
+type storage struct {
+	volumes map[int]api.Volume
+	buckets map[string]bucket // by region and label
+	keys    map[int]api.ObjectStorageKey
+}
+
 func newAssets(backups bool) assets {
 	return assets{
 		disks: map[int][]disk{}, configs: map[int][]config{}, interfaces: map[int][]nic{}, images: map[string]api.Image{},
@@ -40,8 +48,8 @@ func newAssets(backups bool) assets {
 		balancing: balancing{
 			balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
 		},
-		domains: map[int]domain{},
-		volumes: map[int]api.Volume{}, settings: initialSettings(backups), tags: map[string]bool{},
+		storage: storage{volumes: map[int]api.Volume{}, buckets: map[string]bucket{}, keys: map[int]api.ObjectStorageKey{}},
+		domains: map[int]domain{}, addresses: map[string]keptAddress{}, settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
 
@@ -52,7 +60,8 @@ func (a assets) clone() assets {
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
 		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
 		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends)},
-		domains:   maps.Clone(a.domains), volumes: maps.Clone(a.volumes),
+		storage:   storage{volumes: maps.Clone(a.volumes), buckets: maps.Clone(a.buckets), keys: maps.Clone(a.keys)},
+		domains:   maps.Clone(a.domains), addresses: maps.Clone(a.addresses),
 	}
 }
 
@@ -73,6 +82,12 @@ func (a assets) forget(linode int) {
 		if deref(v.LinodeID) == linode {
 			v.LinodeID = nil
 			a.volumes[id] = v
+		}
+	}
+	for address, r := range a.addresses {
+		if r.linode == linode {
+			r.linode = 0
+			a.addresses[address] = r
 		}
 	}
 	maps.DeleteFunc(a.devices, func(_ int, d device) bool { return d.linode == linode })

@@ -99,16 +99,14 @@ func (w Linodes) chooseGeneration(b *api.InstanceCreate) error {
 	return nil
 }
 
-// notHere refuses what names things of which there are none: backups,
-// StackScripts, reserved addresses.
+// notHere refuses what names things of which there are none: backups and
+// StackScripts.
 func notHere(b *api.InstanceCreate) error {
 	switch {
 	case b.BackupID != nil:
 		return Refuse("backup_id", "backup_id is not valid")
 	case b.StackscriptID != nil || b.StackscriptData != nil:
 		return Refuse("stackscript_id", "stackscript_id is not valid")
-	case len(deref(b.IPv4)) > 0:
-		return Refuse("ipv4", "Must provide a single valid reserved ipv4 address")
 	case b.NetworkHelper != nil && deref(b.InterfaceGeneration) != linodeInterfaces:
 		return Refuse("network_helper", "network_helper is only for interfaces of the generation linode")
 	}
@@ -124,6 +122,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	if _, ok := w.catalog.Region(b.Region); !ok {
 		bad.invalid("region")
 	}
+	w.Addresses().checkWanted(&bad, deref(b.IPv4), b.Region)
 	checkTags(&bad, deref(b.Tags))
 	if label := deref(b.Label); label != "" {
 		w.checkInstanceLabel(&bad, nil, label)
@@ -193,6 +192,10 @@ func (w Linodes) checkPlace(bad *reasons, b *api.InstanceCreate) {
 func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	public, private, v6 := w.addresses()
 	id := w.nextID(&w.seq.instance)
+	if wanted := deref(b.IPv4); len(wanted) > 0 {
+		public = wanted[0]
+		w.Addresses().assign(public, id)
+	}
 	i := &Instance{
 		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
 		Status: StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},

@@ -14,6 +14,8 @@ type (
 	Linodes struct{ *Moment }
 	// Interfaces are the network interfaces and addresses of Linodes.
 	Interfaces struct{ *Moment }
+	// Addresses are the addresses of Linodes, and the reserved ones of the account.
+	Addresses struct{ *Moment }
 	// Disks are the disks of Linodes that are no workers.
 	Disks struct{ *Moment }
 	// Configs are the configurations of Linodes that are no workers.
@@ -32,6 +34,8 @@ type (
 	Domains struct{ *Moment }
 	// Volumes are block storage.
 	Volumes struct{ *Moment }
+	// Buckets are object storage.
+	Buckets struct{ *Moment }
 	// Tags are the labels of the account's objects.
 	Tags struct{ *Moment }
 	// Account is the account, its user and its events.
@@ -53,6 +57,8 @@ func (w *Moment) Pools() Pools                 { return Pools{w} }
 func (w *Moment) Nodes() Nodes                 { return Nodes{w} }
 func (w *Moment) Linodes() Linodes             { return Linodes{w} }
 func (w *Moment) Interfaces() Interfaces       { return Interfaces{w} }
+func (w *Moment) Addresses() Addresses         { return Addresses{w} }
+func (w *Moment) Buckets() Buckets             { return Buckets{w} }
 func (w *Moment) Disks() Disks                 { return Disks{w} }
 func (w *Moment) Configs() Configs             { return Configs{w} }
 func (w *Moment) Images() Images               { return Images{w} }

@@ -41,18 +41,17 @@ func (w Tags) tagLabels() []string {
 	for _, b := range w.assets.balancers {
 		add(b.Tags)
 	}
+	for _, a := range w.assets.addresses {
+		add(a.tags)
+	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// CreateTag makes a tag and puts it on objects. Domains and reserved addresses do not exist here, so that none of them can
-// be tagged.
+// CreateTag makes a tag and puts it on objects, but not on domains, which take theirs themselves.
 func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	none := api.TagObject{}
-	switch {
-	case len(deref(b.Domains)) > 0:
+	if len(deref(b.Domains)) > 0 {
 		return none, Refuse("domains", "domains is not valid")
-	case len(deref(b.ReservedIPv4Addresses)) > 0:
-		return none, Refuse("reserved_ipv4_addresses", "reserved_ipv4_addresses is not valid")
 	}
 	label, linodes, clusters := b.Label, deref(b.Linodes), deref(b.LKEClusters)
 	var bad reasons
@@ -68,6 +67,12 @@ func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	for _, id := range clusters {
 		if w.clusters[id] == nil {
 			bad.add("lke_clusters", "Cluster %d is not valid", id)
+		}
+	}
+	addresses := deref(b.ReservedIPv4Addresses)
+	for _, a := range addresses {
+		if _, there := w.assets.addresses[a]; !there {
+			bad.add("reserved_ipv4_addresses", "Address %s is not valid", a)
 		}
 	}
 	for _, id := range deref(b.Volumes) {
@@ -93,6 +98,11 @@ func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	}
 	for _, id := range clusters {
 		w.Clusters().retagCluster(w.clusters[id], union(w.clusters[id].Tags, []string{label}))
+	}
+	for _, a := range addresses {
+		r := w.assets.addresses[a]
+		r.tags = union(r.tags, []string{label})
+		w.assets.addresses[a] = r
 	}
 	for _, id := range deref(b.Volumes) {
 		v := w.assets.volumes[id]

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
 )
 
 const cluster = `
@@ -100,8 +101,12 @@ func TestWhatifRefusesBeforeItReads(t *testing.T) {
 }
 
 func TestWithoutTheAPITheBuiltInPricesCount(t *testing.T) {
+	builtIn, err := pricelist.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := execute(t, cluster, "whatif", "--from", "-", "--linode-url", "http://127.0.0.1:9")
-	if err != nil || !strings.Contains(out, "the built-in list of 2025, because http://127.0.0.1:9 gave none") {
+	if err != nil || !strings.Contains(out, "the built-in list of "+builtIn.Date+", because http://127.0.0.1:9 gave none") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
