@@ -5,12 +5,15 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/awslabs/operatorpkg/status"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
 func TestRefused(t *testing.T) {
@@ -53,8 +56,9 @@ spec: %s
 	}
 	e.settled(t, "healthy", 1)
 	for _, name := range []string{"first", "second"} {
-		e.hasCondition(t, name, "InstanceTypesAvailable", "firewall")
+		e.hasCondition(t, &karpv1.NodePool{}, name, "InstanceTypesAvailable", "firewall")
 	}
+	e.hasCondition(t, &v1alpha1.LinodeNodeClass{}, "refused", v1alpha1.ConditionLaunchesAccepted, "firewall")
 	g.Expect(refusals()).To(Equal(1), "requests that were refused, of two NodePools of the class")
 
 	g.Eventually(ctx, func(g Gomega) {
@@ -74,14 +78,12 @@ spec: %s
 	g.Expect(refusals()).To(Equal(1))
 }
 
-// hasCondition waits until a NodePool has a condition that is False, with a word in its message.
-func (e *environment) hasCondition(t *testing.T, nodePool, condition, word string) {
+// hasCondition waits until a NodePool or class has a condition that is False, with a word in its message.
+func (e *environment) hasCondition(t *testing.T, object status.Object, name, condition, word string) {
 	t.Helper()
 	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
-		found := &karpv1.NodePool{}
-		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: e.named(nodePool)}, found)).To(Succeed())
-		is := found.StatusConditions().Get(condition)
-		g.Expect(is.IsFalse()).To(BeTrue(), "NodePool %s: %s is False", nodePool, condition)
-		g.Expect(is.Message).To(ContainSubstring(word))
+		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: e.named(name)}, object)).To(Succeed())
+		g.Expect(object.GetConditions()).To(ContainElement(And(HaveField("Type", condition), HaveField("Status", metav1.ConditionFalse),
+			HaveField("Message", ContainSubstring(word)))), name)
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
