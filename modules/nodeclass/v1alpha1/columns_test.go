@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	operatorstatus "github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +40,8 @@ func TestPrinterColumns(t *testing.T) {
 	}()
 	cluster := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise, ControlPlaneVersion: "v1.33.6+lke7"}
 	status.Apply(class, status.Evaluate(ctx, class, cluster, firewalls{}))
+	class.Status.Conditions = append(class.Status.Conditions, operatorstatus.Condition{Type: v1alpha1.ConditionLaunchesAccepted,
+		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonLaunchRefused, Message: "no firewall 7", LastTransitionTime: metav1.Now()})
 	if err := api.Status().Update(ctx, class); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,7 @@ func TestPrinterColumns(t *testing.T) {
 	}
 	want := map[string]string{
 		"Ready": "True", "Age": stored.CreationTimestamp.UTC().Format(time.RFC3339), "Reason": "Ready", "Version": "v1.33.6+lke7",
-		"Firewall": "7", "Message": "",
+		"Firewall": "7", "Message": "", "Refused": "no firewall 7",
 	}
 	columns := crds.CRDs[0].Spec.Versions[0].AdditionalPrinterColumns
 	if len(columns) != len(want) {

@@ -28,6 +28,13 @@ const (
 	ConditionPlacementGroupReady = "PlacementGroupReady"
 )
 
+// ConditionLaunchesAccepted is False, with ReasonLaunchRefused, while the Linode API refuses what is launched from the class, and absent
+// otherwise. Ready does not depend on it.
+const (
+	ConditionLaunchesAccepted = "LaunchesAccepted"
+	ReasonLaunchRefused       = "LaunchRefused"
+)
+
 // ReasonWaitingOnNodeClaimTermination: the class is being deleted and NodeClaims still use it. Of Ready alone.
 const ReasonWaitingOnNodeClaimTermination = "WaitingOnNodeClaimTermination"
 

@@ -24,6 +24,7 @@ const PublicImagePrefix = "linode/"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`,priority=1,description="Kubernetes version of new nodes"
 // +kubebuilder:printcolumn:name="Firewall",type=integer,JSONPath=`.status.firewall.id`,priority=1,description="Cloud Firewall of new nodes"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="What is wrong with the class, and what to do"
+// +kubebuilder:printcolumn:name="Refused",type=string,JSONPath=`.status.conditions[?(@.type=="LaunchesAccepted")].message`,priority=1,description="Why the Linode API refuses what is launched from the class"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="a name has at most 63 characters, because nodes carry it as the value of a label",messageExpression="'metadata.name is ' + self.metadata.name + ': at most 63 characters are possible, because nodes carry it as the value of a label'"
 type LinodeNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -275,6 +276,7 @@ type LinodeNodeClassStatus struct {
 	Images []Image `json:"images,omitempty"`
 	// Conditions are Ready, and one for each dependency: ValidationSucceeded, KubernetesVersionReady,
 	// FirewallReady, and in instance mode BootstrapReady, RegionReady, ImageReady, NetworkReady and PlacementGroupReady.
+	// LaunchesAccepted is there, and False, while the Linode API refuses what is launched from the class.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
 }

@@ -61,6 +61,12 @@ func (c *CloudProvider) refusal(nodePool *karpv1.NodePool, nodeClass *v1alpha1.L
 	return c.refused.Of(sourceOf(nodePool, nodeClass))
 }
 
+// ClassRefused returns why no launch from a class is tried, "" if they are.
+func (c *CloudProvider) ClassRefused(nodeClass *v1alpha1.LinodeNodeClass) string {
+	refusal, _ := c.refusal(&karpv1.NodePool{}, nodeClass)
+	return refusal.Message
+}
+
 // Limited returns whether a launch of the NodePool was refused lately because of a limit of the account or the cluster, or because the
 // placement groups of its class are full.
 func (c *CloudProvider) Limited(ctx context.Context, nodePool *karpv1.NodePool) bool {

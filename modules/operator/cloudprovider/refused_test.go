@@ -120,6 +120,12 @@ func TestARefusedFieldOfAClassEndsTheLaunchesOfAllItsNodePools(t *testing.T) {
 	if why := p.Unbuyable(t.Context(), second); !strings.Contains(why, "no firewall 7") {
 		t.Errorf("the second NodePool's condition lacks the reason: %q", why)
 	}
+	if why := p.ClassRefused(readyClass()); !strings.Contains(why, "no firewall 7") {
+		t.Errorf("the class's condition lacks the reason: %q", why)
+	}
+	if why := p.ClassRefused(healthy); why != "" {
+		t.Errorf("the other class: %s", why)
+	}
 	if why := p.Unbuyable(t.Context(), elsewhere); why != "" {
 		t.Errorf("a NodePool of another class: %s", why)
 	}

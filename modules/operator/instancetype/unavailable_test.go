@@ -111,3 +111,30 @@ func TestAMarkingIsToldOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestMarksThatCannotBeAreNotTakenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		soon := time.Now().Add(time.Minute)
+		for name, mark := range map[string]instancetype.Mark{
+			"an end that its cause does not allow": {Plan: "g6-standard-2", Cause: instancetype.Ceiling, Ends: time.Now().Add(time.Hour)},
+			"an end in the past":                   {Plan: "g6-standard-2", Cause: instancetype.NoCapacity, Ends: time.Now().Add(-time.Second)},
+			"an unknown cause":                     {Plan: "g6-standard-2", Cause: "Weather", Ends: soon},
+			"no plan":                              {Cause: instancetype.NoCapacity, Ends: soon},
+		} {
+			c := instancetype.NewCatalog(nil, instancetype.Config{Region: "us-ord"})
+			c.TakeUp([]instancetype.Mark{mark})
+			if cause, is := c.Unavailable(mark.Plan); is {
+				t.Errorf("%s: %q", name, cause)
+			}
+		}
+		c := instancetype.NewCatalog(nil, instancetype.Config{Region: "us-ord"})
+		c.TakeUp([]instancetype.Mark{{Plan: "g6-standard-2", Cause: instancetype.NoCapacity, Ends: soon}})
+		if cause, is := c.Unavailable("g6-standard-2"); !is || cause != instancetype.NoCapacity {
+			t.Errorf("a mark that counts: %q", cause)
+		}
+		time.Sleep(time.Minute)
+		if _, is := c.Unavailable("g6-standard-2"); is {
+			t.Error("it does not end when it did before")
+		}
+	})
+}

@@ -32,6 +32,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/refusedclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
@@ -159,6 +160,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
+		refusedclass.NewController(op.GetClient(), linodes),
 		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
 	)
