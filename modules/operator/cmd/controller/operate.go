@@ -150,6 +150,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 			NodeLabels: nodes.NodeLabels,
 		}),
+		garbagecollection.NewNodes(op.GetClient(), nodes.Backend),
 		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
