@@ -97,7 +97,9 @@ func (x *exchange) authenticate() bool {
 	if !known && (!x.op.Public || x.r.Header.Get("Authorization") != "") {
 		return x.refuse(http.StatusUnauthorized, world.Reason{Reason: "Invalid Token"})
 	}
-	x.caller = world.Caller{Actor: world.Actor{User: who.User, RequestID: x.id}, Beta: x.caller.Beta, Scopes: who.Scopes}
+	beta := x.caller.Beta
+	x.caller = who
+	x.caller.RequestID, x.caller.Beta = x.id, beta
 	x.answer.header.Set("X-Accepted-OAuth-Scopes", cmp.Or(strings.Join(x.op.Scopes, ","), "*"))
 	if known {
 		x.answer.header.Set("X-OAuth-Scopes", strings.Join(who.Scopes, " "))
@@ -132,6 +134,9 @@ func (x *exchange) arrive() bool {
 func (x *exchange) authorize() bool {
 	if !x.op.Public && !x.caller.May(x.op.Scopes...) {
 		return x.refuse(http.StatusForbidden, world.Reason{Reason: "Your OAuth token is not authorized to use this endpoint."})
+	}
+	if strings.HasPrefix(x.op.Route, "/lke/clusters") && !x.caller.MayLKE(x.r.Method != http.MethodGet) {
+		return x.refuse(http.StatusForbidden, world.Reason{Reason: "Unauthorized"})
 	}
 	return true
 }

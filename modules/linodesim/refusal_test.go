@@ -257,6 +257,35 @@ func TestTokensAndScopes(t *testing.T) {
 	}
 }
 
+func TestRolesOfARestrictedUser(t *testing.T) {
+	cfg := linodesim.Config{Tokens: map[string][]string{"all": {"*"}, "admin": {"*"}, "viewer": {"*"}, "none": {"*"}},
+		Roles: map[string][]string{"admin": {"lkecluster_admin"}, "viewer": {"lkecluster_viewer"}, "none": {}}}
+	for _, c := range []struct {
+		token, method, path string
+		status              int
+	}{
+		{"all", "DELETE", "/v4/lke/clusters/1/pools/1", 404},
+		{"admin", "DELETE", "/v4/lke/clusters/1/pools/1", 404},
+		{"viewer", "DELETE", "/v4/lke/clusters/1/pools/1", 403},
+		{"viewer", "GET", "/v4/lke/clusters", 200},
+		{"none", "GET", "/v4/lke/clusters", 403},
+		{"none", "GET", "/v4/linode/instances", 200},
+	} {
+		_, api := newSim(t, cfg)
+		api.token = c.token
+		if got := api.do(c.method, c.path, ""); got.status != c.status {
+			t.Errorf("%s: %s %s: %d %s, want %d", c.token, c.method, c.path, got.status, got.raw, c.status)
+		}
+		if got := api.do("GET", "/v4/profile", ""); strings.Contains(got.raw, `"restricted":true`) != (c.token != "all") {
+			t.Errorf("%s: %s", c.token, got.raw)
+		}
+	}
+	cfg.Roles["typo"] = nil
+	if _, err := linodesim.New(cfg); err == nil {
+		t.Error("roles of a token that there is not")
+	}
+}
+
 // The words that were observed stay as they are: clients and people know them.
 func TestObservedWords(t *testing.T) {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Fast(), NoRateLimits: true})

@@ -63,6 +63,9 @@ type Config struct {
 	// Tokens gives each token's scopes, such as lke:read_write; "*" is all of
 	// them. nil = DefaultToken with all.
 	Tokens map[string][]string
+	// Roles gives the roles of the restricted users of some tokens, such as lkecluster_admin. The users of the others may do
+	// everything. Roles count below /lke/clusters only: what they allow elsewhere is not known here.
+	Roles map[string][]string
 
 	// NoRateLimits turns the documented limits off; RateLimits replaces those
 	// of single classes, which api.Operation names (collections, general, ...).
@@ -104,7 +107,7 @@ func New(cfg Config) (*Sim, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = realClock{}
 	}
-	tokens, err := newTokens(cfg.Tokens)
+	tokens, err := newTokens(cfg.Tokens, cfg.Roles)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // stands for it everywhere.
 type tokens map[string]world.Caller
 
-func newTokens(given map[string][]string) (tokens, error) {
+func newTokens(given, roles map[string][]string) (tokens, error) {
 	if given == nil {
 		given = map[string][]string{DefaultToken: {"*"}}
 	}
@@ -23,7 +23,14 @@ func newTokens(given map[string][]string) (tokens, error) {
 		if token == "" {
 			return nil, errors.New("linodesim: Tokens has an empty token")
 		}
-		out[token] = world.Caller{Actor: world.Actor{User: fmt.Sprintf("user%d", i+1)}, Scopes: slices.Clone(given[token])}
+		granted, restricted := roles[token]
+		out[token] = world.Caller{Actor: world.Actor{User: fmt.Sprintf("user%d", i+1)}, Scopes: slices.Clone(given[token]),
+			Restricted: restricted, Roles: slices.Clone(granted)}
+	}
+	for token := range roles {
+		if _, known := out[token]; !known {
+			return nil, errors.New("linodesim: Roles has a token that Tokens lacks")
+		}
 	}
 	return out, nil
 }

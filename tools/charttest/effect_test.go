@@ -51,6 +51,8 @@ var others = map[string][]string{
 	"admissionPolicy.enabled":                    {`admissionPolicy: {enabled: true}`},
 	"admissionPolicy.nodePoolLimits":             {`admissionPolicy: {enabled: true}`, `admissionPolicy: {nodePoolLimits: false}`},
 	"admissionPolicy.exemptUsers":                {`admissionPolicy: {enabled: true}`, `admissionPolicy: {exemptUsers: [administrator]}`},
+	"nodeDeletionPolicy.enabled":                 {`nodeDeletionPolicy: {enabled: false}`},
+	"nodeDeletionPolicy.users":                   {`nodeDeletionPolicy: {users: [cloud]}`},
 	"replicas":                                   {`replicas: 1`},
 	"revisionHistoryLimit":                       {`revisionHistoryLimit: 1`},
 	"strategy":                                   {`strategy: {rollingUpdate: {maxSurge: 2}}`},

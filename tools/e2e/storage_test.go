@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
 func TestStorageStandard(t *testing.T)   { storage(t, "standard") }
@@ -128,70 +126,6 @@ spec:
 	replacedBy("drift", func(node corev1.Node) bool {
 		return !slices.ContainsFunc(old, func(o corev1.Node) bool { return o.UID == node.UID })
 	}, func() { e.apply(t, class("{diskEncryption: disabled}")) })
-}
-
-// volumesRest: small pods with a volume each get nodes that take their volumes, and then nothing is replaced. Consolidation that does not
-// count the volumes of nodes to come begins to swing within a minute.
-func volumesRest(t *testing.T, e *environment) {
-	const app, pods = "volumes", 28
-	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2", "g6-standard-4", "g6-standard-6", "g6-standard-8"}})
-	e.apply(t, fmt.Sprintf(`
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: %[1]s, namespace: default}
-spec:
-  serviceName: %[1]s
-  replicas: %[2]d
-  podManagementPolicy: Parallel
-  selector: {matchLabels: {app: %[1]s}}
-  template:
-    metadata: {labels: {app: %[1]s}}
-    spec:
-      terminationGracePeriodSeconds: 0%[3]s
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 10Gi}}}
-`, app, pods, requesting("50m")))
-	e.settled(t, app, pods)
-	ctx, g := t.Context(), NewWithT(t)
-	var claims []string
-	changed := time.Now()
-	g.Eventually(ctx, func(g Gomega) {
-		if now := e.claimNames(ctx, g); !slices.Equal(now, claims) {
-			claims, changed = now, time.Now()
-		}
-		g.Expect(time.Since(changed)).To(BeNumerically(">=", volumesRestFor), "time without a change of the NodeClaims %v", claims)
-	}).WithTimeout(volumesRestFor + patience).WithPolling(interval).Should(Succeed())
-	limits := map[string]int{}
-	drivers := &storagev1.CSINodeList{}
-	g.Expect(e.kube.List(ctx, drivers)).To(Succeed())
-	for _, node := range drivers.Items {
-		for _, driver := range node.Spec.Drivers {
-			limits[node.Name] = int(*driver.Allocatable.Count)
-		}
-	}
-	on := map[string]int{}
-	for _, pod := range e.pods(ctx, g, app) {
-		on[pod.Spec.NodeName]++
-	}
-	for node, n := range on {
-		g.Expect(n).To(BeNumerically("<=", limits[node]), "volumes on %s", node)
-	}
-	e.attachedWherePodsRun(t, app)
-}
-
-const volumesRestFor = 90 * time.Second
-
-// claimNames returns the names of all NodeClaims.
-func (e *environment) claimNames(ctx context.Context, g Gomega) []string {
-	list := &karpv1.NodeClaimList{}
-	g.Expect(e.kube.List(ctx, list)).To(Succeed())
-	var names []string
-	for _, claim := range list.Items {
-		names = append(names, claim.Name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // volumeOf is the volume of a claim; "" while it has none.

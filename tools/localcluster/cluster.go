@@ -209,9 +209,13 @@ func (c *Cluster) startLKENodes(ctx context.Context) error {
 	return c.waitForUserNodes(ctx)
 }
 
+// cloudControllerManager is the user name of Linode's, as its chart installs it: deploy/chart/templates/serviceaccount.yaml in its
+// repository. LKE's runs outside of the cluster under a name that is not known.
+const cloudControllerManager = "system:serviceaccount:kube-system:ccm-linode"
+
 // startBoots lets plain Linodes boot and join, and waits for the user's own.
 func (c *Cluster) startBoots(ctx context.Context) error {
-	client, err := c.plane.Client("cloud-controller-manager")
+	client, err := c.plane.Client(cloudControllerManager)
 	if err != nil {
 		return err
 	}

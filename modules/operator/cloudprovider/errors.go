@@ -40,7 +40,7 @@ var verdicts = map[claims.Kind]verdict{
 	claims.KindNotFound: {outcome: "not_found", reason: "NotFound", message: "The cluster, pool or Linode was not found"},
 	claims.KindConflict: {outcome: "conflict", reason: "Conflict",
 		message: "The pool or Linode is in a state that needs a person", detail: true},
-	claims.KindForbidden: {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes",
+	claims.KindForbidden: {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token, its scopes or its user's roles",
 		detail: true},
 	claims.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
 		message: "The Linode API does not answer; trying again"},

@@ -2,7 +2,8 @@
 // and the line for the user about an error of the API.
 //
 // Its errors are *options.Error. It makes no write to find out what the token may do: one instance is read, and the scopes that the API
-// reports with every answer are compared. It does not retry beyond what the client does; the caller's context bounds it.
+// reports with every answer are compared. Whether the token's user is restricted to roles is read; which it has can only be read by an
+// administrator of the account, so that a role is missing shows in a refusal although the scope is there. It does not retry beyond what the client does; the caller's context bounds it.
 package discovery
 
 import (
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -23,11 +25,16 @@ type Wanted struct {
 	URL    string        // the API's address
 	Scopes func() string // the token's scopes as the API has reported them; empty if it has not
 	Needs  []string      // scopes that optional features take
+
+	OnRestricted func(user string) // called by Check if the token's user is restricted to its roles; may be nil
 }
 
 // Check reads instances with a text in their label, which needs a scope of its own, and refuses a token that lacks a scope. One answer is
-// enough. fix describes how to make a token that has them.
+// enough. fix describes how to make a token that has them. The user is read first: a token that may not read it is refused for that alone.
 func (w Wanted) Check(ctx context.Context, client *linode.Client, label, fix string, scopes ...string) error {
+	if user := RestrictedUser(ctx, client); user != "" && w.OnRestricted != nil {
+		w.OnRestricted(user)
+	}
 	next, stop := iter.Pull2(client.ListInstances(ctx, linode.Where("label").Contains(label)))
 	defer stop()
 	if _, err, _ := next(); err != nil {
@@ -47,6 +54,12 @@ func (w Wanted) Explain(err error, scope, doing, fix string) error {
 		}
 		return &options.Error{Name: "LINODE_TOKEN", Found: "the Linode API at " + w.URL + " refuses the token (401)", Fix: fix}
 	case linode.KindForbidden:
+		if role := roles[scope]; role != "" && w.has(scope) {
+			section, _, _ := strings.Cut(scope, ":")
+			return &options.Error{Name: "LINODE_TOKEN",
+				Found: "the token's user lacks the role " + role + " (403 " + doing + ", although the token has the scope " + scope + ")",
+				Fix:   roleFix(section + ":read_write")}
+		}
 		return &options.Error{Name: "LINODE_TOKEN",
 			Found: "the token may not do what is needed (403 " + doing + ", which takes the scope " + scope + ")",
 			Fix:   fix}

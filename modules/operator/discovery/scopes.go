@@ -35,18 +35,31 @@ func (s *Scopes) Last() string {
 
 // lacking refuses a token that lacks a scope. A header that is missing proves nothing: then the first request that takes it will tell.
 func lacking(header string, needed []string) error {
-	scopes := strings.FieldsFunc(header, func(r rune) bool { return r == ' ' || r == ',' })
-	if len(scopes) == 0 || slices.Contains(scopes, "*") {
+	granted := scopesOf(header)
+	if len(granted) == 0 {
 		return nil
 	}
-	missing := slices.DeleteFunc(slices.Clone(needed), func(scope string) bool {
-		section, _, _ := strings.Cut(scope, ":")
-		return slices.Contains(scopes, scope) || slices.Contains(scopes, section+":*") || slices.Contains(scopes, section+":read_write")
-	})
+	missing := slices.DeleteFunc(slices.Clone(needed), func(scope string) bool { return granting(granted, scope) })
 	if len(missing) == 0 {
 		return nil
 	}
 	return &options.Error{Name: "LINODE_TOKEN",
-		Found: "the token lacks the scopes " + strings.Join(missing, " and ") + " (it has " + strings.Join(scopes, ", ") + ")",
+		Found: "the token lacks the scopes " + strings.Join(missing, " and ") + " (it has " + strings.Join(granted, ", ") + ")",
 		Fix:   "make a personal access token with the scopes " + strings.Join(needed, ", ") + " and set LINODE_TOKEN to it"}
+}
+
+// has returns whether the API has reported that the token has a scope.
+func (w Wanted) has(scope string) bool {
+	return w.Scopes != nil && granting(scopesOf(w.Scopes()), scope)
+}
+
+func scopesOf(header string) []string {
+	return strings.FieldsFunc(header, func(r rune) bool { return r == ' ' || r == ',' })
+}
+
+// granting returns whether these scopes include one.
+func granting(scopes []string, scope string) bool {
+	section, _, _ := strings.Cut(scope, ":")
+	return slices.Contains(scopes, "*") || slices.Contains(scopes, scope) || slices.Contains(scopes, section+":*") ||
+		slices.Contains(scopes, section+":read_write")
 }

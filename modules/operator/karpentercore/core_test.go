@@ -153,6 +153,9 @@ func TestCoreStillNeedsTheProvidersAnswers(t *testing.T) {
 		"plans stay in the list":              {file: "nodeclaim/disruption/drift.go", line: "return InstanceTypeNotFound\n"},
 		"a NodePool without class gets no plan": {file: "provisioning/provisioner.go",
 			line: `Error(err, "skipping, unable to resolve instance types")`},
+		"buffers are placed twice a minute":      {file: "capacitybuffer/controller.go", line: "RequeueAfter: 30 * time.Second"},
+		"and when a node is being disrupted":     {file: "provisioning/controller.go", line: "taint.MatchTaint(&v1.DisruptedNoScheduleTaint)"},
+		"a node without a buffer's pod is empty": {file: "disruption/emptiness.go", line: "e.cluster.HasBufferPods(c.ProviderID())"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, err := os.ReadFile(coreFile(t, "pkg/controllers/"+test.file))

@@ -19,6 +19,10 @@
 //   - Held: core makes NodeClaims of static NodePools without reading what can be bought
 //     (pkg/controllers/static/provisioning/controller.go:118, no GetInstanceTypes), and plans nothing while one of them has no provider
 //     ID (pkg/controllers/state/cluster.go:192). TestCoreStillNeedsTheProvidersAnswers.
+//   - Replan: core records the nodes that hold a CapacityBuffer's pods in its planning passes alone
+//     (pkg/controllers/provisioning/provisioner.go:166), which come every 30 s where no pod waits
+//     (pkg/controllers/capacitybuffer/controller.go:137), and deletes as empty what became ready between two of them
+//     (pkg/controllers/disruption/emptiness.go:54). TestCoreStillNeedsTheProvidersAnswers.
 //   - withoutStarts: controller-runtime v0.24.1 logs three lines for each controller at level info
 //     (pkg/internal/controller/controller.go:247, 302, 305). TestControllerRuntimeStillWritesTheseLines.
 //

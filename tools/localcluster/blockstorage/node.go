@@ -2,6 +2,7 @@ package blockstorage
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -33,17 +34,23 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 	if exists, err := found(ctx, p.client, request, node); !exists || node.Labels[TopologyKey] == "" {
 		return reconcile.Result{}, err // without the label the cloud controller manager has not initialised it
 	}
-	if exists, err := found(ctx, p.client, request, &storagev1.CSINode{}); exists || err != nil {
+	registered := &storagev1.CSINode{}
+	exists, err := found(ctx, p.client, request, registered)
+	if err != nil || slices.ContainsFunc(registered.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == Driver }) {
 		return reconcile.Result{}, err
 	}
 	limit := AttachLimit(simulatedlke.PlanMemory(*node.Status.Capacity.Memory()))
+	driver := storagev1.CSINodeDriver{
+		Name: Driver, NodeID: node.Spec.ProviderID, TopologyKeys: []string{TopologyKey}, Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
+	}
+	if exists { // a real kubelet has made it, without drivers
+		registered.Spec.Drivers = append(registered.Spec.Drivers, driver)
+		return reconcile.Result{}, p.client.Update(ctx, registered)
+	}
 	return reconcile.Result{}, p.client.Create(ctx, &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID},
 		}},
-		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{
-			Name: Driver, NodeID: node.Spec.ProviderID, TopologyKeys: []string{TopologyKey},
-			Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
-		}}},
+		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{driver}},
 	})
 }

@@ -110,7 +110,8 @@ func ready(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// remove deletes the Node whose Linode is gone; one of the same name that belongs to another Linode stays.
+// remove deletes the Node whose Linode is gone, until it is gone; one of the same name that belongs to another Linode stays. The cluster
+// may leave that to another client: then the Node falls silent, and is deleted later.
 func (r *Runner) remove(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "remove", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
@@ -124,8 +125,22 @@ func (r *Runner) remove(ctx context.Context, e linodesim.Event) {
 			return true, nil
 		}
 		err = r.nodes.Delete(ctx, e.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
+		if apierrors.IsForbidden(err) {
+			return false, r.silence(ctx, node)
+		}
 		return err == nil || apierrors.IsNotFound(err), err
 	})
+}
+
+// silence ends what kwok simulates of a kubelet whose machine is gone.
+func (r *Runner) silence(ctx context.Context, node *corev1.Node) error {
+	simulated := len(node.Labels)
+	maps.DeleteFunc(node.Labels, func(key, _ string) bool { _, kwoks := r.cfg.KwokLabels[key]; return kwoks })
+	if len(node.Labels) == simulated {
+		return nil
+	}
+	_, err := r.nodes.Update(ctx, node, metav1.UpdateOptions{})
+	return err
 }
 
 // until repeats a step with growing pauses until it is done or ctx ends. An error is repeated as well.

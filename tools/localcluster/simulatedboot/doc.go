@@ -40,7 +40,7 @@
 //
 //   - The cloud controller manager: provider ID, instance type and region labels,
 //     addresses, the uninitialized taint lifted; the Node deleted when its Linode is
-//     gone. There is no zone label, as with Linode's own.
+//     gone, unless the cluster refuses that. There is no zone label, as with Linode's own.
 //   - A Linode without user data that [Config].Own names was set up by hand: its Node
 //     is registered and kwok simulates its kubelet.
 //   - Above [Config].Kubelets processes, kwok takes over a Node that is Ready.

@@ -43,6 +43,9 @@ type Caller struct {
 	Actor
 	Beta   bool     // below /v4beta
 	Scopes []string // of the token, such as lke:read_write; "*" is all
+
+	Restricted bool     // the user may do what its roles allow
+	Roles      []string // of a restricted user
 }
 
 type state struct {

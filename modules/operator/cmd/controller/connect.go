@@ -35,6 +35,7 @@ type platform struct {
 	health  *apiHealth
 	client  *linode.Client
 	scopes  *discovery.Scopes
+	user    string // of the token, if it is restricted to its roles
 	cluster mode.Cluster
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
@@ -87,7 +88,8 @@ func (p *platform) connect(ctx context.Context) error {
 	o := p.options
 	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
-	wanted := discovery.Wanted{Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last}
+	wanted := discovery.Wanted{Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last,
+		OnRestricted: func(user string) { p.user = user }}
 	if o.HostMaintenance {
 		wanted.Needs = []string{"account:read_only"}
 	}

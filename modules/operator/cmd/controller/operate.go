@@ -145,8 +145,16 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
 	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
-	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
-		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)...)
+	core := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
+		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)
+	op.WithControllers(ctx, core...)
+	if o.Core.FeatureGates.CapacityBuffer {
+		replan, err := karpentercore.NewReplan(core)
+		if err != nil {
+			return err
+		}
+		op.WithControllers(ctx, replan)
+	}
 	if o.NodePriceLabel {
 		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
 	}
@@ -157,6 +165,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 			NodeLabels: nodes.NodeLabels,
 		}),
+		garbagecollection.NewNodes(op.GetClient(), nodes.Backend),
 		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),

@@ -9,13 +9,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 )
+
+// scopesOf has the scopes without which there are no nodes.
+var scopesOf = map[v1alpha1.Mode][]string{
+	v1alpha1.ModeLKE: {"lke:read_write", "linodes:read_write"}, v1alpha1.ModeInstance: {"linodes:read_write"},
+}
 
 // logStart writes what a user compares after an installation, one line for each: docs/install.md looks for them.
 func logStart(ctx context.Context, p *platform, kube client.Reader) {
 	logger := log.FromContext(ctx)
 	p.cluster.Log(logger)
 	logger.Info("the token's scopes", "scopes", cmp.Or(p.scopes.Last(), "not reported by the API"))
+	if p.user != "" { // no read shows what a user may write
+		logger.Info("the token's user is restricted: without these roles its writes are refused", "user", p.user,
+			"roles", discovery.Roles(scopesOf[p.options.Mode]...))
+	}
 
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

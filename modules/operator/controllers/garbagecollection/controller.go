@@ -4,7 +4,7 @@
 // releases what none of them claims: claimed instances whose NodeClaim is gone, nodes that were never claimed, empty pools. Ages are
 // measured by lkepool, from the claim, and what a running Create has reserved is left alone. When the NodeClaims cannot be read, nothing
 // is collected. The other direction, NodeClaims whose instance is gone, is Karpenter core's own garbage collection, through
-// CloudProvider.List.
+// CloudProvider.List, every two minutes; Nodes is faster where such a NodeClaim has a Node.
 //
 // An instance goes when it has no Node or its Node is vacant, because pods may run on it. Between two sweeps the nodes that were not vacant
 // are drained further, which sends nothing to the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot

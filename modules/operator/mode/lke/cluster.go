@@ -24,6 +24,9 @@ type Cluster struct {
 
 const newToken = "make a personal access token with the scopes lke:read_write and linodes:read_write and set LINODE_TOKEN to it"
 
+// needed are the scopes without which there are no nodes.
+var needed = []string{"lke:read_write", "linodes:read_write"}
+
 // FindCluster returns the one cluster with this label. Its errors are *options.Error, one line for the user.
 func FindCluster(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (Cluster, error) {
 	var found api.LKECluster
@@ -38,8 +41,7 @@ func FindCluster(ctx context.Context, client *linode.Client, wanted discovery.Wa
 	}
 	switch {
 	case len(ids) == 0:
-		return Cluster{}, &options.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("no LKE cluster of this account has the label %q", wanted.Name),
-			Fix: "set it to the label of the cluster as the Cloud Manager shows it, and check that the token is of the same account"}
+		return Cluster{}, absent(ctx, client, wanted.Name)
 	case len(ids) > 1:
 		return Cluster{}, &options.Error{Name: "CLUSTER_NAME",
 			Found: fmt.Sprintf("%d LKE clusters have the label %q (IDs %s)", len(ids), wanted.Name, strings.Join(ids, ", ")),
@@ -58,7 +60,19 @@ func FindCluster(ctx context.Context, client *linode.Client, wanted discovery.Wa
 		tier = string(*found.Tier)
 	}
 	return Cluster{Cluster: lke.Cluster{ID: found.ID, Name: found.Label, Tier: tier}, Region: found.Region, Version: found.K8SVersion},
-		wanted.Check(ctx, client, fmt.Sprintf("lke%d-", found.ID), newToken, "lke:read_write", "linodes:read_write")
+		wanted.Check(ctx, client, fmt.Sprintf("lke%d-", found.ID), newToken, needed...)
+}
+
+// absent explains that there is no such cluster. A restricted user sees no cluster without a role for it.
+func absent(ctx context.Context, client *linode.Client, name string) error {
+	const fix = "set it to the label of the cluster as the Cloud Manager shows it, and "
+	if user := discovery.RestrictedUser(ctx, client); user != "" {
+		return &options.Error{Name: "CLUSTER_NAME",
+			Found: fmt.Sprintf("no LKE cluster that the token's user %s may see has the label %q, and the user is restricted to its roles", user, name),
+			Fix:   fix + "give the user the roles " + strings.Join(discovery.Roles(needed...), " and ")}
+	}
+	return &options.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("no LKE cluster of this account has the label %q", name),
+		Fix: fix + "check that the token is of the same account"}
 }
 
 // log writes what a user compares after an installation.

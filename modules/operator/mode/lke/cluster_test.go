@@ -32,7 +32,8 @@ func newWorld(t *testing.T, token string, clusters ...linodesim.ClusterSpec) wor
 		"account-reader": {"lke:read_write", "linodes:read_write", "account:read_only"},
 		"account-writer": {"lke:read_write", "linodes:read_write", "account:read_write"},
 		"no-linodes":     {"lke:read_write"}, "no-lke": {"linodes:read_write"},
-	}})
+		"no-role": {"lke:read_write", "linodes:read_write"}, "viewer": {"lke:read_write", "linodes:read_write"}, "admin": {"*"},
+	}, Roles: map[string][]string{"no-role": {}, "viewer": {"lkecluster_viewer"}, "admin": {"lkecluster_admin"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,6 +112,10 @@ func TestProblemsAreOneLine(t *testing.T) {
 			[]string{"403", "linodes:read_write"}},
 		{"token that may only read", "reader", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN",
 			[]string{"lacks the scopes lke:read_write and linodes:read_write"}},
+		{"user without a role", "no-role", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN",
+			[]string{"lacks the role lkecluster_viewer", "although the token has the scope lke:read_only", "the roles lkecluster_admin"}},
+		{"user whose roles show no cluster", "viewer", nil, nil, "", "CLUSTER_NAME",
+			[]string{"restricted to its roles", "the roles lkecluster_admin and account_linode_admin"}},
 		{"API in trouble", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Answer: linodesim.Answer{Status: 503}}, "", "LINODE_URL",
 			[]string{"503", url}},
 		{"connection lost", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Drop: true}, "", "LINODE_URL", []string{url}},
@@ -154,6 +159,18 @@ func TestAScopeThatAnOptionalFeatureTakesIsAskedForByName(t *testing.T) {
 			discovery.Wanted{Name: "demo", URL: url, Scopes: w.scopes.Last, Needs: []string{"account:read_only"}})
 		if (err != nil) != missing || missing && !strings.Contains(err.Error(), "lacks the scopes account:read_only") {
 			t.Errorf("token %s: %v", token, err)
+		}
+	}
+}
+
+func TestARestrictedUserIsReported(t *testing.T) {
+	for token, restricted := range map[string]bool{"full": false, "enough": false, "viewer": true, "admin": true} {
+		w := newWorld(t, token, linodesim.ClusterSpec{Label: "demo", Region: "us-ord", Pools: pool})
+		var user string
+		_, err := lke.FindCluster(t.Context(), w.client, discovery.Wanted{Name: "demo", URL: url, Scopes: w.scopes.Last,
+			OnRestricted: func(name string) { user = name }})
+		if err != nil || (user != "") != restricted {
+			t.Errorf("token %s: user %q, %v", token, user, err)
 		}
 	}
 }
