@@ -47,7 +47,8 @@ func (c *Core) Handle(e Event, now time.Time) []Action {
 			c.belief.Unsent(e.Action)
 			break
 		}
-		if news = c.belief.Merge(e); news.Listed {
+		news = c.belief.Merge(e)
+		if news.Listed {
 			c.belief.Forget(c.callers.Keys())
 		}
 	case Tick:

@@ -25,24 +25,23 @@ type News struct {
 // takes something away; a list makes the engine look.
 func (b *Belief) Merge(d event.Done) News {
 	b.note(d)
-	instances, pools, writes := instanceEvidence{b}, poolEvidence{b}, writeEvidence{b}
 	switch a := d.Action; a.Op {
 	case event.OpListPools:
-		return News{Listed: pools.mergeList(d)}
+		return News{Listed: poolEvidence{b}.mergeList(d)}
 	case event.OpListInstances:
-		instances.mergeList(d)
+		instanceEvidence{b}.mergeList(d)
 	case event.OpGetPool:
-		pools.mergePool(d)
+		poolEvidence{b}.mergePool(d)
 	case event.OpGetInstance:
-		instances.mergeInstance(d)
+		instanceEvidence{b}.mergeInstance(d)
 	case event.OpCreate, event.OpScale:
-		return writes.mergeGrowth(d)
+		return writeEvidence{b}.mergeGrowth(d)
 	case event.OpMark:
-		return writes.mergeMark(d)
+		return writeEvidence{b}.mergeMark(d)
 	case event.OpRemove:
-		writes.mergeRemoval(d)
+		writeEvidence{b}.mergeRemoval(d)
 	case event.OpDrop:
-		writes.mergeDrop(d)
+		writeEvidence{b}.mergeDrop(d)
 	}
 	return News{}
 }

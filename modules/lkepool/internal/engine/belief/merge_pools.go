@@ -35,8 +35,8 @@ func (e poolEvidence) mergeList(d event.Done) bool {
 func (e poolEvidence) mergeListed(reading lkepool.Pool, began time.Time) {
 	p, known := e.Pools.Get(reading.ID)
 	if !known || !p.Ours() {
-		e.Purchases.foundPool(e.Tags.KeyHash(reading.Tags), reading.Count)
-		e.meetPool(reading, began, listed(began, e.StartedAt))
+		p = e.meetPool(reading, began, listed(began, e.StartedAt))
+		e.Purchases.foundPool(p.hash, p.Count)
 		return
 	}
 	p.last, p.Absence.Since = Latest(p.last, began), time.Time{}
@@ -227,19 +227,17 @@ func (e poolEvidence) addSlots(p *Pool, slots []lkepool.Slot, began time.Time, d
 	}
 }
 
-// mergeSlot applies what a reading shows in a slot.
+// mergeSlot applies what a reading shows in a slot: no instance, or this one. What
+// contradicts the instance that is known there is left to dropSlots.
 func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direct bool) {
-	switch {
-	case id != 0 && (s.InstanceID == 0 || s.InstanceID == id):
-		e.fillSlot(p, s, id, began, direct)
-	case s.InstanceID == 0: // vacant; what contradicts a slot is left to dropSlots
-		s.seen = Latest(s.seen, began)
+	if s.InstanceID != 0 && s.InstanceID != id {
+		return
 	}
-}
-
-// fillSlot applies a reading that shows an instance in a slot.
-func (e poolEvidence) fillSlot(p *Pool, s *slot, id int, began time.Time, direct bool) {
-	s.seen, s.Vacant = Latest(s.seen, began), time.Time{}
+	s.seen = Latest(s.seen, began)
+	if id == 0 {
+		return
+	}
+	s.Vacant = time.Time{}
 	n, known := e.Nodes.Get(id)
 	if !known {
 		n = instanceEvidence(e).meetNode(id)
