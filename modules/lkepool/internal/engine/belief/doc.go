@@ -29,6 +29,8 @@
 //	purchases.go         purchases by key, with those that were not answered
 //	marks.go             claims that the API refuses, for all instances together
 //	view.go              what follows from several records: free, quarantined, owned
+//	reserve.go           nodes that are chosen for a claimant, and given up
+//	witness.go           what the caller's own records show
 //	trouble.go           why callers may wait in vain
 //
 // //

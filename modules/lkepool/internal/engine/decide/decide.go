@@ -52,7 +52,7 @@ func (d *Decider) Decide(now time.Time, answers []event.Action, news belief.News
 	return d.turn.actions, d.turn.wakeAt
 }
 
-// hear answers those who an error concerns.
+// hear answers the claimants that an error concerns.
 func (d *Decider) hear(news belief.News) {
 	if news.Refused != nil {
 		d.buy.refuseUnserved(news.Key, news.Refused)

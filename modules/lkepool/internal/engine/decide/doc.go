@@ -14,7 +14,7 @@
 //
 // # The order of a turn
 //
-//	hear            refusals, to those whom they concern
+//	hear            refusals, for the claimants that they concern
 //	restoreTags     claims whose tags were taken away
 //	finishRemovals  removals whose effect is not known
 //	giveBack        claimants that have a node, or whose claim is being written
