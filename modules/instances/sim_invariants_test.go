@@ -41,8 +41,8 @@ func (s *sim) guardRemoval(e effect, i *simInstance) {
 	}
 	unfinished := simOwn.isUnfinished(i.Tags) && s.now.Sub(i.born) > 9*time.Minute
 	for _, c := range s.claimants {
-		if claimOf(i) != simOwn.ID(c.claimant()) {
-			continue
+		if claimOf(i) != simOwn.ID(c.claimant()) || c.id != 0 && c.id != e.id {
+			continue // a creation that landed late, when it had another instance
 		}
 		switch {
 		case c.alive && !c.releasing && !unfinished:
