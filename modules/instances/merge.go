@@ -100,8 +100,9 @@ func (w *world) seenInList(i Instance, began time.Time) {
 	}
 }
 
-// keepTags records the tags of an instance that has its claim's, and whether it is
-// unfinished. That mark is not among them: it ends with the boot.
+// keepTags records the tags of an instance that has its claim's, and whether it has the
+// mark of unfinished ones, which ends with the boot. Without the claim nothing is
+// known of the mark: a user removed both.
 func (w *world) keepTags(o *object) {
 	if started(o.Status) {
 		o.build.ran = true
@@ -109,13 +110,7 @@ func (w *world) keepTags(o *object) {
 	if !w.cfg.own.ours(o.Instance) || !w.cfg.own.ClaimIn(o.Tags).Is(o.who) {
 		return
 	}
-	o.claimedTags = w.cfg.own.finished(o.Tags)
-	switch marked := w.cfg.own.isUnfinished(o.Tags); {
-	case marked:
-		o.build.marked = true
-	case o.build.ran:
-		o.build.marked = false
-	}
+	o.claimedTags, o.build.marked = w.cfg.own.finished(o.Tags), w.cfg.own.isUnfinished(o.Tags)
 }
 
 func (w *world) add(i Instance, who claims.ClaimID) *object {
@@ -313,7 +308,6 @@ func (w *world) changed(r result) {
 	case opDelete:
 		o.removal = removal{accepted: w.now, seq: w.seq}
 	case opTag:
-		o.build.marked = w.cfg.own.isUnfinished(r.tags)
 		o.Tags, o.tagged = slices.Clone(r.tags), w.now
 		w.keepTags(o)
 	default:

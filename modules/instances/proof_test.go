@@ -134,3 +134,140 @@ func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
 		t.Error("the proof is forgotten")
 	}
 }
+
+func unanswered(o op) *claims.Error {
+	return &claims.Error{Kind: claims.KindUnavailable, Op: string(o), Effect: claims.EffectUnknown}
+}
+
+// fails ends a write to the instance of oneInstance without an answer.
+func (c *core) fails(e effect) {
+	e.id, e.term = 7, c.term
+	c.done(result{effect: e, began: c.now, err: unanswered(e.op)})
+}
+
+func (c *core) reads(tags []string, began time.Time) {
+	c.world.reads[7] = &directRead{running: true}
+	i := Instance{Node: claims.Node{InstanceID: 7, Tags: tags}}
+	c.done(result{effect: effect{op: opRead, id: 7, term: c.term}, began: began, instance: i})
+}
+
+// The tags were the same shortly before the write.
+func TestAReadingOfBeforeAWriteOfTagsResolvesNothing(t *testing.T) {
+	core, o := oneInstance(t)
+	written := append(slices.Clone(o.Tags), "new")
+	core.fails(effect{op: opTag, tags: written})
+	for after, open := range map[time.Duration]bool{core.cfg.SettleTime - 1: true, core.cfg.SettleTime: false} {
+		core.world.writes[7].tags = written
+		core.reads(written, core.started.Add(after))
+		if (core.world.writes[7].tags != nil) != open {
+			t.Errorf("a reading %s after the write: open %t", after, !open)
+		}
+		o.read = time.Time{}
+	}
+}
+
+func TestTagsThatLandedOutrankOlderReadings(t *testing.T) {
+	core, o := oneInstance(t)
+	old, written := slices.Clone(o.Tags), append(slices.Clone(o.Tags), "new")
+	core.fails(effect{op: opTag, tags: written})
+	core.now = core.now.Add(time.Minute)
+	core.reads(written, core.now)
+	core.reads(old, core.now.Add(time.Second))
+	if !slices.Contains(o.Tags, "new") {
+		t.Error("a reading from before they landed counts")
+	}
+	core.reads(old, core.now.Add(core.cfg.SettleTime))
+	if slices.Contains(o.Tags, "new") {
+		t.Error("a reading from after they landed does not count")
+	}
+}
+
+// A creation may land at the end of LateEffect, and lists show it the list lag later.
+func TestACreationCountsUntilAListMustShowIt(t *testing.T) {
+	core, _ := oneInstance(t)
+	core.cfg.MaxNodes = 5
+	cl := core.claims.get(claims.ClaimID{Value: "b"}, "demo-b")
+	core.done(result{effect: effect{op: opCreate, claim: cl, term: core.term, creation: Creation{Spec: Spec{InstanceType: "plan"}}},
+		began: core.now, err: unanswered(opCreate)})
+	cl.ambiguous = time.Time{}
+	shown := core.now.Add(core.cfg.LateEffect + listLag)
+	for _, c := range []struct {
+		at, listed time.Time
+		counts     int
+	}{{shown.Add(-1), core.now, 1}, {shown.Add(time.Minute), shown.Add(-1), 1}, {shown.Add(time.Minute), shown, 0}} {
+		core.now = c.at
+		core.world.list.began = c.listed
+		if n := core.owned(nil)["plan"]; n != c.counts {
+			t.Errorf("%s after its failure, with a list of %s: counts %d", c.at.Sub(core.started), c.listed.Sub(core.started), n)
+		}
+	}
+}
+
+// A write of tags without the boot's effect on them: a user put the mark back, or an old
+// reading did.
+func TestAnInstanceThatRunsIsNotCollectedForItsMark(t *testing.T) {
+	core, o := oneInstance(t)
+	core.now = core.now.Add(time.Hour)
+	o.build.ran, o.build.marked = true, true
+	if orphans := core.orphans([]claims.ClaimID{o.who}); len(orphans) != 0 {
+		t.Errorf("%v", orphans)
+	}
+	o.build.ran = false
+	core.orphans([]claims.ClaimID{o.who})
+	core.now = core.now.Add(core.cfg.OrphanTTL)
+	if orphans := core.orphans([]claims.ClaimID{o.who}); len(orphans) != 1 {
+		t.Errorf("one that was never started: %v", orphans)
+	}
+}
+
+func TestWritesThatMayLandOutliveALead(t *testing.T) {
+	core, o := oneInstance(t)
+	core.fails(effect{op: opDelete})
+	core.begin(claims.Ended)
+	again := core.world.add(o.Instance, o.who)
+	if !core.world.condemned(again) {
+		t.Error("the removal is forgotten")
+	}
+	core.now = core.now.Add(core.cfg.LateEffect + core.cfg.SettleTime)
+	if core.world.condemned(again) {
+		t.Error("a removal of an earlier lead counts for ever")
+	}
+}
+
+func TestAListRefutesAWrongProof(t *testing.T) {
+	core, o := oneInstance(t)
+	core.world.end(7)
+	for _, after := range []time.Duration{listLag - 1, listLag} {
+		core.now = core.started.Add(after)
+		core.done(result{effect: effect{op: opList, term: core.term}, began: core.now, instances: []Instance{o.Instance}})
+		if _, there := core.world.objects[7]; there != (after == listLag) {
+			t.Errorf("a list %s after the proof: there %t", after, there)
+		}
+	}
+}
+
+// A thousand instances of others are read, claimants come and go, instances end.
+func TestNothingIsRememberedForEver(t *testing.T) {
+	core, o := oneInstance(t)
+	for n := range 1000 {
+		core.now = core.now.Add(10 * time.Second)
+		id := 1000 + n
+		core.readDirectly(id, core.now, core.seq, "test")
+		core.done(result{effect: effect{op: opRead, id: id, term: core.term}, began: core.now, instance: Instance{Node: claims.Node{InstanceID: id}}})
+		who := claims.ClaimID{Value: "churn", UID: string(rune(n))}
+		core.world.add(Instance{Node: claims.Node{InstanceID: 5000 + n, Tags: core.cfg.own.claimTags(who)}}, who)
+		core.done(result{effect: effect{op: opDelete, id: 5000 + n, term: core.term}, began: core.now, err: unanswered(opDelete)})
+		core.world.end(5000 + n)
+		cl := core.claims.get(who, "demo-churn")
+		core.done(result{effect: effect{op: opCreate, claim: cl, term: core.term}, began: core.now, err: unanswered(opCreate)})
+	}
+	w := &core.world
+	if sizes := []int{len(w.objects), len(w.byClaim), len(w.gone), len(w.reads), len(w.writes)}; slices.Max(sizes) > 70 {
+		t.Errorf("sizes %v", sizes)
+	}
+	core.now = core.now.Add(time.Hour)
+	core.prune()
+	if sizes := []int{len(w.gone), len(w.reads), len(w.writes), len(core.claims)}; slices.Max(sizes) > 0 || w.objects[7] != o {
+		t.Errorf("an hour later: sizes %v", sizes)
+	}
+}

@@ -188,7 +188,7 @@ func (c *simClaimant) checkConflict(err error) {
 	label := Label("demo", c.name)
 	if claims.KindOf(err) == claims.KindConflict && !slices.ContainsFunc(c.instances, func(i *simInstance) bool {
 		return i.was(c.began, func(v Instance) bool { return v.Name == label }) && (i.foreign || claimOf(i) != simOwn.ID(c.claimant()))
-	}) {
+	}) && !slices.ContainsFunc(c.instances, func(i *simInstance) bool { return i.Name == label && !i.given.IsZero() }) {
 		c.violated("%s/%s is refused for a conflict with its own instance: %v", c.name, c.uid, err)
 	}
 }
@@ -253,6 +253,8 @@ func (s *sim) happens(step simStep) {
 		i.Tags, i.stripped = nil, true
 	case stepRemove:
 		i.gone = true
+	case stepGive:
+		s.give(i)
 	case stepOff:
 		if i.Status == "running" {
 			i.Status, i.off = "offline", true
@@ -267,3 +269,20 @@ func (s *sim) hasDeaths() bool {
 
 // quiet reports whether no write is under way or may still land.
 func (s *sim) quiet() bool { return s.writing == 0 && s.unlanded == 0 }
+
+// give makes an instance another claimant's, by its tags, for two minutes.
+func (s *sim) give(i *simInstance) {
+	if s.hasDeaths() || s.core.world.objects[i.InstanceID] == nil || simOwn.isUnfinished(i.Tags) || i.stripped {
+		return
+	}
+	before := i.Tags
+	i.Tags = simOwn.claimTags(claims.ClaimID{Value: "another"})
+	i.given, i.stripped = s.now, true
+	s.after(2*time.Minute, func() {
+		if !i.gone {
+			i.Tags = before
+			s.record(i)
+			s.logf("a person gives %d back", i.InstanceID)
+		}
+	})
+}

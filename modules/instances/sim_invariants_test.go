@@ -41,8 +41,8 @@ func (s *sim) guardRemoval(e effect, i *simInstance) {
 	}
 	unfinished := simOwn.isUnfinished(i.Tags) && s.now.Sub(i.born) > 9*time.Minute
 	for _, c := range s.claimants {
-		if claimOf(i) != simOwn.ID(c.claimant()) {
-			continue
+		if claimOf(i) != simOwn.ID(c.claimant()) || c.id != 0 && c.id != e.id {
+			continue // a creation that landed late, when it had another instance
 		}
 		switch {
 		case c.alive && !c.releasing && !unfinished:
@@ -207,7 +207,10 @@ func (c *simClaimant) beyondCeilings() bool {
 
 // checkLoss: no removal, whenever it lands, takes the instance of a claimant that was
 // given it.
-func (s *sim) checkLoss(e effect) {
+func (s *sim) checkLoss(e effect, sent time.Time) {
+	if i := s.find(e.id); i != nil && simOwn.ClaimIn(i.Tags).Value == "another" && sent.Sub(i.given) > readValid+s.core.cfg.SettleTime {
+		s.violated("lost: the removal of %d (%s), which is another claimant's", e.id, e.reason)
+	}
 	for _, c := range s.claimants {
 		if c.id == e.id && c.alive && c.served && !c.releasing && s.find(e.id) != nil {
 			s.violated("lost: the removal of %d (%s) lands after it was given to %s", e.id, e.reason, c.name)

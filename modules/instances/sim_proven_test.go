@@ -25,12 +25,16 @@ type simProven struct {
 	added   map[int]time.Time
 	writing map[int]bool
 	held    time.Time
+	// unanswered is the latest write of tags without an answer: while it may land, the
+	// engine relies on no reading of tags that began soon after another one.
+	unanswered map[int]time.Time
 }
 
 func newProven() simProven {
 	return simProven{
 		gone: map[int]bool{}, status: map[int]time.Time{}, tags: map[int]time.Time{}, written: map[int]time.Time{},
 		read: map[int]time.Time{}, writing: map[int]bool{}, added: map[int]time.Time{},
+		unanswered: map[int]time.Time{},
 	}
 }
 
@@ -44,9 +48,9 @@ func (b *simProven) forget(id int) {
 // begin forgets what was read, as the core does when it begins to lead. Writes
 // stay under way.
 func (b *simProven) begin() {
-	writing, held := b.writing, b.held
+	writing, held, unanswered := b.writing, b.held, b.unanswered
 	*b = newProven()
-	b.writing, b.held = writing, held
+	b.writing, b.held, b.unanswered = writing, held, unanswered
 }
 
 // learned is called before the core gets an answer.
@@ -57,6 +61,9 @@ func (s *sim) learned(r result) {
 	}
 	if r.op == opCreate && claims.KindOf(r.err) == claims.KindRateLimited {
 		b.held = latest(b.held, s.now.Add(claims.RetryAfterOf(r.err)))
+	}
+	if r.op == opTag && r.err != nil && claims.EffectOf(r.err) != claims.EffectNone {
+		b.unanswered[r.id] = s.now
 	}
 	switch {
 	case r.err != nil || r.term != s.core.term:
@@ -72,7 +79,8 @@ func (s *sim) learned(r result) {
 		proven := r.began.Add(-s.plan.stale)
 		b.read[r.id] = latest(b.read[r.id], r.began)
 		b.status[r.id] = latest(b.status[r.id], proven)
-		if !r.began.Before(b.written[r.id].Add(s.core.cfg.SettleTime)) {
+		landed := b.unanswered[r.id].Add(simLateEffect + 3*s.core.cfg.SettleTime)
+		if !r.began.Before(b.written[r.id].Add(s.core.cfg.SettleTime)) && !r.began.Before(landed) {
 			b.tags[r.id] = latest(b.tags[r.id], proven)
 		}
 	case r.op == opAddDisk:

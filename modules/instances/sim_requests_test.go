@@ -82,7 +82,7 @@ func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Dur
 	if !r.op.write() {
 		return s.readNow(r, fate, hit), 0
 	}
-	r.instance, r.err = s.carryOut(r.effect)
+	r.instance, r.err = s.carryOut(r)
 	if r.op == opAddDisk && r.err == nil {
 		disks := s.find(r.id).disks
 		r.disks = slices.Clone(disks[len(disks)-1:])
@@ -112,7 +112,7 @@ func (s *sim) later(r result, fate simFate) time.Duration {
 	s.after(lands, func() {
 		s.unlanded--
 		s.facts.landed++
-		_, err := s.carryOut(r.effect)
+		_, err := s.carryOut(r)
 		if s.trace != nil {
 			s.logf("   %s LANDS LATE: %v", subject(r.effect), err)
 		}
@@ -121,9 +121,10 @@ func (s *sim) later(r result, fate simFate) time.Duration {
 }
 
 // carryOut executes a write, and judges what it does.
-func (s *sim) carryOut(e effect) (Instance, error) {
+func (s *sim) carryOut(r result) (Instance, error) {
+	e := r.effect
 	if e.op == opDelete {
-		s.checkLoss(e)
+		s.checkLoss(e, r.began)
 	}
 	i, err := s.apply(e)
 	if e.op == opCreate && err == nil {

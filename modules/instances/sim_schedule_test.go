@@ -78,6 +78,7 @@ const (
 	stepOff                       // a person powers it off
 	stepThief                     // a person's Linode has the label of a claimant to come, for a while
 	stepKinds
+	stepGive // a person gives an instance to another claimant, for a while; only with all faults
 )
 
 type simStep struct {
@@ -256,6 +257,9 @@ func (s *simSchedule) worsen(d simDice) {
 	}
 	for i := range s.lives {
 		s.lives[i].large = d.IntN(3) == 0
+	}
+	if d.IntN(3) == 0 {
+		s.steps = append(s.steps, simStep{at: d.moment(), kind: stepGive, pick: d.IntN(64)})
 	}
 	if len(s.gaps) > 0 {
 		s.keepListsRight()

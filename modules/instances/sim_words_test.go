@@ -16,7 +16,7 @@ func (f simFault) String() string { return simFaultWords[f] }
 
 var simStepWords = [...]string{
 	stepDeath: "the process dies", stepBegin: "the process leads again", stepRename: "renames", stepStrip: "takes the tags off",
-	stepRemove: "deletes", stepOff: "powers off", stepThief: "takes a label",
+	stepRemove: "deletes", stepOff: "powers off", stepThief: "takes a label", stepKinds: "", stepGive: "gives another claimant",
 }
 
 func (k simStepKind) String() string { return simStepWords[k] }
