@@ -80,7 +80,7 @@ const frame = `<!doctype html><html><head><link rel="icon" href="data:,"><style>
 const f = document.querySelector("iframe"), state = document.createElement("output");
 document.body.append(state); state.hidden = true;
 let unfolded = false;
-setInterval(() => { const d = f.contentDocument; if (!unfolded && d.querySelector("details")) { d.querySelector("details").open = true; unfolded = true; } state.textContent = "width=" + d.documentElement.scrollWidth + " rows=" + d.querySelectorAll("tr").length + " unfolded=" + d.querySelectorAll("details[open]").length + " text=" + d.body.innerText.replaceAll("\n", " | "); }, 100);
+setInterval(() => { const d = f.contentDocument; if (!unfolded && d.querySelector("details")) { d.querySelector("details").open = true; unfolded = true; } state.textContent = "width=" + d.documentElement.scrollWidth + " main=" + d.querySelector("main").clientWidth + " rows=" + d.querySelectorAll("tr").length + " unfolded=" + d.querySelectorAll("details[open]").length + " text=" + d.body.innerText.replaceAll("\n", " | "); }, 100);
 </script></body></html>`
 
 // busySim makes a simulator with something of everything that the page shows.
@@ -125,7 +125,7 @@ func TestPageInABrowser(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		width, height int
-	}{{"phone", 390, 844}, {"desktop", 1280, 900}} {
+	}{{"phone", 390, 844}, {"desktop", 1280, 900}, {"wide", 1920, 1080}} {
 		t.Run(c.name, func(t *testing.T) {
 			sim := busySim(t)
 			var shown atomic.Int32
@@ -146,12 +146,15 @@ func TestPageInABrowser(t *testing.T) {
 			url := serve(t, mux)
 			dom := browse(t, browser, "--dump-dom", "--virtual-time-budget=6000", url+"/frame")
 			text := regexp.MustCompile(`(?s)<output.*?</output>`).FindString(dom)
-			found := regexp.MustCompile(`width=(\d+) rows=(\d+)`).FindStringSubmatch(text)
+			found := regexp.MustCompile(`width=(\d+) main=(\d+) rows=(\d+)`).FindStringSubmatch(text)
 			if found == nil {
 				t.Fatalf("the page did not load:\n%s", dom)
 			}
 			if width, _ := strconv.Atoi(found[1]); width > c.width {
 				t.Errorf("the page is %d px wide on a screen of %d", width, c.width)
+			}
+			if main, _ := strconv.Atoi(found[2]); main < c.width*9/10 {
+				t.Errorf("the page uses %d px of a screen of %d", main, c.width)
 			}
 			for _, want := range []string{
 				"demo-standard", "demo-enterprise", "nodes joined", "default-7xk2p", "ready, running", "taint karpenter.sh/unregistered", "bastion",

@@ -111,7 +111,8 @@ type LinodeNodeClassSpec struct {
 	// LKEK8sVersion pins the Kubernetes version of the nodes (lke mode, Enterprise tier only): it must equal the
 	// version of the control plane, and no node is made while it does not. Without it, nodes get the control
 	// plane's version, whatever that is. After an upgrade of the control plane nodes of an older version are
-	// replaced as drifted, once the class is ready. Example: v1.33.6+lke7.
+	// replaced as drifted, once the class is ready, by nodes of new pools: in place LKE upgrades only pools of at least
+	// 3 nodes (v1.33 and later; 2 for v1.32). Example: v1.33.6+lke7.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^v?[0-9]+\.[0-9]+(\.[0-9]+)?(\+lke[0-9]+)?$')`,message="lkeK8sVersion must look like v1.33.6+lke7"
 	// +optional
