@@ -199,7 +199,7 @@ func (c *core) begin(after claims.Predecessor) {
 	c.world = newWorld(&c.cfg, &c.lead, c.world.writes)
 	c.refused = map[string]refusal{}
 	for _, cl := range c.claims.all() {
-		cl.ambiguous, cl.labelTaken, cl.searching, cl.labelOwner = time.Time{}, time.Time{}, false, 0
+		cl.ambiguous, cl.labelTaken, cl.search.running, cl.labelOwner = time.Time{}, time.Time{}, false, 0
 	}
 }
 
@@ -301,15 +301,15 @@ func (c *core) searchStripped(o *object, since time.Time, seq int) (gone bool, s
 	}
 	cl := c.claims.get(o.who, o.Name)
 	switch {
-	case cl.searching:
+	case cl.search.running:
 		return false, wait(time.Time{})
 	case cl.failed > seq:
 		return false, refuse(cl.err)
 	}
-	if again := cl.searched.Add(listAgain); !cl.searched.Before(since) && c.now.Before(again) {
+	if again := cl.search.began.Add(listAgain); !cl.search.began.Before(since) && c.now.Before(again) {
 		return false, wait(again)
 	}
-	cl.searching = true
+	cl.search.running = true
 	return false, c.do(effect{op: opFind, claim: cl, text: o.Name, reason: "whether its label is still in use"})
 }
 

@@ -175,12 +175,12 @@ func (t *createTask) resolve(c *core) step {
 	cl := t.cl
 	since := latest(cl.ambiguous, cl.labelTaken)
 	switch {
-	case cl.searching:
+	case cl.search.running:
 		return wait(time.Time{})
-	case cl.searched.After(since) && cl.labelTaken.IsZero():
+	case cl.search.began.After(since) && cl.labelTaken.IsZero():
 		cl.ambiguous = time.Time{}
 		return step{}
-	case cl.searched.After(since) && c.now.Sub(cl.labelTaken) > findFor:
+	case cl.search.began.After(since) && c.now.Sub(cl.labelTaken) > findFor:
 		cl.ambiguous, cl.labelTaken = time.Time{}, time.Time{}
 		c.queue.leave(cl)
 		return refuse(&claims.Error{
@@ -189,10 +189,10 @@ func (t *createTask) resolve(c *core) step {
 				cl.label),
 		})
 	}
-	if next := latest(since, cl.searched).Add(growing(firstFind, longestFind, cl.searches)); c.now.Before(next) {
+	if next := latest(since, cl.search.began).Add(growing(firstFind, longestFind, cl.search.inARow)); c.now.Before(next) {
 		return wait(next)
 	}
-	cl.searching = true
+	cl.search.running = true
 	return c.do(effect{op: opFind, claim: cl, text: cl.label, reason: "who has the label"})
 }
 

@@ -155,7 +155,7 @@ func (c *core) labelSearched(r result) {
 	if c.stale(r) {
 		return
 	}
-	cl.searching = false
+	cl.search.running = false
 	switch {
 	case r.cancelled:
 		return
@@ -163,8 +163,8 @@ func (c *core) labelSearched(r result) {
 		cl.failed, cl.err = c.seq, r.err
 		return
 	}
-	cl.searched, cl.labelOwner = r.began, 0
-	cl.searches++
+	cl.search.began, cl.labelOwner = r.began, 0
+	cl.search.inARow++
 	shown := map[int]bool{}
 	for _, i := range r.instances {
 		shown[i.InstanceID] = true
@@ -269,9 +269,9 @@ func (c *core) created(r result) {
 	}
 	switch {
 	case errors.Is(r.err, ErrLabelTaken), effect == claims.EffectApplied:
-		cl.labelTaken, cl.searches = c.now, 0
+		cl.labelTaken, cl.search.inARow = c.now, 0
 	case effect == claims.EffectUnknown:
-		cl.ambiguous, cl.searches = c.now, 0
+		cl.ambiguous, cl.search.inARow = c.now, 0
 	case claims.KindOf(r.err) == claims.KindRateLimited:
 		c.queue.block(c.now.Add(max(claims.RetryAfterOf(r.err), limitedPause)))
 	default:
