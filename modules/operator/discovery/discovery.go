@@ -2,8 +2,9 @@
 // and the line for the user about an error of the API.
 //
 // Its errors are *options.Error. It makes no write to find out what the token may do: one instance is read, and the scopes that the API
-// reports with every answer are compared. Whether the token's user is restricted to roles is read; which it has can only be read by an
-// administrator of the account, so that a role is missing shows in a refusal although the scope is there. It does not retry beyond what the client does; the caller's context bounds it.
+// reports with every answer are compared. Whether the token's user is restricted to roles is read, too. Which roles a user has only an
+// administrator of the account can read, so a role that is missing shows in a refusal although the scope is there. It does not retry
+// beyond what the client does; the caller's context bounds it.
 package discovery
 
 import (

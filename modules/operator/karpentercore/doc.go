@@ -16,6 +16,8 @@
 //
 //   - OnDemand: core narrows replacements to spot capacity, which does not exist at Linode
 //     (pkg/controllers/disruption/consolidation.go:241, "We are consolidating a node from OD -> [OD,Spot]"). TestCoreStillNarrowsToSpot.
+//     Not cured: what core estimates before that takes the whole price for saved (pkg/controllers/disruption/types.go:407), unless the
+//     NodePool names the capacity type; docs/consolidation.md has the requirement.
 //   - Held: core makes NodeClaims of static NodePools without reading what can be bought
 //     (pkg/controllers/static/provisioning/controller.go:118, no GetInstanceTypes), and plans nothing while one of them has no provider
 //     ID (pkg/controllers/state/cluster.go:192). TestCoreStillNeedsTheProvidersAnswers.

@@ -20,7 +20,7 @@ type Planner interface{ TriggerReconcile() }
 // Replan starts a planning pass of core when a node is initialized, for as long as CapacityBuffers are honoured.
 //
 // Core records in a planning pass alone on which nodes a buffer's pods have room, and such a pass comes twice a minute where no pod waits.
-// A node that is initialized between two of them counts as empty: it is deleted and bought again. A pass costs no request to the Linode API.
+// A node that is initialized between two of them counts as empty: it is deleted and bought again. A pass sends nothing to the Linode API.
 type Replan struct{ planner Planner }
 
 // ErrNoPlanner is returned when none of core's controllers plans.

@@ -45,7 +45,8 @@ func TestAPassFollowsWhenANodeIsInitialized(t *testing.T) {
 	t.Cleanup(func() { must(t, environment.Stop()) })
 	kube, err := client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
 	must(t, err)
-	m, err := controllerruntime.NewManager(environment.Config, manager.Options{Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"}})
+	m, err := controllerruntime.NewManager(environment.Config,
+		manager.Options{Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"}})
 	must(t, err)
 	planner := make(passes, 10)
 	replan, err := karpentercore.NewReplan([]controller.Controller{other{}, planner})

@@ -41,7 +41,8 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 	}
 	limit := AttachLimit(simulatedlke.PlanMemory(*node.Status.Capacity.Memory()))
 	driver := storagev1.CSINodeDriver{
-		Name: Driver, NodeID: node.Spec.ProviderID, TopologyKeys: []string{TopologyKey}, Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
+		Name: Driver, NodeID: node.Spec.ProviderID, TopologyKeys: []string{TopologyKey},
+		Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
 	}
 	if exists { // a real kubelet has made it, without drivers
 		registered.Spec.Drivers = append(registered.Spec.Drivers, driver)

@@ -12,7 +12,8 @@ import (
 // GetProfile makes the user up.
 func (w Account) GetProfile() (api.Profile, error) {
 	return api.Profile{
-		UID: new(1000001), Username: w.User, Restricted: w.Restricted, Email: w.User + "@example.com", Timezone: new("UTC"), TwoFactorAuth: new(false),
+		UID: new(1000001), Restricted: w.Restricted,
+		Username: w.User, Email: w.User + "@example.com", Timezone: new("UTC"), TwoFactorAuth: new(false),
 		EmailNotifications: new(false), IPWhitelistEnabled: new(false), LishAuthMethod: new("password_keys"), UserType: new("default"),
 		AuthenticationType: new("password"),
 		AuthorizedKeys:     nullable.NewNullNullable[[]string](), VerifiedPhoneNumber: nullable.NewNullNullable[string](),

@@ -24,8 +24,8 @@ func covers(have, want string) bool {
 	return have == area+":*" || have == area+":read_write"
 }
 
-// MayLKE reports whether the caller's roles allow reads, or writes, of LKE clusters and their pools. The API's reference names the role of each
-// operation: lkecluster_viewer for reads, lkecluster_admin for writes.
+// MayLKE reports whether the caller's roles allow reads, or writes, of LKE clusters and their pools. The API's reference names the
+// role of each operation: lkecluster_viewer for reads, lkecluster_admin for writes.
 func (c Caller) MayLKE(write bool) bool {
 	return !c.Restricted || slices.Contains(c.Roles, "lkecluster_admin") || !write && slices.Contains(c.Roles, "lkecluster_viewer")
 }

@@ -68,8 +68,9 @@ func absent(ctx context.Context, client *linode.Client, name string) error {
 	const fix = "set it to the label of the cluster as the Cloud Manager shows it, and "
 	if user := discovery.RestrictedUser(ctx, client); user != "" {
 		return &options.Error{Name: "CLUSTER_NAME",
-			Found: fmt.Sprintf("no LKE cluster that the token's user %s may see has the label %q, and the user is restricted to its roles", user, name),
-			Fix:   fix + "give the user the roles " + strings.Join(discovery.Roles(needed...), " and ")}
+			Found: fmt.Sprintf("no LKE cluster that the token's user %s may see has the label %q, and the user is restricted to its roles",
+				user, name),
+			Fix: fix + "give the user the roles " + strings.Join(discovery.Roles(needed...), " and ")}
 	}
 	return &options.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("no LKE cluster of this account has the label %q", name),
 		Fix: fix + "check that the token is of the same account"}
