@@ -120,8 +120,16 @@ func TestAReservedAddressTakesTags(t *testing.T) {
 	_, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})
 	address := mustDo(t, api, "POST", "/v4/networking/reserved/ips", `{"region":"us-ord"}`).body["address"]
 	mustDo(t, api, "POST", "/v4/tags", fmt.Sprintf(`{"label":"balancer","reserved_ipv4_addresses":[%q]}`, address))
-	if tags := mustDo(t, api, "GET", fmt.Sprintf("/v4/networking/reserved/ips/%s", address), "").body["tags"]; fmt.Sprint(tags) != "[balancer]" {
+	got := mustDo(t, api, "GET", fmt.Sprintf("/v4/networking/reserved/ips/%s", address), "")
+	if tags := fmt.Sprint(got.body["tags"]); tags != "[balancer]" {
 		t.Errorf("tags %v", tags)
+	}
+	if tagged := mustDo(t, api, "GET", "/v4/tags/balancer", "").data(t); len(tagged) != 1 || tagged[0]["type"] != "reserved_ipv4_address" {
+		t.Errorf("objects with the tag: %v", tagged)
+	}
+	mustDo(t, api, "DELETE", "/v4/tags/balancer", "")
+	if got := mustDo(t, api, "GET", fmt.Sprintf("/v4/networking/reserved/ips/%s", address), ""); fmt.Sprint(got.body["tags"]) != "[]" {
+		t.Errorf("after its tag was deleted: %s", got.raw)
 	}
 	if got := api.do("POST", "/v4/tags", `{"label":"other","reserved_ipv4_addresses":["192.0.2.1"]}`); got.status != 400 {
 		t.Errorf("an address that is not the account's: %d", got.status)

@@ -254,7 +254,8 @@ func TestPageShowsFaultsAndAssets(t *testing.T) {
 	for _, want := range []string{
 		"Active faults", "no capacity for g6-standard-2 in any region", "us-ord lacks Metadata", "the account is limited to 5 Linodes",
 		"the next 2 are Linodes that never boot", "PUT: answered 503, at most 3 times", "writes: carried out 30s late, 0.5 of them",
-		"NodePool default", "NodeBalancers, volumes, buckets and addresses", "backups", "reserved address", "203.0.113.1", "1 ports, 0 nodes up, 0 down", "active, 20 GB", "$24 per month",
+		"NodePool default", "NodeBalancers, volumes, buckets and addresses", "backups", "reserved address", "203.0.113.1",
+		"1 ports, 0 nodes up, 0 down", "active, 20 GB", "$24 per month",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not show %q", want)

@@ -39,7 +39,8 @@ func TestInterfacesInRDMAVPCs(t *testing.T) {
 		t.Errorf("interface %v", second)
 	}
 	moved := mustDo(t, api, "PUT", fmt.Sprintf("%s/%v", path, number(second["id"])), `{"rdma_vpc":{"subnet_id":`+subnets["two"]+`}}`)
-	if got := moved.body["rdma_vpc"].(map[string]any); fmt.Sprint(number(got["subnet_id"])) != subnets["two"] || moved.body["version"] != 2.0 ||
+	got := moved.body["rdma_vpc"].(map[string]any)
+	if fmt.Sprint(number(got["subnet_id"])) != subnets["two"] || moved.body["version"] != 2.0 ||
 		!strings.Contains(moved.raw, `"192.168.0.2"`) {
 		t.Errorf("moved %s", moved.raw)
 	}

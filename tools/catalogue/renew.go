@@ -53,7 +53,8 @@ func renew(old *catalog.Catalog, listed lists, date string) (*catalog.Catalog, e
 // whole refuses a list that lost a fifth of what there was.
 func whole(what string, before, now int) error {
 	if now*5 < before*4 {
-		return fmt.Errorf("the API lists %d %s where the file has %d: the list did not arrive whole, or the file is to be made by hand", now, what, before)
+		return fmt.Errorf("the API lists %d %s where the file has %d: the list did not arrive whole, or the file is to be made by hand",
+			now, what, before)
 	}
 	return nil
 }

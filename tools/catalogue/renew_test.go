@@ -49,7 +49,8 @@ func TestACatalogThatIsListedStaysAsItIs(t *testing.T) {
 	if renewed.Date != "2026-12-24" || renewed.Prices != "2026-12-24" || len(renewed.Missing) > 0 {
 		t.Errorf("of %s, prices of %s, %d plans with missing fields", renewed.Date, renewed.Prices, len(renewed.Missing))
 	}
-	if !reflect.DeepEqual(renewed.Images, old.Images) || !reflect.DeepEqual(renewed.Versions, old.Versions) || len(renewed.ControlPlanes) == 0 {
+	if !reflect.DeepEqual(renewed.Images, old.Images) || !reflect.DeepEqual(renewed.Versions, old.Versions) ||
+		len(renewed.ControlPlanes) == 0 {
 		t.Error("what is not listed without a token changed")
 	}
 }
@@ -70,7 +71,8 @@ func TestWhatTheListsHaveReplacesTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := renewed.Offered; len(got) != 2 || !slices.Equal(got["g8-dedicated-8-4"], []string{"us-ord", "us-lax"}) || len(got["g7-premium-2"]) != 0 {
+	if got := renewed.Offered; len(got) != 2 || !slices.Equal(got["g8-dedicated-8-4"], []string{"us-ord", "us-lax"}) ||
+		len(got["g7-premium-2"]) != 0 {
 		t.Errorf("offered %v", got)
 	}
 	if last := renewed.Types[len(renewed.Types)-1].ID; last != "g9-standard-2" {
@@ -129,7 +131,8 @@ func TestTheProgramWritesTheFile(t *testing.T) {
 	if err != nil || written.Date != "2026-12-24" || len(written.Types) != len(catalog.New().Types) {
 		t.Errorf("%v, %d plans of %s", err, len(written.Types), written.Date)
 	}
-	if err := run(t.Context(), []string{"-date", "soon"}); err == nil || !strings.Contains(err.Error(), "-date=soon: it must be a date such as") {
+	err = run(t.Context(), []string{"-date", "soon"})
+	if err == nil || !strings.Contains(err.Error(), "-date=soon: it must be a date such as") {
 		t.Errorf("a date that is none: %v", err)
 	}
 }

@@ -19,7 +19,7 @@
 // of RTX 4000 Ada plans, known from 2025 and 2026, stand as region prices where
 // these plans are offered, RTX 6000 ones are sold by contract. The only estimates
 // are the disks of two GPU plans (g2-gpu-rtx4000a2-s, g2-gpu-rtx4000a4-s), so that GPUs
-// can be bought here, and the size of Slackware. Premium plans are offered where
+// can be bought here, and the sizes of Slackware and Alpine 3.23. Premium plans are offered where
 // the region has the capability. Resolvers are addresses for documentation.
 //
 // Some entries let refusals be tried: an image without cloud-init (Slackware),

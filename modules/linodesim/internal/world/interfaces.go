@@ -292,7 +292,9 @@ func (w Interfaces) UpdateInstanceInterface(linodeID, interfaceID int, b *api.In
 	if f.rdma {
 		own = rdmaKind
 	}
-	for kind, given := range map[string]bool{"public": b.Public != nil, "vpc": b.VPC != nil, "vlan": b.Vlan != nil, rdmaKind: b.RDMAVPC != nil} {
+	for kind, given := range map[string]bool{
+		"public": b.Public != nil, "vpc": b.VPC != nil, "vlan": b.Vlan != nil, rdmaKind: b.RDMAVPC != nil,
+	} {
 		if given && kind != own {
 			return api.InstanceInterface{}, Refuse(kind, "The interface is of the kind %s", own)
 		}

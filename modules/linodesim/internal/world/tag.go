@@ -151,6 +151,11 @@ func (w Tags) ListTaggedObjects(tagLabel string) ([]api.TaggedObject, error) {
 			all = append(all, api.TaggedObject{Type: "nodebalancer", Data: overlaid[map[string]any](b)})
 		}
 	}
+	for _, a := range sorted(w.assets.addresses) {
+		if slices.Contains(a.tags, tagLabel) {
+			all = append(all, api.TaggedObject{Type: "reserved_ipv4_address", Data: overlaid[map[string]any](w.Addresses().shown(a))})
+		}
+	}
 	return all, nil
 }
 
@@ -183,6 +188,10 @@ func (w Tags) DeleteTag(tagLabel string) error {
 	for id, b := range w.assets.balancers {
 		b.Tags = drop(b.Tags)
 		w.assets.balancers[id] = b
+	}
+	for address, a := range w.assets.addresses {
+		a.tags = drop(a.tags)
+		w.assets.addresses[address] = a
 	}
 	delete(w.assets.tags, tagLabel)
 	w.note(AssetDeleted, "tag "+tagLabel, 0)
