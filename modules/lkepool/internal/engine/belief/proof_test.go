@@ -1,0 +1,51 @@
+package belief
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
+)
+
+// 404s that come together are one fact: an instance is gone when two of them, the settle
+// time apart, and a list after the second one lack it.
+func TestThatAnInstanceIsGoneTakesTwo404sTheSettleTimeApart(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	settle := lkepool.Config{}.WithDefaults().SettleTime
+	for _, test := range []struct {
+		name  string
+		apart time.Duration
+		list  bool
+		gone  bool
+	}{
+		{"two at once", 0, true, false},
+		{"two within the settle time", settle - time.Millisecond, true, false},
+		{"two the settle time apart", settle, true, true},
+		{"two the settle time apart, and no list", settle, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
+			apply := func(at time.Time, d event.Done) {
+				d.Began = at
+				b.At(at)
+				b.Merge(d)
+			}
+			list := event.Action{Op: event.OpListInstances}
+			apply(now, event.Done{Action: list, Instances: []lkepool.Instance{{ID: 7, Tags: []string{lkepool.ManagedTag}}}})
+			first := now.Add(5 * time.Minute)
+			for _, at := range []time.Time{first, first.Add(test.apart)} {
+				apply(at, event.Done{Action: event.Action{Op: event.OpGetInstance, InstanceID: 7},
+					Err: &claims.Error{Kind: claims.KindNotFound, Op: "get instance", Err: errors.New("not found")}})
+			}
+			if test.list {
+				apply(first.Add(5*time.Minute), event.Done{Action: list})
+			}
+			if _, known := b.Nodes.Get(7); known == test.gone {
+				t.Errorf("the instance is known: %v, want %v", known, !test.gone)
+			}
+		})
+	}
+}
