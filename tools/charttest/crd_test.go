@@ -2,6 +2,7 @@ package charttest
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 // The chart installs what the tests of the other modules install.
 func TestCRDs(t *testing.T) {
-	r := mustRender(t, "karpenter-crd")
+	r := mustRender(t, "karpenter-crd", "imageIDColumn: true")
 	if len(r.objects) != len(crds.CRDs) {
 		t.Errorf("the chart has %v, expected %d definitions", r.names(), len(crds.CRDs))
 	}
@@ -20,6 +21,21 @@ func TestCRDs(t *testing.T) {
 		got := get[apiextensionsv1.CustomResourceDefinition](t, r, "CustomResourceDefinition", want.Name)
 		if !reflect.DeepEqual(got.Spec, want.Spec) {
 			t.Errorf("%s differs from the one in modules/nodeclass: run `make generate`", want.Name)
+		}
+	}
+}
+
+// Only instance mode knows the image of a node: by default there is no column that stays empty.
+func TestTheImageHasAColumnWhereItMeansSomething(t *testing.T) {
+	for values, want := range map[string]bool{"{}": false, "imageIDColumn: true": true, "imageIDColumn: null": false} {
+		r := mustRender(t, "karpenter-crd", values)
+		crd := get[apiextensionsv1.CustomResourceDefinition](t, r, "CustomResourceDefinition", "nodeclaims.karpenter.sh")
+		var columns []string
+		for _, column := range crd.Spec.Versions[0].AdditionalPrinterColumns {
+			columns = append(columns, column.Name)
+		}
+		if slices.Contains(columns, "ImageID") != want || !slices.Contains(columns, "ID") {
+			t.Errorf("with %s the columns are %q", values, columns)
 		}
 	}
 }

@@ -22,7 +22,9 @@ func TestGates(t *testing.T) {
 	t.Parallel()
 	gates := map[string]any{"staticCapacity": true, "nodeRepair": true, "terminateFirstDrift": true, "terminateFirstRepair": true,
 		"podDeletionCostManagement": true}
-	e := start(t, "gates", "standard", map[string]any{"settings": map[string]any{"featureGates": gates}})
+	values := repairing("10s")
+	values["settings"] = map[string]any{"featureGates": gates}
+	e := start(t, "gates", "standard", values)
 	e.together(t,
 		inLane("drifted", "a static NodePool at its limit replaces drifted nodes", driftAtLimit, withoutNodePools),
 		inLane("ill", "a static NodePool at its limit replaces a broken node", repairAtLimit, withoutNodePools),
@@ -70,7 +72,7 @@ func repairAtLimit(t *testing.T, e *environment) {
 	const n = 3 // one of three may be broken without the NodePool counting as broken
 	e.staticNodes(t, n)
 	since, patient := e.now(), e.patient(t, corev1.ConditionFalse)
-	e.setLabel(t, patient.Name, plane.NodeLabel, "") // kwok would heal it before Karpenter's next round
+	e.setLabel(t, patient.Name, plane.NodeLabel, "") // kwok would heal it first
 	e.fallIll(t, patient, corev1.ConditionFalse)
 	e.replacedAtLimit(t, since, []types.UID{patient.UID}, n, 1)
 }
@@ -165,7 +167,8 @@ func balanced(t *testing.T, e *environment) {
 	g.Eventually(ctx, func() []string { return e.types(ctx, g) }).WithTimeout(patience).WithPolling(interval).
 		Should(Equal([]string{"g6-standard-1", "g6-standard-2"}))
 	e.settled(t, "cheap", 1)
-	e.event(t, "Node", dear, "ConsolidationRejected")
+	g.Eventually(ctx, func() string { return e.metrics(t) }).WithTimeout(patience).WithPolling(interval).Should(MatchRegexp(
+		`karpenter_consolidation_moves_total\{decision="rejected",nodepool="` + e.named("default") + `",policy="Balanced"\}`))
 	g.Consistently(ctx, func(g Gomega) { g.Expect(e.nodeOf(ctx, g, "dear")).To(Equal(dear)) }).
 		WithTimeout(emptied).WithPolling(interval).Should(Succeed())
 	apply(string(karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized), "g6-standard-1", "g6-standard-2")

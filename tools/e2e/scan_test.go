@@ -183,7 +183,7 @@ var boundedLabels = []string{
 	"instance_type",
 	"kind", "le", "limit_type", "method", "name", "nodepool", "policy", "priority", "provider", "quantile", "reason", "resource_type",
 	"result",
-	"scheduling_id", "status", "subresource", "type", "verb", "version", "zone",
+	"scheduling_id", "status", "subresource", "terminate_first_reason", "type", "verb", "version", "zone",
 }
 
 // Metrics of core that name single nodes, pods or NodeClaims: as many series as there
