@@ -15,7 +15,8 @@ var (
 	scheduleCount    = flag.Int("schedules", 5_000, "how many random schedules to run; with -short a tenth")
 	scheduleSeed     = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
 	scheduleFailures = flag.Int("failures", 10, "after how many violations a run ends")
-	scheduleFaults   = flag.String("faults", "", `"some" or "all"; by default all faults for odd seeds, without late effects and groups of 404s for even ones`)
+	scheduleFaults   = flag.String("faults", "",
+		`"some" or "all"; by default all faults for odd seeds, without late effects and groups of 404s for even ones`)
 	scheduleProgress = flag.Duration("progress", 0, "how often to print how many schedules are done; 0 is never")
 )
 

@@ -136,16 +136,20 @@ type claimState struct {
 	// ambiguous is the time of the last creation without a known effect, labelTaken of
 	// the last one refused because the label exists.
 	ambiguous, labelTaken time.Time
-	// searching is true while the label is being listed. searched is the beginning of
-	// the last such list, searches counts them in a row.
-	searching bool
-	searched  time.Time
-	searches  int
+	labelSearch
 	// labelOwner is an instance that has the label and is not the claimant's.
 	labelOwner int
 	// failure ends calls, lastFailure is the reason of the wait.
 	failure
 	lastFailure error
+}
+
+// labelSearch records the lists of a claimant's label: whether one is under way, the
+// beginning of the last one, and their number in a row.
+type labelSearch struct {
+	searching bool
+	searched  time.Time
+	searches  int
 }
 
 // landing is a creation that may still take effect, or may have without a list that
