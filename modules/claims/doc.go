@@ -6,7 +6,8 @@
 // linode maps errors of the API client to these kinds and effects.
 //
 // The package makes no request and starts no goroutine, and imports nothing but
-// the standard library.
+// the standard library. Packages below it serve engines: effects runs their
+// requests, absence proves that an object is gone, schedule is the kit of their tests.
 //
 // # Tags
 //

@@ -34,18 +34,31 @@
 // or the answer. create.go decides about creation, build.go about disks and the
 // boot, remove.go about removals, collect.go about orphans. (*core).done in
 // merge.go is the only code that changes the state of the platform. ownership.go
-// reads and writes tags, queue.go paces creations, shell.go runs tasks and effects,
-// and tuning.go has every constant with its reason.
+// reads and writes tags, queue.go paces creations, shell.go runs tasks and, with package
+// claims/effects, effects, and tuning.go has every constant with its reason.
 //
 // # Guarantees
 //
-// Under direct readings out of date by Config.SettleTime and lists by 2 minutes:
+// Direct readings are out of date by at most Config.SettleTime, and lists by 2 minutes. A
+// write that was not answered with success takes effect within Config.LateEffect of its
+// failure, or of the death of its sender, or never. Direct reads may answer 404 for
+// many instances that exist, in groups. Under these bounds:
 //
 //   - A claimant has one instance: none is created while one with its label exists,
 //     or one that was read under another label.
-//   - An instance that a list lacks, or that answered 404 once, still counts.
+//   - An instance that a list lacks, or that answered 404, still counts.
 //     claims.KindNotFound means: two direct reads at least SettleTime apart answered
-//     404, or one after a removal that was accepted.
+//     404, and a list lacks the instance that began after them and 2 minutes after it was
+//     first seen; or its removal was accepted, and two such reads, or one and a later
+//     list, lack it. The first 404 counts from its answer. See package claims/absence.
+//   - An instance whose removal was sent, and may have been or be accepted, is returned to
+//     no claimant any more. The removal is repeated.
+//   - Tags are not replaced while another write of them may still take effect, unless it
+//     has the same tags or a reading shows that it did. A data disk that was requested
+//     without an answer is not requested again for that long.
+//   - Ceilings count what exists until it is proven gone, and creations without an answer
+//     until a list must show them. A process that begins to lead creates nothing under
+//     ceilings for 2 minutes, and LateEffect longer if the one before may still write.
 //   - Only instances with the exact tag of this cluster and a claim are modified.
 //     Cluster, claimant and UID are read again right before each removal, and
 //     Delete is refused when the claim is another's, a later claimant of the same
@@ -54,14 +67,18 @@
 //     read it before, with all tags that the instance had beside it. A tag of the
 //     caller that was removed alone stays away until SetTags adds it.
 //   - A write of tags loses none that this cluster's processes have written: a
-//     process that begins to lead writes none for SettleTime and 5 s.
+//     process that begins to lead writes none to what it did not make for SettleTime,
+//     and LateEffect longer if the one before may still write.
 //   - Creations are paced to 20 in 15 seconds (Config.Creations), in the order of
 //     arrival; a claimant keeps its position for a while when its caller leaves,
 //     and one whose label is being searched lets the others pass.
 //     claims.KindProvisioning names the position and the time of the next slot.
 //   - Disks and the boot are steps that continue from what the API has, each after
-//     a reading of the instance. An instance that is not finished within
-//     Config.FinishTimeout is removed.
+//     a reading of the instance, whether the tag of unfinished instances is there or
+//     not. An instance that has it, and was not started within Config.FinishTimeout, is removed.
+//   - A write that waited for 5 s to be sent, a creation 20 s, is decided again.
+//   - State is bounded by the instances and claimants that exist, and by the requests of
+//     the last ten minutes.
 //   - A call returns when its context ends, with the reason. No goroutine, timer
 //     or request is left after the last caller, but for writes under way.
 //
@@ -72,18 +89,23 @@
 //     take effect, may be made twice. Collect removes one.
 //   - Tags that a user removed before this process started are lost: Collect reports
 //     the instance if it still has the cluster's tag.
-//   - An accepted removal without effect, and then a wrong 404, prove together
-//     that an instance is gone which is not. Collect finds it later.
+//   - An accepted removal without effect, and then two wrong 404s, prove together
+//     that an instance is gone which is not. So do wrong 404s of one whose tags a user
+//     removed. A list shows it later, and Collect finds it.
+//   - A write that takes effect later than LateEffect may undo later tags, make a disk
+//     twice, or exceed a ceiling. Labels prevent a second instance at any time.
 //   - Nothing is drained. Collect calls Sweep.Vacate before it removes an instance.
 //   - A password is made where neither keys nor users are given. It is not kept.
 //
 // # Cost
 //
 // One request for each instance, and one list for all at the start of the
-// process, with a second one when it has led for two minutes. Data disks cost
+// process, with a second one when it has led for two minutes, and a third one after
+// LateEffect if the process before may still write. Data disks cost
 // five requests more for all, two of them lists, one write for each, and reads of
-// one object while instance and disks become ready. Delete is a read and a write;
-// List is one list for 500 instances.
+// one object while instance and disks become ready. Delete is a read and a write,
+// and two reads prove its end; List is one list for 500 instances. Proof without a
+// removal costs a list, which all callers share.
 //
 // # Errors
 //
@@ -94,7 +116,8 @@
 // # Concurrency and leading
 //
 // A [Manager] is safe for concurrent use. New begins to lead; a standby process
-// calls Begin when it is elected, which drops what was read and keeps the callers.
+// calls Begin when it is elected, with whether the process before may still write, which
+// drops what was read and keeps the callers.
 // Before the first creation all instances of the cluster are listed. Ages are
 // measured on Config.Clock, from when this process first saw an object. Sizes are
 // MB as the API counts them, times UTC.

@@ -29,8 +29,8 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 		return nil, claims.Invalid("configure", "backend", "is nil")
 	}
 	return &Manager{cfg: settings, shell: &shell{
-		backend: backend, cfg: settings, runner: effects.NewRunner(parallelEffects, settings.Clock), core: newCore(settings, settings.Clock.Now()),
-		changed: make(chan struct{}), reads: map[int]context.CancelFunc{},
+		backend: backend, cfg: settings, runner: effects.NewRunner(parallelEffects, settings.Clock),
+		core: newCore(settings, settings.Clock.Now()), changed: make(chan struct{}), reads: map[int]context.CancelFunc{},
 	}}, nil
 }
 

@@ -253,7 +253,8 @@ func TestNothingIsRememberedForEver(t *testing.T) {
 		core.now = core.now.Add(10 * time.Second)
 		id := 1000 + n
 		core.readDirectly(id, core.now, core.seq, "test")
-		core.done(result{effect: effect{op: opRead, id: id, term: core.term}, began: core.now, instance: Instance{Node: claims.Node{InstanceID: id}}})
+		core.done(result{effect: effect{op: opRead, id: id, term: core.term}, began: core.now,
+			instance: Instance{Node: claims.Node{InstanceID: id}}})
 		who := claims.ClaimID{Value: "churn", UID: string(rune(n))}
 		core.world.add(Instance{Node: claims.Node{InstanceID: 5000 + n, Tags: core.cfg.own.claimTags(who)}}, who)
 		core.done(result{effect: effect{op: opDelete, id: 5000 + n, term: core.term}, began: core.now, err: unanswered(opDelete)})

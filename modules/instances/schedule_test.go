@@ -9,13 +9,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 )
 
 var (
 	scheduleCount    = flag.Int("schedules", 5_000, "how many random schedules to run; with -short a tenth")
 	scheduleSeed     = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
 	scheduleFailures = flag.Int("failures", 10, "after how many violations a run ends")
-	scheduleFaults   = flag.String("faults", "", `"some" or "all"; by default all faults for odd seeds, without late effects and groups of 404s for even ones`)
+	scheduleFaults   = flag.String("faults", "",
+		`"some" or "all"; by default all faults for odd seeds, without late effects and groups of 404s for even ones`)
 	scheduleProgress = flag.Duration("progress", 0, "how often to print how many schedules are done; 0 is never")
 )
 
@@ -29,13 +32,19 @@ func drawn(seed uint64) *simSchedule {
 
 // brokenBy classifies a violation.
 func brokenBy(why string) string {
+	if strings.HasPrefix(why, "panic:") {
+		return "panic"
+	}
 	_, what, _ := strings.Cut(why, " s: ")
 	for _, of := range []string{"ceiling", "lost", "hidden", "off", "panic"} {
 		if strings.HasPrefix(what, of+":") {
 			return of
 		}
 	}
-	for _, of := range []string{"is reported as not found", "has disks", "not finished", "has the tags", "was never served", "requests,", "left behind", "lacks tags", "which was proven gone", "from before the last reading", "has the instances", "get rid", "which needs it", "another write"} {
+	for _, of := range []string{
+		"is reported as not found", "has disks", "not finished", "has the tags", "was never served", "requests,", "left behind", "lacks tags",
+		"which was proven gone", "from before the last reading", "has the instances", "get rid", "which needs it", "another write",
+	} {
 		if strings.Contains(what, of) {
 			return of
 		}
@@ -69,123 +78,87 @@ func TestSchedules(t *testing.T) {
 	if testing.Short() {
 		total = max(1, total/10)
 	}
-	run := &scheduleRun{total: total, began: time.Now(), printed: time.Now()}
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), total) {
-		group.Go(run.work)
+	seeds := schedule.Seeds{First: *scheduleSeed, Count: total, Failures: *scheduleFailures, Every: *scheduleProgress}
+	if *scheduleProgress > 0 {
+		seeds.Progress = func(r schedule.Report) {
+			fmt.Printf("%d of %d schedules in %s, %d violations\n", r.Done, total, r.Took.Round(time.Second), len(r.Failed))
+		}
 	}
-	group.Wait()
-	slices.SortFunc(run.failed, func(a, b violation) int { return int(a.seed) - int(b.seed) })
+	var sums scheduleSums
+	run := seeds.Run(func(seed uint64) string {
+		why, _, s := play(drawn(seed), false)
+		sums.add(s)
+		return why
+	})
 	byInvariant := map[string]int{}
-	for n, f := range run.failed {
-		byInvariant[brokenBy(f.why)]++
-		t.Errorf("seed %d: %s", f.seed, f.why)
+	for n, f := range run.Failed {
+		byInvariant[brokenBy(f.Why)]++
+		t.Errorf("seed %d: %s", f.Seed, f.Why)
 		if n == 0 && *scheduleFailures <= 100 {
-			plan := shrink(drawn(f.seed))
+			plan := shrink(drawn(f.Seed))
 			why, trace, _ := play(plan, true)
-			t.Logf("replay: GOWORK=off go test -run '^TestSchedules$' -v . -schedules 1 -seed %d\n%s\n%s%s", f.seed, plan, trace, why)
+			t.Logf("replay: GOWORK=off go test -run '^TestSchedules$' -v . -schedules 1 -seed %d\n%s\n%s%s", f.Seed, plan, trace, why)
 		}
 	}
 	t.Logf("%d schedules from seed %d in %s, %d requests, %d late effects, %d grouped 404s, %d violations %v",
-		run.done, *scheduleSeed, time.Since(run.began).Round(time.Millisecond), run.requests, run.facts.landed, run.facts.grouped,
-		len(run.failed), byInvariant)
-	if testing.Verbose() && total == 1 && len(run.failed) == 0 {
+		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.requests, sums.landed, sums.grouped, len(run.Failed), byInvariant)
+	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {
 		_, trace, _ := play(drawn(*scheduleSeed), true)
 		t.Log(trace)
 	}
 }
 
-// scheduleRun spreads seeds over workers.
-type scheduleRun struct {
-	total int
-	began time.Time
-
-	mu                    sync.Mutex
-	begun, done, requests int
-	facts                 simFacts
-	failed                []violation
-	printed               time.Time
+// scheduleSums adds up what was drawn.
+type scheduleSums struct {
+	mu       sync.Mutex
+	requests int
+	simFacts
 }
 
-type violation struct {
-	seed uint64
-	why  string
-}
-
-func (r *scheduleRun) work() {
-	for {
-		seed, more := r.next()
-		if !more {
-			return
-		}
-		why, _, s := play(drawn(seed), false)
-		r.over(seed, why, s)
-	}
-}
-
-func (r *scheduleRun) next() (seed uint64, more bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	seed = *scheduleSeed + uint64(r.begun)
-	r.begun++
-	return seed, r.begun <= r.total && len(r.failed) < *scheduleFailures
-}
-
-func (r *scheduleRun) over(seed uint64, why string, s *sim) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.done++
+func (t *scheduleSums) add(s *sim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if s != nil { // otherwise it panicked at its beginning
-		r.requests += s.requests
-		r.facts.landed += s.facts.landed
-		r.facts.grouped += s.facts.grouped
-	}
-	if why != "" {
-		r.failed = append(r.failed, violation{seed, why})
-	}
-	if *scheduleProgress > 0 && time.Since(r.printed) >= *scheduleProgress {
-		r.printed = time.Now()
-		fmt.Printf("%d of %d schedules in %s, %d violations\n", r.done, r.total, time.Since(r.began).Round(time.Second), len(r.failed))
+		t.requests += s.requests
+		t.landed += s.facts.landed
+		t.grouped += s.facts.grouped
 	}
 }
 
 // shrink leaves out of a schedule what its violation does not need.
 func shrink(plan *simSchedule) *simSchedule {
-	for smaller := true; smaller; {
-		smaller = false
-		for _, list := range []func(*simSchedule, int) bool{without(livesOf), without(stepsOf), without(fatesOf), without(gapsOf)} {
-			for i := 0; ; {
-				less := *plan
-				if !list(&less, i) {
-					break
-				}
-				if why, _, _ := play(&less, false); why != "" && len(less.lives) > 0 {
-					plan, smaller = &less, true
-				} else {
-					i++
-				}
-			}
-		}
-	}
-	return plan
+	return schedule.Shrink(plan, simpler, func(plan *simSchedule) string {
+		why, _, _ := play(plan, false)
+		return brokenBy(why)
+	})
 }
 
-func livesOf(s *simSchedule) *[]simLife { return &s.lives }
-func stepsOf(s *simSchedule) *[]simStep { return &s.steps }
-func fatesOf(s *simSchedule) *[]simFate { return &s.fates }
-
-func gapsOf(s *simSchedule) *[]simGap { return &s.gaps }
-
-func without[T any](of func(*simSchedule) *[]T) func(*simSchedule, int) bool {
-	return func(s *simSchedule, i int) bool {
-		list := of(s)
-		if i >= len(*list) {
-			return false
-		}
-		*list = slices.Delete(slices.Clone(*list), i, i+1)
-		return true
+// simpler returns the schedules that have one thing less.
+func simpler(plan *simSchedule) (all []*simSchedule) {
+	for i := range plan.lives {
+		less := *plan
+		less.lives = without(plan.lives, i)
+		all = append(all, &less)
 	}
+	for i := range plan.steps {
+		less := *plan
+		less.steps = without(plan.steps, i)
+		all = append(all, &less)
+	}
+	for i := range plan.fates {
+		less := *plan
+		less.fates = without(plan.fates, i)
+		all = append(all, &less)
+	}
+	for i := range plan.gaps {
+		less := *plan
+		less.gaps = without(plan.gaps, i)
+		all = append(all, &less)
+	}
+	return all
 }
+
+func without[T any](list []T, i int) []T { return slices.Delete(slices.Clone(list), i, i+1) }
 
 // TestSeedsReplayBitForBit compares the whole course of events of two runs.
 func TestSeedsReplayBitForBit(t *testing.T) {

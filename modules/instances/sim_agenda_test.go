@@ -1,54 +1,23 @@
 package instances
 
 import (
-	"container/heap"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 )
 
-// simAgenda orders future events by virtual time, and events of one moment by when
-// they were added.
+// simAgenda is an agenda whose time is a date.
 type simAgenda struct {
-	now   time.Time
-	seq   int
-	items simItems
-}
-
-type simItem struct {
-	at  time.Time
-	seq int
-	run func()
-}
-
-type simItems []simItem
-
-func (s simItems) Len() int      { return len(s) }
-func (s simItems) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
-func (s *simItems) Push(x any)   { *s = append(*s, x.(simItem)) }
-
-func (s simItems) Less(i, j int) bool {
-	return s[i].at.Before(s[j].at) || s[i].at.Equal(s[j].at) && s[i].seq < s[j].seq
-}
-
-func (s *simItems) Pop() any {
-	last := len(*s) - 1
-	item := (*s)[last]
-	(*s)[last] = simItem{}
-	*s = (*s)[:last]
-	return item
+	schedule.Agenda
+	start, now time.Time
 }
 
 func (a *simAgenda) after(wait time.Duration, run func()) {
-	a.seq++
-	heap.Push(&a.items, simItem{at: a.now.Add(max(wait, 0)), seq: a.seq, run: run})
+	a.After(wait, func() {
+		a.now = a.start.Add(a.Now)
+		run()
+	})
 }
 
-// step advances the time to the next item and runs it, unless that is after end.
-func (a *simAgenda) step(end time.Time) bool {
-	if len(a.items) == 0 || a.items[0].at.After(end) {
-		return false
-	}
-	item := heap.Pop(&a.items).(simItem)
-	a.now = item.at
-	item.run()
-	return true
-}
+// step advances the time to the next event and runs it, unless that is after end.
+func (a *simAgenda) step(end time.Time) bool { return a.Step(end.Sub(a.start)) }

@@ -63,7 +63,7 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	s := &sim{
 		plan: plan, random: rand.New(rand.NewPCG(plan.seed, 12)), trace: trace, began: start,
 		late: map[string]time.Time{}, end: start.Add(simChaos + 25*time.Minute), fates: slices.Clone(plan.fates),
-		simPlatform: &simPlatform{simAgenda: &simAgenda{now: start}, boot: plan.boot, room: plan.room},
+		simPlatform: &simPlatform{simAgenda: &simAgenda{start: start, now: start}, boot: plan.boot, room: plan.room},
 	}
 	s.changed = s.check
 	for _, foreign := range []Instance{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 )
 
 // start sends a request: it arrives after a part of its latency, and is answered
@@ -100,11 +101,7 @@ func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Dur
 // that is.
 func (s *sim) later(r result, fate simFate) time.Duration {
 	takes := min(fate.takes, r.op.timeout())
-	lands := takes
-	if fate.late > 0 {
-		lands += time.Duration(s.random.Int64N(int64(fate.late)))
-	}
-	lands = min(lands, max(takes, simLateEffect))
+	lands := schedule.Lands(s.random, takes, fate.late, simLateEffect)
 	if r.op == opCreate {
 		s.late[r.creation.Label] = latest(s.late[r.creation.Label], s.now.Add(lands))
 	}

@@ -14,7 +14,7 @@
 // [Outcome].Unsent. The context of a write that is sent has that time as [SendBefore], so
 // that a client that waits for a rate limit or repeats after a 429 keeps to it as well.
 // A write is not cancelled with ctx, because its effect would be unknown. A read ends with
-// ctx and reports [Outcome].Cancelled, which is the answer of nobody: it is read again.
+// ctx and reports [Outcome].Cancelled, which answers no other caller: it is read again.
 //
 // # Not guaranteed
 //
