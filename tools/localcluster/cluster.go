@@ -43,6 +43,7 @@ type Cluster struct {
 	client   kubernetes.Interface
 	logsPort int // of what serves `kubectl logs`
 	log      *slog.Logger
+	boots    *simulatedboot.Runner // in instance mode
 	end      ending
 }
 
@@ -54,6 +55,9 @@ type Account struct {
 	SimToken    string // a token with all scopes
 	AdminURL    string // the simulator's admin interface
 	MetadataURL string // the Metadata service, in instance mode
+
+	VPCID, SubnetID int // of Options.CloudController.VPC; 0 without one
+	managerToken    string
 }
 
 // Start starts everything and waits until it is ready or ctx ends. When it
@@ -215,7 +219,7 @@ const cloudControllerManager = "system:serviceaccount:kube-system:ccm-linode"
 
 // startBoots lets plain Linodes boot and join, and waits for the user's own.
 func (c *Cluster) startBoots(ctx context.Context) error {
-	client, err := c.plane.Client(cloudControllerManager)
+	client, err := c.plane.Client("machines")
 	if err != nil {
 		return err
 	}
@@ -223,12 +227,18 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	runner := simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
+	c.boots = simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
 		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
 		Kubelets: c.opts.Kubelets, Own: c.ownNodes(), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
-	c.background(ctx, func(ctx context.Context) { runner.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
+	if err := c.startCloudController(ctx); err != nil {
+		return err
+	}
+	c.background(ctx, func(ctx context.Context) { c.boots.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
+	if c.opts.WithoutCloudController {
+		return nil // nothing initializes the nodes
+	}
 	return c.waitForUserNodes(ctx)
 }
 

@@ -20,6 +20,8 @@ const (
 	Enterprise = linodesim.Enterprise
 )
 
+const quickProfile = "fast" // of the simulator; the default
+
 // Modes of the operator.
 const (
 	LKE      = "lke"
@@ -84,7 +86,19 @@ type Options struct {
 	// ReapplyRemoved in it is honoured here.
 	Behaviour linodesim.Behaviour
 
+	// CloudController has flags of the cloud controller manager of instance mode.
+	CloudController CloudController
+	// WithoutCloudController leaves the place to another one; Nodes stay uninitialized until it runs.
+	WithoutCloudController bool
+
 	Progress io.Writer // a line for each step; nil = silent
+}
+
+// CloudController has flags of the simulated cloud controller manager.
+type CloudController struct {
+	TagFilter string // --linode-tag-filter
+	// VPC makes a VPC with this label and the subnet "default", puts the user's own nodes into it, and starts the manager with --vpc-names.
+	VPC string
 }
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$`)
@@ -94,7 +108,7 @@ func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "dev")
 	o.Mode = cmp.Or(o.Mode, LKE)
 	o.Tier = cmp.Or(o.Tier, Standard)
-	o.Profile = cmp.Or(o.Profile, "fast")
+	o.Profile = cmp.Or(o.Profile, quickProfile)
 	o.Replicas = cmp.Or(o.Replicas, 1)
 	if o.Progress == nil {
 		o.Progress = io.Discard
