@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
@@ -105,6 +106,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
 		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
+		{"", c.startVolumes, c.opts.WithoutAddons || !c.opts.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
@@ -257,8 +259,22 @@ func (c *Cluster) machineRoots() (string, error) {
 //go:embed addons.yaml
 var addons []byte
 
+// volumes has the registration and StorageClasses of the block storage driver, for clusters without LKE's DaemonSets.
+//
+//go:embed volumes.yaml
+var volumes []byte
+
 // startAddons installs LKE's own workloads and simulates its storage driver.
 func (c *Cluster) startAddons(ctx context.Context) error {
+	return c.startStorage(ctx, slices.Concat(addons, []byte("---\n"), volumes), nil)
+}
+
+// startVolumes installs what the storage driver's chart does of it in a self-managed cluster, and simulates the driver.
+func (c *Cluster) startVolumes(ctx context.Context) error {
+	return c.startStorage(ctx, volumes, linodehttp.New(c.SimURL, c.managerToken, "linode-blockstorage-csi-driver"))
+}
+
+func (c *Cluster) startStorage(ctx context.Context, objects []byte, linode *linodehttp.Client) error {
 	config, err := c.plane.RESTConfig("lke-storage")
 	if err != nil {
 		return err
@@ -267,11 +283,11 @@ func (c *Cluster) startAddons(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := manifest.Apply(ctx, kube, addons); err != nil {
-		return fmt.Errorf("installing LKE's addons: %w", err)
+	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
+		return fmt.Errorf("installing the addons: %w", err)
 	}
 	c.background(ctx, func(ctx context.Context) {
-		if err := blockstorage.Run(ctx, config, c.log); err != nil {
+		if err := blockstorage.Run(ctx, config, linode, c.log); err != nil {
 			c.log.Error("block storage is not simulated any more", "error", err)
 		}
 	})

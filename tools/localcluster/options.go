@@ -42,8 +42,8 @@ type Options struct {
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
 
-	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 in instance mode, none in lke mode, where
-	// those of Karpenter's nodes are real that join first.
+	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 in instance mode, where -1 = none: a real one mounts no
+	// volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
 	Kubelets int
 
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The

@@ -24,7 +24,7 @@ type Config struct {
 	Dir         string // the machines' roots; a short path
 	LogDir      string // the kubelets' logs
 	MetadataURL string // of the simulator's Metadata service
-	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20.
+	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20, -1 = none.
 	Kubelets int
 	// Own is how labels of Linodes begin that were set up by hand; kwok simulates them.
 	Own string
@@ -61,7 +61,7 @@ func New(nodes Nodes, cfg Config) *Runner {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{nodes: nodes, cfg: cfg, running: map[int]life{}, held: map[string]bool{}, slots: make(chan struct{}, cfg.Kubelets)}
+	return &Runner{nodes: nodes, cfg: cfg, running: map[int]life{}, held: map[string]bool{}, slots: make(chan struct{}, max(0, cfg.Kubelets))}
 }
 
 // Run runs it until ctx ends or events is closed; all kubelets have ended when it returns.

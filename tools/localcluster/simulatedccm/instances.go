@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 const providerPrefix = "linode://"
@@ -44,7 +45,7 @@ func isPrivate(address string) bool {
 
 // instances is the list of the Linodes that exist for the manager.
 type instances struct {
-	api   *apiClient
+	api   *linodehttp.Client
 	cfg   Config
 	mu    sync.Mutex
 	read  time.Time
@@ -69,7 +70,7 @@ func (s *instances) all(ctx context.Context) (map[int]linodeOf, error) {
 		}
 		filter = string(text)
 	}
-	listed, err := list[api.Instance](ctx, s.api, "/linode/instances", filter)
+	listed, err := linodehttp.List[api.Instance](ctx, s.api, "/linode/instances", filter)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (s *instances) addressesIn(ctx context.Context, name string, by map[int][]s
 	if err != nil {
 		return err
 	}
-	listed, err := list[api.VPCAddress](ctx, s.api, fmt.Sprintf("/vpcs/%d/ips", id), "")
+	listed, err := linodehttp.List[api.VPCAddress](ctx, s.api, fmt.Sprintf("/vpcs/%d/ips", id), "")
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 
 // balancers makes NodeBalancers (cloud/linode/loadbalancers.go).
 type balancers struct {
-	api  *apiClient
+	api  *linodehttp.Client
 	kube kubernetes.Interface
 	cfg  Config
 	mu   sync.Mutex // of vpcs
@@ -59,7 +60,7 @@ func (b *balancers) find(ctx context.Context, service *corev1.Service) (api.Node
 		if err != nil {
 			return api.NodeBalancer{}, err
 		}
-		found, err := list[api.NodeBalancer](ctx, b.api, "/nodebalancers", string(filter))
+		found, err := linodehttp.List[api.NodeBalancer](ctx, b.api, "/nodebalancers", string(filter))
 		if err == nil && len(found) == 0 {
 			err = errNotFound
 		}
@@ -120,7 +121,7 @@ func (b *balancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string, ser
 	if err != nil {
 		return err
 	}
-	return b.api.send(ctx, http.MethodDelete, fmt.Sprintf("/nodebalancers/%d", found.ID), "", nil, nil)
+	return b.api.Send(ctx, http.MethodDelete, fmt.Sprintf("/nodebalancers/%d", found.ID), "", nil, nil)
 }
 
 func statusOf(b api.NodeBalancer) *corev1.LoadBalancerStatus {
@@ -153,7 +154,7 @@ func (b *balancers) create(ctx context.Context, cluster string, service *corev1.
 	if subnet != 0 {
 		request.Vpcs = &[]api.NodeBalancerVPC{{SubnetID: subnet}}
 	}
-	err = b.api.send(ctx, http.MethodPost, "/nodebalancers", "", request, &made)
+	err = b.api.Send(ctx, http.MethodPost, "/nodebalancers", "", request, &made)
 	return made, err
 }
 
@@ -163,13 +164,13 @@ func (b *balancers) update(ctx context.Context, service *corev1.Service, nodes [
 		return fmt.Errorf("%w: service %s/%s", errNoNodes, service.Namespace, service.Name)
 	}
 	path := fmt.Sprintf("/nodebalancers/%d/configs", balancer.ID)
-	configs, err := list[api.NodeBalancerConfig](ctx, b.api, path, "")
+	configs, err := linodehttp.List[api.NodeBalancerConfig](ctx, b.api, path, "")
 	if err != nil {
 		return err
 	}
 	for _, config := range configs {
 		if !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return int(p.Port) == config.Port }) {
-			if err := b.api.send(ctx, http.MethodDelete, fmt.Sprintf("%s/%d", path, config.ID), "", nil, nil); err != nil {
+			if err := b.api.Send(ctx, http.MethodDelete, fmt.Sprintf("%s/%d", path, config.ID), "", nil, nil); err != nil {
 				return err
 			}
 		}
@@ -197,7 +198,7 @@ func (b *balancers) rebuild(ctx context.Context, path string, configs []api.Node
 	var id int
 	if at := slices.IndexFunc(configs, func(c api.NodeBalancerConfig) bool { return c.Port == int(port.Port) }); at >= 0 {
 		id = configs[at].ID
-		has, err := list[api.NodeBalancerNode](ctx, b.api, fmt.Sprintf("%s/%d/nodes", path, id), "")
+		has, err := linodehttp.List[api.NodeBalancerNode](ctx, b.api, fmt.Sprintf("%s/%d/nodes", path, id), "")
 		if err != nil {
 			return err
 		}
@@ -206,7 +207,7 @@ func (b *balancers) rebuild(ctx context.Context, path string, configs []api.Node
 		}
 	} else {
 		var made api.NodeBalancerConfig
-		if err := b.api.send(ctx, http.MethodPost, path, "", configOf(port), &made); err != nil {
+		if err := b.api.Send(ctx, http.MethodPost, path, "", configOf(port), &made); err != nil {
 			return err
 		}
 		id = made.ID
@@ -220,7 +221,7 @@ func (b *balancers) rebuild(ctx context.Context, path string, configs []api.Node
 		}
 		request.Nodes = append(request.Nodes, node)
 	}
-	return b.api.send(ctx, http.MethodPost, fmt.Sprintf("%s/%d/rebuild", path, id), "", request, nil)
+	return b.api.Send(ctx, http.MethodPost, fmt.Sprintf("%s/%d/rebuild", path, id), "", request, nil)
 }
 
 // configOf has the manager's own values for what the API has others: a check of the connection every 5 s.

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // Names that the manager puts on Nodes (cloud/annotations/annotations.go).
@@ -65,7 +67,7 @@ func (m *metadata) run(ctx context.Context) {
 		}
 		if err := m.keep(ctx, name); err != nil && ctx.Err() == nil {
 			m.log.Warn("metadata of a node", "node", name, "error", err)
-			var answer *apiError
+			var answer *linodehttp.Error
 			if errors.As(err, &answer) && (answer.Status >= http.StatusInternalServerError || answer.Status == http.StatusTooManyRequests) {
 				m.queue.AddAfter(name, metadataRetry)
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -19,6 +18,8 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/metrics/prometheus/controllers"
 	"k8s.io/klog/v2"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // Defaults of Kubernetes' own flags of a cloud controller manager, and of Linode's.
@@ -26,7 +27,6 @@ const (
 	statusFrequency = 5 * time.Minute
 	monitorPeriod   = 5 * time.Second
 	cacheTTL        = 15 * time.Second
-	requestTimeout  = 2 * time.Minute
 	workers         = 5
 	defaultCluster  = "kubernetes"
 	defaultSubnet   = "default"
@@ -73,7 +73,7 @@ func (*cloud) ProviderName() string                               { return "lino
 func (*cloud) HasClusterID() bool                                 { return true }
 
 func newCloud(cfg Config, kube kubernetes.Interface) *cloud {
-	api := &apiClient{cfg.APIURL, cfg.Token, &http.Client{Timeout: requestTimeout}}
+	api := linodehttp.New(cfg.APIURL, cfg.Token, "linode-cloud-controller-manager")
 	return &cloud{
 		instances: &instances{api: api, cfg: cfg, known: map[int]linodeOf{}, vpcs: newNetworks()},
 		balancers: &balancers{api: api, kube: kube, cfg: cfg, vpcs: newNetworks()},

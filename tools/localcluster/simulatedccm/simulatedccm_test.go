@@ -3,7 +3,6 @@ package simulatedccm
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // account is a simulated account behind real HTTP.
@@ -63,11 +63,11 @@ func (a *account) linode(spec linodesim.InstanceSpec) int {
 // vpc makes one with two subnets, and returns their IDs.
 func (a *account) vpc(label string) (subnets []int) {
 	a.Helper()
-	client := &apiClient{a.url, linodesim.DefaultToken, http.DefaultClient}
+	client := linodehttp.New(a.url, linodesim.DefaultToken, "test")
 	var made struct{ Subnets []struct{ ID int } }
 	body := map[string]any{"label": label, "region": "us-ord", "subnets": []any{
 		map[string]string{"label": "default", "ipv4": "10.0.1.0/24"}, map[string]string{"label": "other", "ipv4": "10.0.2.0/24"}}}
-	if err := client.send(a.Context(), "POST", "/vpcs", "", body, &made); err != nil {
+	if err := client.Send(a.Context(), "POST", "/vpcs", "", body, &made); err != nil {
 		a.Fatal(err)
 	}
 	return []int{made.Subnets[0].ID, made.Subnets[1].ID}
@@ -217,12 +217,12 @@ func (a *account) nodesOf(c *cloud, names ...string) []*corev1.Node {
 
 func (a *account) backends() (up, down int) {
 	a.Helper()
-	client := &apiClient{a.url, linodesim.DefaultToken, http.DefaultClient}
-	balancers, err := list[api.NodeBalancer](a.Context(), client, "/nodebalancers", "")
+	client := linodehttp.New(a.url, linodesim.DefaultToken, "test")
+	balancers, err := linodehttp.List[api.NodeBalancer](a.Context(), client, "/nodebalancers", "")
 	if err != nil || len(balancers) != 1 {
 		a.Fatalf("%d NodeBalancers, %v", len(balancers), err)
 	}
-	configs, err := list[api.NodeBalancerConfig](a.Context(), client, fmt.Sprintf("/nodebalancers/%d/configs", balancers[0].ID), "")
+	configs, err := linodehttp.List[api.NodeBalancerConfig](a.Context(), client, fmt.Sprintf("/nodebalancers/%d/configs", balancers[0].ID), "")
 	if err != nil {
 		a.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // networks remembers the IDs of VPCs and subnets by their labels, for good (cloud/linode/services/vpc.go). It is not safe for concurrent
@@ -17,7 +18,7 @@ type networks struct {
 func newNetworks() networks { return networks{map[string]int{}, map[string]int{}} }
 
 // ids returns the IDs of a VPC and of those of the subnets that it has.
-func (n networks) ids(ctx context.Context, c *apiClient, vpc string, subnets []string) (id int, within []int, _ error) {
+func (n networks) ids(ctx context.Context, c *linodehttp.Client, vpc string, subnets []string) (id int, within []int, _ error) {
 	id, err := n.vpc(ctx, c, vpc)
 	if err != nil {
 		return 0, nil, err
@@ -30,11 +31,11 @@ func (n networks) ids(ctx context.Context, c *apiClient, vpc string, subnets []s
 	return id, within, nil
 }
 
-func (n networks) vpc(ctx context.Context, c *apiClient, label string) (int, error) {
+func (n networks) vpc(ctx context.Context, c *linodehttp.Client, label string) (int, error) {
 	if id, ok := n.vpcs[label]; ok {
 		return id, nil
 	}
-	listed, err := list[api.VPC](ctx, c, "/vpcs", "")
+	listed, err := linodehttp.List[api.VPC](ctx, c, "/vpcs", "")
 	if err != nil {
 		return 0, err
 	}
@@ -47,11 +48,11 @@ func (n networks) vpc(ctx context.Context, c *apiClient, label string) (int, err
 	return 0, fmt.Errorf("failed to find VPC: %q", label)
 }
 
-func (n networks) subnet(ctx context.Context, c *apiClient, vpc int, label string) (int, error) {
+func (n networks) subnet(ctx context.Context, c *linodehttp.Client, vpc int, label string) (int, error) {
 	if id, ok := n.subnets[label]; ok { // by the label alone: VPCs whose subnets have one label are not told apart
 		return id, nil
 	}
-	listed, err := list[api.VPCSubnet](ctx, c, fmt.Sprintf("/vpcs/%d/subnets", vpc), "")
+	listed, err := linodehttp.List[api.VPCSubnet](ctx, c, fmt.Sprintf("/vpcs/%d/subnets", vpc), "")
 	if err != nil {
 		return 0, err
 	}
