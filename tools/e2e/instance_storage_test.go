@@ -44,7 +44,7 @@ func (e *environment) attachedInTheAccount(t *testing.T, app string) {
 			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.volumeOf(ctx, "data-"+pod.Name)}, pv)).To(Succeed())
 			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)).To(Succeed())
 			id, _, _ := strings.Cut(pv.Spec.CSI.VolumeHandle, "-")
-			g.Expect("linode://" + strconv.Itoa(attached[id])).To(Equal(node.Spec.ProviderID), "volume %s of pod %s", id, pod.Name)
+			g.Expect("linode://"+strconv.Itoa(attached[id])).To(Equal(node.Spec.ProviderID), "volume %s of pod %s", id, pod.Name)
 		}
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }

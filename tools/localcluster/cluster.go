@@ -252,7 +252,7 @@ func (c *Cluster) machineRoots() (string, error) {
 }
 
 // addons holds LKE's own objects of a new cluster: the DaemonSets that run on every node, with their requests,
-// and the block storage driver's registration and StorageClasses. Not installed are LKE's Deployments (coredns,
+// and the block storage driver's registration and StorageClasses (volumes.yaml). Not installed are LKE's Deployments (coredns,
 // calico-kube-controllers), whose pods would take room on the user's node, and the cloud controller manager, which package
 // simulatedlke simulates.
 //
