@@ -23,7 +23,7 @@ import (
 func TestInstanceLoadBalancer(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-balancer", "standard", soonCollected(), plainLinodes(3))
-	e.scenario(t, "nodes with private addresses come and go behind a NodeBalancer", balanced("", "192.168.0.0/16"))
+	e.scenario(t, "nodes with private addresses come and go behind a NodeBalancer", behindBalancer("", "192.168.0.0/16"))
 	e.scenario(t, "a class without an address in the cluster is named", unaddressed)
 }
 
@@ -35,15 +35,15 @@ func TestInstanceLoadBalancerVPC(t *testing.T) {
 		o.CloudController = localcluster.CloudController{VPC: "prod-net", TagFilter: "cluster=prod"}
 	})
 	inVPC := fmt.Sprintf("{vpcID: %d, subnetID: %d}", e.VPCID, e.SubnetID)
-	e.scenario(t, "nodes in the manager's VPC come and go behind a NodeBalancer", balanced(inVPC, "10.0.0.0/16"))
+	e.scenario(t, "nodes in the manager's VPC come and go behind a NodeBalancer", behindBalancer(inVPC, "10.0.0.0/16"))
 	e.scenario(t, "a class outside of the manager's VPC is not ready", func(t *testing.T, e *environment) {
 		e.apply(t, class("{}"))
 		e.bootstrapReady(t, metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)
 	})
 }
 
-// balanced follows a Service through a scale-up, a deleted node and a scale-down.
-func balanced(class, network string) func(*testing.T, *environment) {
+// behindBalancer follows a Service through a scale-up, a deleted node and a scale-down.
+func behindBalancer(class, network string) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		const app = "web"
 		e.nodePool(t, nodePoolSpec{class: class})
@@ -66,7 +66,7 @@ spec: {type: LoadBalancer, selector: {app: web}, ports: [{port: 80, targetPort: 
 		e.setReplicas(t, &appsv1.Deployment{}, app, 1)
 		e.matched(t, 1)
 		e.allBackends(t, 1, network)
-		e.unbalanced(t)
+		e.unbehindBalancer(t)
 	}
 }
 
@@ -121,7 +121,7 @@ func (e *environment) backends(t *testing.T, g Gomega) []api.NodeBalancerNode {
 }
 
 // unbalanced deletes the Service, and its NodeBalancer goes.
-func (e *environment) unbalanced(t *testing.T) {
+func (e *environment) unbehindBalancer(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
