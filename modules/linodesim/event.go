@@ -64,6 +64,7 @@ type EventLinode struct {
 	PublicIPv4  string
 	PrivateIPv4 string // as the Linode has it, and IPv6
 	IPv6        string // with its prefix length
+	VPCIPv4     string // its first address in a VPC, "" for none
 	// DiskEncryption is the Linode's own; the pool's may differ.
 	DiskEncryption string
 	InstanceTags   []string

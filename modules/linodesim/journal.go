@@ -37,8 +37,8 @@ const (
 )
 
 type countKey struct {
-	method, route, class string
-	status               int
+	user, method, route, class string
+	status                     int
 }
 
 // journal records requests.
@@ -65,7 +65,7 @@ func (j *journal) add(c Call) {
 	if j.counts == nil {
 		j.counts, j.steps = map[countKey]int{}, steps{}
 	}
-	j.counts[countKey{c.Method, c.Route, c.Class, c.Status}]++
+	j.counts[countKey{c.User, c.Method, c.Route, c.Class, c.Status}]++
 	j.steps.add(c.At)
 	if j.recent = append(j.recent, c); len(j.recent) > keptCalls {
 		j.recent = slices.Delete(j.recent, 0, len(j.recent)-keptCalls)
@@ -89,12 +89,27 @@ func (j *journal) violation(text string) {
 
 // Calls counts the requests so far by route, method, status and rate class,
 // sorted in that order.
-func (s *Sim) Calls() []CallCount {
+func (s *Sim) Calls() []CallCount { return s.counted(func(string) bool { return true }) }
+
+// CallsWith counts those with a token.
+func (s *Sim) CallsWith(token string) []CallCount {
+	caller, known := s.tokens[token]
+	return s.counted(func(user string) bool { return known && user == caller.User })
+}
+
+func (s *Sim) counted(of func(user string) bool) []CallCount {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
-	out := make([]CallCount, 0, len(s.journal.counts))
+	sums := map[CallCount]int{}
 	for k, n := range s.journal.counts {
-		out = append(out, CallCount{Method: k.method, Route: k.route, Status: k.status, Class: k.class, N: n})
+		if of(k.user) {
+			sums[CallCount{Method: k.method, Route: k.route, Status: k.status, Class: k.class}] += n
+		}
+	}
+	out := make([]CallCount, 0, len(sums))
+	for c, n := range sums {
+		c.N = n
+		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b CallCount) int {
 		return cmp.Or(cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status))

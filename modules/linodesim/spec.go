@@ -59,6 +59,10 @@ type InstanceSpec struct {
 	Region string // "" = us-ord
 	Image  string // "" = none: it stays off
 	Tags   []string
+	// PrivateIP adds an address in 192.168.128.0/17.
+	PrivateIP bool
+	// SubnetID puts it into a VPC, with a public address by NAT 1:1; 0 = it has a public interface.
+	SubnetID int
 }
 
 // FirewallSpec describes a firewall to make. Without policies it accepts everything.

@@ -103,6 +103,7 @@ var others = map[string][]string{
 	"settings.mode":               {`region: us-ord`, `settings: {mode: instance}`},
 	"settings.instance.approveServingCertificates": {`{region: us-ord, settings: {mode: instance}}`,
 		`settings: {instance: {approveServingCertificates: true}}`},
+	"settings.instance.tags": {`{region: us-ord, settings: {mode: instance}}`, `settings: {instance: {tags: [team=a]}}`},
 	"settings.instance.secrets": {`{region: us-ord, settings: {mode: instance}}`,
 		`settings: {instance: {secrets: [{namespace: a, name: b}]}}`},
 	"settings.lkeCreateDeadline":                      {`settings: {lkeCreateDeadline: 1m}`},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -13,8 +12,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	storagev1 "k8s.io/api/storage/v1"
-
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
 )
 
 var restFor = flag.Duration("rest", 90*time.Second, "how `long` nothing may be replaced where a scenario waits for that")
@@ -24,34 +21,9 @@ func TestInstanceVolumes(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-volumes", "standard", nil, plainLinodes(1))
 	e.scenario(t, "28 pods with a volume each come to rest", func(t *testing.T, e *environment) {
-		e.installDriver(t)
+		e.apply(t, waitingClass("late", ""))
 		e.occupyKubelet(t)
 		volumesRest(t, e)
-	})
-}
-
-// installDriver registers the driver with a class, and simulates it until the test ends.
-func (e *environment) installDriver(t *testing.T) {
-	t.Helper()
-	e.apply(t, `
-apiVersion: storage.k8s.io/v1
-kind: CSIDriver
-metadata: {name: linodebs.csi.linode.com}
-spec: {attachRequired: true}
-`)
-	e.apply(t, waitingClass("late", ""))
-	config, err := e.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- blockstorage.Run(ctx, config, slog.New(slog.DiscardHandler)) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("simulating block storage: %v", err)
-		}
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
@@ -43,6 +44,7 @@ type Cluster struct {
 	client   kubernetes.Interface
 	logsPort int // of what serves `kubectl logs`
 	log      *slog.Logger
+	boots    *simulatedboot.Runner // in instance mode
 	end      ending
 }
 
@@ -54,6 +56,9 @@ type Account struct {
 	SimToken    string // a token with all scopes
 	AdminURL    string // the simulator's admin interface
 	MetadataURL string // the Metadata service, in instance mode
+
+	VPCID, SubnetID int // of Options.CloudController.VPC; 0 without one
+	managerToken    string
 }
 
 // Start starts everything and waits until it is ready or ctx ends. When it
@@ -101,6 +106,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
 		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
+		{"", c.startVolumes, c.opts.WithoutAddons || !c.opts.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
@@ -215,7 +221,7 @@ const cloudControllerManager = "system:serviceaccount:kube-system:ccm-linode"
 
 // startBoots lets plain Linodes boot and join, and waits for the user's own.
 func (c *Cluster) startBoots(ctx context.Context) error {
-	client, err := c.plane.Client(cloudControllerManager)
+	client, err := c.plane.Client("machines")
 	if err != nil {
 		return err
 	}
@@ -223,12 +229,18 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	runner := simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
+	c.boots = simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
 		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
 		Kubelets: c.opts.Kubelets, Own: c.ownNodes(), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
-	c.background(ctx, func(ctx context.Context) { runner.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
+	if err := c.startCloudController(ctx); err != nil {
+		return err
+	}
+	c.background(ctx, func(ctx context.Context) { c.boots.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
+	if c.opts.WithoutCloudController {
+		return nil // nothing initializes the nodes
+	}
 	return c.waitForUserNodes(ctx)
 }
 
@@ -240,15 +252,29 @@ func (c *Cluster) machineRoots() (string, error) {
 }
 
 // addons holds LKE's own objects of a new cluster: the DaemonSets that run on every node, with their requests,
-// and the block storage driver's registration and StorageClasses. Not installed are LKE's Deployments (coredns,
+// and the block storage driver's registration and StorageClasses (volumes.yaml). Not installed are LKE's Deployments (coredns,
 // calico-kube-controllers), whose pods would take room on the user's node, and the cloud controller manager, which package
 // simulatedlke simulates.
 //
 //go:embed addons.yaml
 var addons []byte
 
+// volumes has the registration and StorageClasses of the block storage driver, for clusters without LKE's DaemonSets.
+//
+//go:embed volumes.yaml
+var volumes []byte
+
 // startAddons installs LKE's own workloads and simulates its storage driver.
 func (c *Cluster) startAddons(ctx context.Context) error {
+	return c.startStorage(ctx, slices.Concat(addons, []byte("---\n"), volumes), nil)
+}
+
+// startVolumes installs what the storage driver's chart does of it in a self-managed cluster, and simulates the driver.
+func (c *Cluster) startVolumes(ctx context.Context) error {
+	return c.startStorage(ctx, volumes, linodehttp.New(c.SimURL, c.managerToken, "linode-blockstorage-csi-driver"))
+}
+
+func (c *Cluster) startStorage(ctx context.Context, objects []byte, linode *linodehttp.Client) error {
 	config, err := c.plane.RESTConfig("lke-storage")
 	if err != nil {
 		return err
@@ -257,11 +283,11 @@ func (c *Cluster) startAddons(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := manifest.Apply(ctx, kube, addons); err != nil {
-		return fmt.Errorf("installing LKE's addons: %w", err)
+	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
+		return fmt.Errorf("installing the addons: %w", err)
 	}
 	c.background(ctx, func(ctx context.Context) {
-		if err := blockstorage.Run(ctx, config, c.log); err != nil {
+		if err := blockstorage.Run(ctx, config, linode, c.log); err != nil {
 			c.log.Error("block storage is not simulated any more", "error", err)
 		}
 	})

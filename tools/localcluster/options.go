@@ -20,6 +20,8 @@ const (
 	Enterprise = linodesim.Enterprise
 )
 
+const quickProfile = "fast" // of the simulator; the default
+
 // Modes of the operator.
 const (
 	LKE      = "lke"
@@ -40,8 +42,8 @@ type Options struct {
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
 
-	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 in instance mode, none in lke mode, where
-	// those of Karpenter's nodes are real that join first.
+	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 in instance mode, where -1 = none: a real one mounts no
+	// volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
 	Kubelets int
 
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The
@@ -84,7 +86,19 @@ type Options struct {
 	// ReapplyRemoved in it is honoured here.
 	Behaviour linodesim.Behaviour
 
+	// CloudController has flags of the cloud controller manager of instance mode.
+	CloudController CloudController
+	// WithoutCloudController leaves the place to another one; Nodes stay uninitialized until it runs.
+	WithoutCloudController bool
+
 	Progress io.Writer // a line for each step; nil = silent
+}
+
+// CloudController has flags of the simulated cloud controller manager.
+type CloudController struct {
+	TagFilter string // --linode-tag-filter
+	// VPC makes a VPC with this label and the subnet "default", puts the user's own nodes into it, and starts the manager with --vpc-names.
+	VPC string
 }
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$`)
@@ -94,7 +108,7 @@ func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "dev")
 	o.Mode = cmp.Or(o.Mode, LKE)
 	o.Tier = cmp.Or(o.Tier, Standard)
-	o.Profile = cmp.Or(o.Profile, "fast")
+	o.Profile = cmp.Or(o.Profile, quickProfile)
 	o.Replicas = cmp.Or(o.Replicas, 1)
 	if o.Progress == nil {
 		o.Progress = io.Discard

@@ -33,23 +33,20 @@ const (
 
 // startSimulator makes the account with its cluster and serves it on loopback:
 // the API below /v4 and /v4beta, a page for people at /, and the admin interface on a port of its own.
-func (c *Cluster) startSimulator(context.Context) error {
+func (c *Cluster) startSimulator(ctx context.Context) error {
 	profile, _, err := linodesim.ProfileFrom(c.opts.Profile)
 	if err != nil {
 		return err
 	}
-	c.SimToken = rand.Text()
+	c.SimToken, c.managerToken = rand.Text(), rand.Text()
 	sim, err := linodesim.New(linodesim.Config{
 		Profile: profile, TimeScale: c.opts.TimeScale, Behaviour: c.opts.Behaviour,
-		Tokens: map[string][]string{c.SimToken: {"*"}}, ValidateAnswers: !c.opts.Unchecked,
+		Tokens: map[string][]string{c.SimToken: {"*"}, c.managerToken: cloudControllerScopes}, ValidateAnswers: !c.opts.Unchecked,
 	})
 	if err != nil {
 		return err
 	}
 	c.Sim = sim
-	if err := c.addOwnNodes(); err != nil {
-		return fmt.Errorf("simulator: %w", err)
-	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", sim.Page())
 	mux.Handle("/", sim)
@@ -64,11 +61,14 @@ func (c *Cluster) startSimulator(context.Context) error {
 		}
 		*url = local(port)
 	}
+	if err := c.addOwnNodes(ctx); err != nil {
+		return fmt.Errorf("simulator: %w", err)
+	}
 	return nil
 }
 
 // addOwnNodes makes the user's own nodes: an LKE cluster's, or Linodes that were set up by hand.
-func (c *Cluster) addOwnNodes() error {
+func (c *Cluster) addOwnNodes(ctx context.Context) error {
 	if !c.opts.instances() {
 		cluster, err := c.Sim.AddCluster(linodesim.ClusterSpec{
 			Label: c.Name, Region: region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
@@ -78,9 +78,13 @@ func (c *Cluster) addOwnNodes() error {
 		c.ClusterID = cluster.ID
 		return err
 	}
+	if err := c.makeVPC(ctx); err != nil {
+		return err
+	}
 	for i := range c.opts.Replicas {
 		_, err := c.Sim.AddInstance(linodesim.InstanceSpec{
 			Label: c.ownNodes() + strconv.Itoa(i), Type: ownPlan, Region: region, Image: "linode/debian12",
+			PrivateIP: c.SubnetID == 0, SubnetID: c.SubnetID, Tags: c.opts.CloudController.tags(),
 		})
 		if err != nil {
 			return err

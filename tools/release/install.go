@@ -153,7 +153,7 @@ func (i *installation) scale(ctx context.Context, r *Result) error {
 	i.step("workload: 0 -> 5 -> 0 pods")
 	result, err := demo.Run(ctx, demo.Config{
 		Of: "tier=" + localcluster.Standard, Class: "linodenodeclass.yaml", Examples: filepath.Join(i.Root, "docs", "examples"),
-		Client: i.kube, Sim: i.cluster.Sim, Out: i.Out, Start: time.Now(),
+		Client: i.kube, Sim: i.cluster.Sim, Token: i.cluster.SimToken, Out: i.Out, Start: time.Now(),
 	})
 	r.Pods, r.Wanted, r.Leaked = result.Pods, result.Wanted, result.Leaked
 	return err

@@ -78,6 +78,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: APPROVE_SERVING_CERTIFICATES
   value: "true"
 {{- end }}
+{{- if and (eq $settings.mode "instance") ($settings.instance).tags }}
+- name: INSTANCE_TAGS
+  value: {{ join "," $settings.instance.tags | quote }}
+{{- end }}
 {{- with $settings.maxNodes }}
 - name: MAX_NODES
   value: {{ . | int64 | quote }}

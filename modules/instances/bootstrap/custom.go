@@ -24,6 +24,7 @@ const (
 	VarEndpoint      = "KARPENTER_ENDPOINT"       // host:port
 	VarCACertHashes  = "KARPENTER_CA_CERT_HASHES" // sha256:<hex>,sha256:<hex>
 	VarKubeVersion   = "KARPENTER_KUBERNETES_VERSION"
+	VarNodeNetworks  = "KARPENTER_NODE_NETWORKS" // 192.168.128.0/17,...: where the address for --node-ip is, empty for any
 	VarToken         = "KARPENTER_TOKEN"
 	variablePrefix   = "KARPENTER_"
 	cloudConfigStart = "#cloud-config"
@@ -41,7 +42,8 @@ var (
 
 // Variables returns the names of all variables of Custom, in the order of their names.
 func Variables() []string {
-	return []string{VarCACertHashes, VarEndpoint, VarKubeletArgs, VarKubeVersion, VarNodeLabels, VarNodeName, VarNodeTaints, VarToken}
+	return []string{VarCACertHashes, VarEndpoint, VarKubeletArgs, VarKubeVersion, VarNodeLabels, VarNodeName, VarNodeNetworks, VarNodeTaints,
+		VarToken}
 }
 
 var _ = row(Type{
@@ -115,7 +117,7 @@ func (c *Config) variables(token string) (values, error) {
 	all := values{
 		VarNodeName: c.Node.Name, VarNodeLabels: labels, VarNodeTaints: taints, VarKubeletArgs: "--" + strings.Join(args, " --"),
 		VarEndpoint: c.Cluster.Endpoint, VarCACertHashes: strings.Join(c.Cluster.CACertHashes, ","), VarKubeVersion: c.Cluster.Version,
-		VarToken: token,
+		VarToken: token, VarNodeNetworks: strings.Join(c.Node.Network.Networks(), ","),
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !inert.MatchString(all[name]) { // not with the value: it may be the token

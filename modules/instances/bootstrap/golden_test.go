@@ -33,6 +33,7 @@ func example() Config {
 				{Key: "karpenter.sh/unregistered", Effect: "NoExecute"},
 				{Key: "dedicated", Value: "batch", Effect: "NoSchedule"},
 			},
+			Network: PrivateNetwork,
 			Kubelet: Kubelet{
 				ClusterDNS: []string{"10.96.0.10"}, MaxPods: number(110), PodsPerCore: number(20),
 				SystemReserved: map[string]string{"cpu": "100m", "memory": "200Mi"}, KubeReserved: map[string]string{"memory": "300Mi"},
@@ -64,6 +65,7 @@ func TestGolden(t *testing.T) {
 		"k3s-image": func() ([]byte, error) { return K3s(example(), k3sToken, "") },
 		"rke2": func() ([]byte, error) {
 			c := example()
+			c.Node.Network = VPCNetwork
 			c.Cluster.Endpoint, c.Cluster.Version = "rke.example.com:9345", "v1.35.2+rke2r1"
 			return RKE2(c, k3sToken, RKE2Installer)
 		},

@@ -95,7 +95,7 @@ func TestAHostileAgentTokenIsOneValue(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(config.content(t, "/etc/rancher/k3s/config.yaml")), &settings); err != nil || settings.Token != token {
 		t.Errorf("token %q, %v", settings.Token, err)
 	}
-	if len(config.Run) != 1 || len(config.Run[0]) != 5 || len(config.Files) != 5 {
+	if len(config.Run) != 1 || len(config.Run[0]) != 5 || len(config.Files) != 6 {
 		t.Errorf("commands %q, %d files", config.Run, len(config.Files))
 	}
 	if _, err := Custom([]byte("#!/bin/sh\necho ${KARPENTER_TOKEN}\n"), example(), token); err == nil ||
@@ -116,7 +116,7 @@ func TestCommandsStayInTheirScript(t *testing.T) {
 	if got := config.content(t, home+"before.sh"); got != "set -eu\n"+strings.Join(c.Before, "\n")+"\n" {
 		t.Errorf("before.sh is %q", got)
 	}
-	if got := config.content(t, home+"bootstrap.sh"); got != kubeadmScript {
+	if got := config.content(t, home+"bootstrap.sh"); got != kubeadmScript(new(cloudConfig).nodeIP(c.Node, kubeadmNodeIP)) {
 		t.Errorf("bootstrap.sh is %q", got)
 	}
 	if !slices.EqualFunc(config.Run, [][]string{{"sh", home + "bootstrap.sh"}}, slices.Equal) {
@@ -125,8 +125,8 @@ func TestCommandsStayInTheirScript(t *testing.T) {
 }
 
 func TestScriptsAreShells(t *testing.T) {
-	for name, script := range map[string]string{"kubeadm": kubeadmScript, "k3s": k3s.script(), "rke2": rke2.script(), "kernel": kernelScript,
-		"swap": swapScript} {
+	for name, script := range map[string]string{"kubeadm": kubeadmScript(kubeadmNodeIP), "k3s": k3s.script(k3s.nodeIP()),
+		"rke2": rke2.script(""), "kernel": kernelScript, "swap": swapScript, "private": PrivateNetwork.script(), "vpc": VPCNetwork.script()} {
 		check := exec.CommandContext(t.Context(), "sh", "-n")
 		check.Stdin = strings.NewReader(script)
 		if out, err := check.CombinedOutput(); err != nil {

@@ -13,12 +13,13 @@ var _ = row(Type{
 // bootstrapToken matches kubeadm's format of a token.
 var bootstrapToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 
-// kubeadmScript runs as root at the first boot. It has no variables.
-const kubeadmScript = `set -eu
+// kubeadmScript runs as root at the first boot. nodeIP has the lines that find the node's address.
+func kubeadmScript(nodeIP string) string {
+	return `set -eu
 cd ` + home + `
 sh host.sh
 sh before.sh
-if ! command -v kubeadm >/dev/null; then
+` + nodeIP + `if ! command -v kubeadm >/dev/null; then
 	echo "karpenter-bootstrap: the image has no kubeadm: use one that has, or install it in preJoinCommands" >&2
 	exit 1
 fi
@@ -26,6 +27,13 @@ kubeadm join --config join.yaml
 rm -f join.yaml
 systemctl enable kubelet.service
 sh after.sh
+`
+}
+
+// kubeadmNodeIP puts the address into the configuration of the join, from which kubeadm writes the kubelet's flags of each boot. Without
+// an address the flag is empty, as a kubelet has it by default.
+const kubeadmNodeIP = `join=$(cat join.yaml)
+printf '%s\n' "${join%%` + nodeIPMark + `*}$address${join#*` + nodeIPMark + `}" >join.yaml
 `
 
 // Kubeadm returns the cloud-config of a node that joins with kubeadm (its
@@ -51,7 +59,7 @@ func Kubeadm(c Config, token string) ([]byte, error) {
 	out.host(c.Node, true)
 	out.commands(home+"before.sh", c.Before)
 	out.commands(home+"after.sh", c.After)
-	out.add(home+"bootstrap.sh", kubeadmScript)
+	out.add(home+"bootstrap.sh", kubeadmScript(out.nodeIP(c.Node, kubeadmNodeIP)))
 	out.Run = [][]string{{"sh", home + "bootstrap.sh"}}
 	return out.render()
 }
@@ -64,9 +72,14 @@ func joinConfiguration(c Config, token string) map[string]any {
 			map[string]any{"name": "cloud-provider", "value": "external"},
 		},
 	}
+	more := func(name, value string) {
+		registration["kubeletExtraArgs"] = append(registration["kubeletExtraArgs"].([]any), map[string]any{"name": name, "value": value})
+	}
+	if c.Node.Network != AnyNetwork {
+		more("node-ip", nodeIPMark)
+	}
 	if labels := c.Node.labelArgs(); len(labels) > 0 {
-		registration["kubeletExtraArgs"] = append(registration["kubeletExtraArgs"].([]any),
-			map[string]any{"name": "node-labels", "value": strings.Join(labels, ",")})
+		more("node-labels", strings.Join(labels, ","))
 	}
 	return map[string]any{
 		"apiVersion": "kubeadm.k8s.io/v1beta4",

@@ -43,6 +43,8 @@ type Node struct {
 	Labels  map[string]string
 	Taints  []Taint
 	Kubelet Kubelet
+	// Network has the address by which the node is known in the cluster, the kubelet's --node-ip.
+	Network Network
 }
 
 // Taint is a Kubernetes taint.
@@ -108,6 +110,9 @@ func (n *Node) check() error {
 		if !slices.Contains([]string{"NoSchedule", "PreferNoSchedule", "NoExecute"}, taint.Effect) {
 			return wrong(field+".Effect", "%q must be NoSchedule, PreferNoSchedule or NoExecute", taint.Effect)
 		}
+	}
+	if err := n.Network.check(); err != nil {
+		return err
 	}
 	return n.Kubelet.check()
 }

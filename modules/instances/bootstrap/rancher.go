@@ -15,15 +15,25 @@ type distribution struct {
 	install string // the command that runs installer.sh for an agent of $version
 }
 
-// script runs as root at the first boot, with the service of the agent, the
-// address of the installer and the version as its arguments.
-func (d distribution) script() string {
+// nodeIP adds the address to the agent's configuration, which it reads at each start.
+func (d distribution) nodeIP() string {
+	folder := "/etc/rancher/" + d.name + "/config.yaml.d"
+	return `if [ -n "$address" ]; then
+	mkdir -p ` + folder + `
+	printf 'node-ip: %s\n' "$address" >` + folder + `/karpenter-node-ip.yaml
+fi
+`
+}
+
+// script runs as root at the first boot, with the service of the agent, the address of the installer and the version as its arguments.
+// nodeIP has the lines that find the node's address.
+func (d distribution) script(nodeIP string) string {
 	return `set -eu
 service=$1 installer=$2 version=$3
 cd ` + home + `
 sh host.sh
 sh before.sh
-if [ -n "$installer" ]; then
+` + nodeIP + `if [ -n "$installer" ]; then
 	curl --fail --silent --show-error --location --retry 5 --output installer.sh "$installer"
 	` + d.install + `
 fi
@@ -58,7 +68,7 @@ func (d distribution) agent(c Config, token, installer string) ([]byte, error) {
 	out.host(c.Node, false) // the agent loads modules and sets sysctls at each start
 	out.commands(home+"before.sh", c.Before)
 	out.commands(home+"after.sh", c.After)
-	out.add(home+"bootstrap.sh", d.script())
+	out.add(home+"bootstrap.sh", d.script(out.nodeIP(c.Node, d.nodeIP())))
 	out.Run = [][]string{{"sh", home + "bootstrap.sh", d.name + "-agent", installer, c.Cluster.Version}}
 	return out.render()
 }

@@ -56,6 +56,11 @@ func Talos(node Node, machineConfig []byte) ([]byte, error) {
 	if len(node.Taints) > 0 {
 		extra.values["registerWithTaints"] = taintObjects(node)
 	}
+	if node.Network != AnyNetwork {
+		if address := kubelet.table("nodeIP").values; address["validSubnets"] == nil { // the user's own stay
+			address["validSubnets"] = node.Network.Networks()
+		}
+	}
 	if root.err() != nil {
 		return nil, root.err()
 	}

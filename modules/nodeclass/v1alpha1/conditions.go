@@ -70,6 +70,10 @@ const (
 	ReasonSecretNotFound = "SecretNotFound"
 	// ReasonBootstrapInvalid: no user data can be rendered.
 	ReasonBootstrapInvalid = "BootstrapInvalid"
+	// ReasonVPCMismatch: the cloud controller manager works with other VPCs than the class's, or with none.
+	ReasonVPCMismatch = "VPCMismatch"
+	// ReasonTagFilterMismatch: the cloud controller manager finds no Linode of the class, because none has a tag of its filter.
+	ReasonTagFilterMismatch = "TagFilterMismatch"
 	// ReasonRegionUnsuitable: the region lacks a capability that the class needs.
 	ReasonRegionUnsuitable = "RegionUnsuitable"
 	// ReasonVPCNotFound: the account has no such VPC, or the VPC no such subnet.
@@ -96,6 +100,8 @@ const (
 	ReasonFirewallDisabled = "FirewallDisabled"
 	// ReasonMetadataUnreachable: the instances may not reach the Metadata service, because they have no public address.
 	ReasonMetadataUnreachable = "MetadataUnreachable"
+	// ReasonNoPrivateAddress: the instances have no address by which a NodeBalancer reaches them.
+	ReasonNoPrivateAddress = "NoPrivateAddress"
 	// ReasonContractIncomplete: the user data does not use all variables by which a node gets its labels, taints and kubelet settings.
 	ReasonContractIncomplete = "ContractIncomplete"
 	// ReasonImageDeprecated: the image can be used, and Linode will remove it.

@@ -220,6 +220,12 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Interfaces []Interface `json:"interfaces,omitempty"`
 
+	// (no effect in lke mode) PrivateIP gives each instance an address in 192.168.128.0/17, by which NodeBalancers reach it and
+	// which is the node's InternalIP. Linode interfaces have none: with true the instances get legacy ones, if the account
+	// still allows these. Default: true without an interface in a VPC, where the account's new instances have legacy interfaces.
+	// +optional
+	PrivateIP *bool `json:"privateIP,omitempty"`
+
 	// (no effect in lke mode) MaintenancePolicy decides what happens to an instance when its host is worked on: linode/migrate or
 	// linode/power_off_on. Without it, the account's setting decides.
 	// +kubebuilder:validation:Enum={"linode/migrate","linode/power_off_on"}

@@ -77,6 +77,15 @@ func (in *LinodeNodeClassSpec) ConnectsVPC() bool {
 		slices.ContainsFunc(in.Interfaces, func(i Interface) bool { return i.Type == InterfaceVPC }))
 }
 
+// WantsPrivateIP returns whether an instance of the class gets an address in 192.168.128.0/17 where it can have one: as the class sets
+// it, else if no VPC gives it another address in the cluster.
+func (in *LinodeNodeClassSpec) WantsPrivateIP() bool {
+	if in.PrivateIP != nil {
+		return *in.PrivateIP
+	}
+	return !in.ConnectsVPC()
+}
+
 // IPv6InVPC returns the options of an instance's interface in the VPC, nil for none: without SLAAC and ranges they request nothing, and
 // without such an interface the API takes none.
 func (in *LinodeNodeClassSpec) IPv6InVPC() *IPv6Options {

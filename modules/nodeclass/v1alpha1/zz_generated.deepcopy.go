@@ -486,6 +486,11 @@ func (in *LinodeNodeClassSpec) DeepCopyInto(out *LinodeNodeClassSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.PrivateIP != nil {
+		in, out := &in.PrivateIP, &out.PrivateIP
+		*out = new(bool)
+		**out = **in
+	}
 	if in.IPv6Options != nil {
 		in, out := &in.IPv6Options, &out.IPv6Options
 		*out = new(IPv6Options)

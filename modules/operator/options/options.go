@@ -57,6 +57,8 @@ type Options struct {
 	// ServingCertificates lets kubelets request serving certificates, and the operator approves them; used in instance mode only
 	ServingCertificates bool
 
+	InstanceTags string // see Tags; used in instance mode only
+
 	AllowedPlans, DeniedPlans string // see Plans
 	PlanPrices                string // see Prices
 
@@ -88,6 +90,12 @@ type Options struct {
 func (o Options) Plans() selection.Selection {
 	plans, _ := selection.Parse(o.AllowedPlans, o.DeniedPlans) // both are valid
 	return plans
+}
+
+// Tags are put on all Linodes.
+func (o Options) Tags() []string {
+	tags, _ := splitTags(o.InstanceTags) // they are valid
+	return tags
 }
 
 // Prices are those of plans for which the Linode API lists none.

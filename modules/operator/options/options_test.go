@@ -58,6 +58,8 @@ func TestSourcesOfASetting(t *testing.T) {
 		got  func(options.Options) any
 		want any
 	}{
+		{"tags of Linodes", nil, []string{"INSTANCE_TAGS", "team=a, prod"}, func(o options.Options) any { return strings.Join(o.Tags(), "|") },
+			"team=a|prod"},
 		{"environment over default", nil, []string{"LKE_CREATE_DEADLINE", "1m30s"}, func(o options.Options) any { return o.CreateDeadline },
 			90 * time.Second},
 		{"flag over environment", []string{"--cluster-name", "other"}, nil, func(o options.Options) any { return o.ClusterName }, "other"},
@@ -161,6 +163,8 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"a name for an address", nil, append([]string{"HEALTH_PROBE_BIND_ADDRESS", "localhost"}, full...), "HEALTH_PROBE_BIND_ADDRESS",
 			"localhost"},
 		{"a plan that cannot be", nil, append([]string{"PLANS_DENY", "g6 standard"}, full...), "PLANS_DENY", "g6 standard"},
+		{"a tag that is the provider's", nil, append([]string{"INSTANCE_TAGS", "karpenter.sh/nodeclaim=a"}, full...), "INSTANCE_TAGS", "karpenter.sh"},
+		{"a short tag", nil, append([]string{"INSTANCE_TAGS", "ab"}, full...), "INSTANCE_TAGS", "3 to 50"},
 		{"no plan may be bought", nil, append([]string{"PLANS_ALLOW", "none"}, full...), "PLANS_ALLOW", "no plan"},
 		{"bad timeout", nil, append([]string{"LINODE_CLIENT_TIMEOUT", "0"}, full...), "LINODE_CLIENT_TIMEOUT", `"0"`},
 		{"bad boolean", nil, append([]string{"DISABLE_DRY_RUN", "maybe"}, full...), "DISABLE_DRY_RUN", "maybe"},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -70,6 +71,9 @@ func (o *Options) settings() []definition {
 		boolean("approve-serving-certificates",
 			"let kubelets ask the cluster for their serving certificates, and approve those of NodeClaims' nodes; instance mode only",
 			&o.ServingCertificates),
+		{flag: "instance-tags", usage: "tags that are put on all Linodes, with commas between them; instance mode only", kind: kindText,
+			fix: "use a list of tags of 3 to 50 characters such as team=a,production, without keys that Karpenter, this provider or LKE manages",
+			set: text(&o.InstanceTags, isTags)},
 		{flag: "plans-allow", def: selection.DefaultAllow,
 			usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
 			fix: plansFix, set: text(&o.AllowedPlans, isPlans)},
@@ -237,6 +241,26 @@ func parseSeconds(text string) (time.Duration, error) {
 		text = strconv.FormatFloat(n, 'f', -1, 64) + "s"
 	}
 	return time.ParseDuration(text)
+}
+
+func isTags(text string) bool {
+	_, err := splitTags(text)
+	return err == nil
+}
+
+func splitTags(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var tags []string
+	for tag := range strings.SplitSeq(text, ",") {
+		tag = strings.TrimSpace(tag)
+		if n := utf8.RuneCountInString(tag); n < v1alpha1.TagMinLength || n > v1alpha1.TagMaxLength || v1alpha1.IsRestrictedTag(tag) {
+			return nil, fmt.Errorf("%q is no tag of a user", tag)
+		}
+		tags = append(tags, tag)
+	}
+	return tags, nil
 }
 
 func parseNamespacedName(text string) (types.NamespacedName, error) {

@@ -3,17 +3,25 @@ package blockstorage
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // attacherFinalizer keeps an attachment until the volume is detached.
 const attacherFinalizer = "external-attacher/linodebs-csi-linode-com"
 
-// attacher attaches and detaches at once.
-type attacher struct{ client client.Client }
+// attacher attaches and detaches, at once where volumes are objects of Kubernetes alone.
+type attacher struct {
+	client  client.Client
+	account *account
+}
 
 func (a attacher) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	attachment := &storagev1.VolumeAttachment{}
@@ -22,6 +30,9 @@ func (a attacher) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	}
 	before := attachment.DeepCopy()
 	if attachment.DeletionTimestamp != nil {
+		if err := a.moved(ctx, attachment, account.detach); err != nil {
+			return reconcile.Result{}, err
+		}
 		if !controllerutil.RemoveFinalizer(attachment, attacherFinalizer) {
 			return reconcile.Result{}, nil
 		}
@@ -33,6 +44,49 @@ func (a attacher) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	if attachment.Status.Attached {
 		return reconcile.Result{}, nil
 	}
+	if err := a.moved(ctx, attachment, account.attach); err != nil {
+		return reconcile.Result{}, err
+	}
 	attachment.Status.Attached = true
 	return reconcile.Result{}, client.IgnoreNotFound(a.client.Status().Patch(ctx, attachment, client.MergeFrom(before)))
+}
+
+// moved attaches or detaches the volume in the account. The node's ID is that of its CSINode, which a deleted node has taken with it: its
+// volume is detached from any Linode then.
+func (a attacher) moved(ctx context.Context, attachment *storagev1.VolumeAttachment, move func(account, context.Context, int, int) error) error {
+	if a.account == nil {
+		return nil
+	}
+	pv := &corev1.PersistentVolume{}
+	if err := a.client.Get(ctx, client.ObjectKey{Name: ptr.Deref(attachment.Spec.Source.PersistentVolumeName, "")}, pv); err != nil {
+		return err
+	}
+	id, err := idOf(pv.Spec.CSI.VolumeHandle)
+	if err != nil {
+		return err
+	}
+	node := &corev1.Node{}
+	err = a.client.Get(ctx, client.ObjectKey{Name: attachment.Spec.NodeName}, node)
+	if apierrors.IsNotFound(err) {
+		v, err := a.account.volume(ctx, id)
+		if err != nil || v.LinodeID == nil {
+			return ignoreGone(err)
+		}
+		return move(*a.account, ctx, id, *v.LinodeID)
+	}
+	if err != nil {
+		return err
+	}
+	linode, err := linodeOf(node)
+	if err != nil {
+		return err
+	}
+	return move(*a.account, ctx, id, linode)
+}
+
+func ignoreGone(err error) error {
+	if linodehttp.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

@@ -12,7 +12,10 @@
 //
 // The rest (binding, attachment objects, protection) is done by the real kube-controller-manager and kube-scheduler.
 //
-// Not simulated: the volume in the Linode API, sizes, snapshots, resizing, and the mount: kwok starts a pod whether its
+// In instance mode the driver's controller is simulated as well: volumes are made, attached and detached in the Linode API, with linode_id
+// and the limit of the plan's memory less the Linode's disks, as its internal/driver has it.
+//
+// Not simulated: in lke mode the volume in the Linode API; sizes, snapshots, resizing, and the mount: kwok starts a pod whether its
 // volume is attached or not.
 //
 // Source of names and limits: the repository linode/linode-blockstorage-csi-driver, 2026.

@@ -14,6 +14,8 @@ import (
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 const (
@@ -23,8 +25,9 @@ const (
 	TopologyKey = "topology.linode.com/region"
 )
 
-// Run runs it the driver until ctx ends.
-func Run(ctx context.Context, cluster *rest.Config, log *slog.Logger) error {
+// Run runs the driver until ctx ends. linode is the account's API, by which volumes are made and attached there as well; nil = they are
+// objects of Kubernetes alone.
+func Run(ctx context.Context, cluster *rest.Config, linode *linodehttp.Client, log *slog.Logger) error {
 	crlog.SetLogger(logr.Discard()) // of client-go's caches, which would complain on standard error without it
 	unchecked := true               // several clusters run in one process, and names of controllers are checked process-wide
 	manager, err := controllerruntime.NewManager(cluster, controllerruntime.Options{
@@ -36,14 +39,18 @@ func Run(ctx context.Context, cluster *rest.Config, log *slog.Logger) error {
 		return err
 	}
 	c := manager.GetClient()
+	var volumes *account
+	if linode != nil {
+		volumes = &account{linode}
+	}
 	for _, part := range []struct {
 		object   client.Object
 		reconcil reconcile.Reconciler
 	}{
-		{&corev1.Node{}, nodePlugin{c}},
-		{&corev1.PersistentVolumeClaim{}, provisioner{c}},
-		{&corev1.PersistentVolume{}, remover{c}},
-		{&storagev1.VolumeAttachment{}, attacher{c}},
+		{&corev1.Node{}, nodePlugin{c, volumes}},
+		{&corev1.PersistentVolumeClaim{}, provisioner{c, volumes}},
+		{&corev1.PersistentVolume{}, remover{c, volumes}},
+		{&storagev1.VolumeAttachment{}, attacher{c, volumes}},
 	} {
 		if err := controllerruntime.NewControllerManagedBy(manager).For(part.object).Complete(part.reconcil); err != nil {
 			return err

@@ -2,7 +2,10 @@ package blockstorage
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -16,18 +19,21 @@ import (
 const (
 	fewestDevices = 8  // of a Linode with less than 16 GB of memory
 	mostDevices   = 64 // of any
-	disks         = 1  // of an LKE node itself
+	lkeDisks      = 1  // of an LKE node itself
 	gib           = 1 << 30
 )
 
 // AttachLimit is how many volumes a node takes: a device for each GiB of memory, at least 8 and at most 64, of which the
-// node's own disk takes one.
-func AttachLimit(planMemory int64) int32 {
-	return int32(min(max(planMemory/gib, fewestDevices), mostDevices) - disks) //nolint:gosec // between 7 and 63
+// node's own disks take theirs (internal/driver/limits.go).
+func AttachLimit(planMemory int64, disks int) int32 {
+	return int32(min(max(planMemory/gib, fewestDevices), mostDevices) - int64(disks)) //nolint:gosec // at most 64
 }
 
 // nodePlugin registers the driver on each node, as the kubelet does when the node's plugin runs.
-type nodePlugin struct{ client client.Client }
+type nodePlugin struct {
+	client  client.Client
+	account *account
+}
 
 func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	node := &corev1.Node{}
@@ -39,10 +45,9 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 	if err != nil || slices.ContainsFunc(registered.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == Driver }) {
 		return reconcile.Result{}, err
 	}
-	limit := AttachLimit(simulatedlke.PlanMemory(*node.Status.Capacity.Memory()))
-	driver := storagev1.CSINodeDriver{
-		Name: Driver, NodeID: node.Spec.ProviderID, TopologyKeys: []string{TopologyKey},
-		Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
+	driver, err := p.driver(ctx, node)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
 	if exists { // a real kubelet has made it, without drivers
 		registered.Spec.Drivers = append(registered.Spec.Drivers, driver)
@@ -54,4 +59,30 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 		}},
 		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{driver}},
 	})
+}
+
+// driver is what the plugin on a node reports of it: the Linode's ID, and how many volumes it takes.
+func (p nodePlugin) driver(ctx context.Context, node *corev1.Node) (storagev1.CSINodeDriver, error) {
+	name, limit := node.Spec.ProviderID, AttachLimit(simulatedlke.PlanMemory(*node.Status.Capacity.Memory()), lkeDisks)
+	if p.account != nil {
+		id, err := linodeOf(node)
+		if err != nil {
+			return storagev1.CSINodeDriver{}, err
+		}
+		if limit, err = p.account.limit(ctx, id); err != nil {
+			return storagev1.CSINodeDriver{}, err
+		}
+		name = strconv.Itoa(id)
+	}
+	return storagev1.CSINodeDriver{
+		Name: Driver, NodeID: name, TopologyKeys: []string{TopologyKey}, Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
+	}, nil
+}
+
+func linodeOf(node *corev1.Node) (int, error) {
+	id, err := strconv.Atoi(strings.TrimPrefix(node.Spec.ProviderID, "linode://"))
+	if err != nil {
+		return 0, fmt.Errorf("node %s has the provider ID %q", node.Name, node.Spec.ProviderID)
+	}
+	return id, nil
 }

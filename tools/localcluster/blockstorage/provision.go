@@ -20,7 +20,10 @@ const (
 )
 
 // provisioner makes the volume of a claim that the controller manager gives to this driver.
-type provisioner struct{ client client.Client }
+type provisioner struct {
+	client  client.Client
+	account *account
+}
 
 func (p provisioner) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	claim := &corev1.PersistentVolumeClaim{}
@@ -36,7 +39,16 @@ func (p provisioner) Reconcile(ctx context.Context, request reconcile.Request) (
 	if region == "" || err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, client.IgnoreAlreadyExists(p.client.Create(ctx, volume(claim, class, region)))
+	pv := volume(claim, class, region)
+	if p.account != nil {
+		size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+		made, err := p.account.create(ctx, pv.Name, region, int((size.Value()+gib-1)/gib))
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		pv.Spec.CSI.VolumeHandle = handle(made)
+	}
+	return reconcile.Result{}, client.IgnoreAlreadyExists(p.client.Create(ctx, pv))
 }
 
 // region is where the volume is to be: the chosen node's; that of any node where the class binds at once. It is empty
@@ -91,7 +103,10 @@ func volume(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, 
 }
 
 // remover deletes a volume whose claim is gone, unless its class retains it.
-type remover struct{ client client.Client }
+type remover struct {
+	client  client.Client
+	account *account
+}
 
 func (r remover) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	pv := &corev1.PersistentVolume{}
@@ -99,6 +114,15 @@ func (r remover) Reconcile(ctx context.Context, request reconcile.Request) (reco
 	if !exists || pv.Annotations[provisionedNote] != Driver || pv.DeletionTimestamp != nil ||
 		pv.Status.Phase != corev1.VolumeReleased || pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return reconcile.Result{}, err
+	}
+	if r.account != nil {
+		id, err := idOf(pv.Spec.CSI.VolumeHandle)
+		if err == nil {
+			err = r.account.remove(ctx, id)
+		}
+		if err != nil {
+			return reconcile.Result{}, err
+		}
 	}
 	return reconcile.Result{}, client.IgnoreNotFound(r.client.Delete(ctx, pv))
 }

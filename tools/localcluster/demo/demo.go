@@ -36,7 +36,7 @@ const (
 type Simulator interface {
 	Snapshot() linodesim.State
 	Audit() []linodesim.Entry
-	Calls() []linodesim.CallCount
+	CallsWith(token string) []linodesim.CallCount
 }
 
 // Config is where the demo runs.
@@ -47,6 +47,7 @@ type Config struct {
 	Examples string // the folder docs/examples
 	Client   client.Client
 	Sim      Simulator
+	Token    string // the operator's, whose requests are counted
 	Out      io.Writer
 	Start    time.Time // when the person typed the command
 }
@@ -212,7 +213,7 @@ func (d *demo) observeLKE(r *row) {
 			r.instances++
 		}
 	}
-	for _, calls := range d.Sim.Calls() {
+	for _, calls := range d.Sim.CallsWith(d.Token) {
 		if calls.Class == string(api.RateClassCollections) {
 			r.collections += calls.N
 		} else {

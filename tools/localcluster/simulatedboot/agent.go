@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -103,6 +104,7 @@ type agentConfig struct {
 	NodeName    string   `json:"node-name"`
 	NodeLabels  []string `json:"node-label"`
 	NodeTaints  []string `json:"node-taint"`
+	NodeIP      string   `json:"node-ip"`
 	KubeletArgs []string `json:"kubelet-arg"`
 }
 
@@ -116,6 +118,18 @@ func (m *machine) agent(ctx context.Context, program string, call invocation) er
 	var config agentConfig
 	if err := yaml.UnmarshalStrict(content, &config); err != nil {
 		return fmt.Errorf("%s: %s", file, strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	more, err := fs.Glob(m.root.root.FS(), m.root.within(file+".d")+"/*.yaml") // the agents read these after their own file
+	if err != nil {
+		return err
+	}
+	for _, name := range more {
+		if content, err = m.root.read("/" + name); err == nil {
+			err = yaml.UnmarshalStrict(content, &config)
+		}
+		if err != nil {
+			return fmt.Errorf("/%s: %s", name, strings.ReplaceAll(err.Error(), "\n", " "))
+		}
 	}
 	if config.NodeName == "" {
 		return errors.New("node-name is empty, and the host has no other name here")
@@ -135,6 +149,9 @@ func (m *machine) agent(ctx context.Context, program string, call invocation) er
 		if len(values) > 0 {
 			m.kubelet = append(m.kubelet, flag+strings.Join(values, ","))
 		}
+	}
+	if config.NodeIP != "" {
+		m.kubelet = append(m.kubelet, nodeIPFlag+config.NodeIP)
 	}
 	for _, arg := range config.KubeletArgs {
 		m.kubelet = append(m.kubelet, "--"+arg)

@@ -172,6 +172,9 @@ func (m *machine) startKubelet() (*process.Process, error) {
 	if err := m.checkSwap(flags); err != nil {
 		return nil, err
 	}
+	if flags, err = m.ownNodeIP(flags); err != nil {
+		return nil, err
+	}
 	return StartKubelet(Kubelet{Program: m.cfg.Program, Root: m.root.dir, LogDir: m.cfg.LogDir, Event: m.event, Flags: flags})
 }
 

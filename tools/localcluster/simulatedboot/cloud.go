@@ -3,7 +3,6 @@ package simulatedboot
 import (
 	"context"
 	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,30 +25,6 @@ const (
 	nodePoll = 200 * time.Millisecond
 	slowest  = 5 * time.Second
 )
-
-// initialize does what the cloud controller manager does to a new Node, as soon as there is one.
-func (r *Runner) initialize(ctx context.Context, e linodesim.Event) {
-	r.until(ctx, "initialize", e, func(ctx context.Context) (bool, error) {
-		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		if err != nil || !uninitialized(node) {
-			return err == nil, err
-		}
-		node.Status.Addresses = simulatedlke.Addresses(e)
-		if node, err = r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
-			return false, err
-		}
-		simulatedlke.Initialize(node, e)
-		_, err = r.nodes.Update(ctx, node, metav1.UpdateOptions{})
-		return err == nil, err
-	})
-}
-
-func uninitialized(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == simulatedlke.UninitializedTaint })
-}
 
 // networkPlugin stands for the requests of a network plugin's pod, which is not installed: a pod of a whole CPU does not fit beside it.
 var networkPlugin = resource.MustParse("250m")
@@ -68,7 +44,7 @@ func (r *Runner) registerOwn(ctx context.Context, e linodesim.Event) {
 	})
 }
 
-// handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. It comes before initialize, while the Node can hold no
+// handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. The Node is held meanwhile, so that it can hold no
 // pod: kwok leaves alone those that were bound before it simulated the Node. That it does is seen when a Ready of Unknown heals.
 func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *process.Process) {
 	r.awaitReady(ctx, e)
@@ -88,6 +64,33 @@ func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *proce
 		return err == nil, err
 	})
 	r.awaitReady(ctx, e)
+	r.release(e.Name)
+	r.until(ctx, "report the hand-over of", e, func(ctx context.Context) (bool, error) { // which lets the cloud controller manager look again
+		_, err := r.nodes.Patch(ctx, e.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+handedOverNote+`":"true"}}}`),
+			metav1.PatchOptions{})
+		return err == nil || apierrors.IsNotFound(err), err
+	})
+}
+
+const handedOverNote = "simulatedboot/handed-over"
+
+// Holds reports whether a Node must not get pods yet, because its kubelet is being replaced.
+func (r *Runner) Holds(node string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held[node]
+}
+
+func (r *Runner) hold(node string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held[node] = true
+}
+
+func (r *Runner) release(node string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.held, node)
 }
 
 func (r *Runner) awaitReady(ctx context.Context, e linodesim.Event) {
@@ -110,10 +113,10 @@ func ready(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// remove deletes the Node whose Linode is gone, until it is gone; one of the same name that belongs to another Linode stays. The cluster
-// may leave that to another client: then the Node falls silent, and is deleted later.
-func (r *Runner) remove(ctx context.Context, e linodesim.Event) {
-	r.until(ctx, "remove", e, func(ctx context.Context) (bool, error) {
+// silence lets the Node of a Linode that is gone be Unknown at once, until it is deleted, by whichever client may; the controller manager waits for longer before it
+// reports that of a silent kubelet. A Node of the same name that belongs to another Linode stays.
+func (r *Runner) silence(ctx context.Context, e linodesim.Event) {
+	r.until(ctx, "silence", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return true, nil
@@ -124,23 +127,17 @@ func (r *Runner) remove(ctx context.Context, e linodesim.Event) {
 		if id := node.Spec.ProviderID; id != "" && id != "linode://"+strconv.Itoa(e.InstanceID) {
 			return true, nil
 		}
-		err = r.nodes.Delete(ctx, e.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
-		if apierrors.IsForbidden(err) {
-			return false, r.silence(ctx, node)
+		for label := range r.cfg.KwokLabels { // kwok would report the Node as ready
+			delete(node.Labels, label)
 		}
-		return err == nil || apierrors.IsNotFound(err), err
+		if node, err = r.nodes.Update(ctx, node, metav1.UpdateOptions{}); err != nil || ready(node) == nil ||
+			ready(node).Status == corev1.ConditionUnknown {
+			return false, client.IgnoreNotFound(err)
+		}
+		ready(node).Status, ready(node).Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
+		_, err = r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})
+		return false, client.IgnoreNotFound(err)
 	})
-}
-
-// silence ends what kwok simulates of a kubelet whose machine is gone.
-func (r *Runner) silence(ctx context.Context, node *corev1.Node) error {
-	simulated := len(node.Labels)
-	maps.DeleteFunc(node.Labels, func(key, _ string) bool { _, kwoks := r.cfg.KwokLabels[key]; return kwoks })
-	if len(node.Labels) == simulated {
-		return nil
-	}
-	_, err := r.nodes.Update(ctx, node, metav1.UpdateOptions{})
-	return err
 }
 
 // until repeats a step with growing pauses until it is done or ctx ends. An error is repeated as well.

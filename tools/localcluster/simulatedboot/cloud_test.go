@@ -30,6 +30,7 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 	}
 	t.Cleanup(kubelet.Kill)
 	p := New(nodes, Config{KwokLabels: map[string]string{"simulated-by": "kwok"}})
+	p.hold("n")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -43,7 +44,7 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, handed); err != nil {
 		t.Fatal(err)
 	}
-	if kubelet.Running() || !uninitialized(node) || ready(node).Status != corev1.ConditionUnknown || node.Labels["team"] != "a" {
+	if kubelet.Running() || !p.Holds("n") || ready(node).Status != corev1.ConditionUnknown || node.Labels["team"] != "a" {
 		t.Errorf("the kubelet runs: %t; the node is %+v", kubelet.Running(), node)
 	}
 	select {
@@ -56,4 +57,7 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-done
+	if p.Holds("n") {
+		t.Error("the node is held after the hand-over")
+	}
 }

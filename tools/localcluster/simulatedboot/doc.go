@@ -1,6 +1,5 @@
 // Package simulatedboot simulates what the image of a Linode does when it boots in a
-// self-managed cluster, and what that cluster's cloud controller manager does
-// about its Node.
+// self-managed cluster.
 //
 // It is called by package localcluster in instance mode. It follows the events of
 // Linodes that are no LKE workers, and uses the simulator's Metadata service, the
@@ -30,6 +29,7 @@
 //     deleted. kubeadm, Talos and the agents start it;
 //   - curl: the installers of k3s and RKE2, whose scripts are simulated: they check their variables;
 //   - systemctl: starts the agents of k3s and RKE2, which register as package k3s describes. Other services are simulated;
+//   - ip -4 -o address show scope global: the Linode's IPv4 addresses;
 //   - modprobe, sysctl, swapoff, apt-get and others named in [Simulated]:
 //     not done; the console shows each.
 //
@@ -38,13 +38,11 @@
 //
 // # Other parties
 //
-//   - The cloud controller manager: provider ID, instance type and region labels,
-//     addresses, the uninitialized taint lifted; the Node deleted when its Linode is
-//     gone, unless the cluster refuses that. There is no zone label, as with Linode's own.
 //   - A Linode without user data that [Config].Own names was set up by hand: its Node
 //     is registered and kwok simulates its kubelet.
-//   - Above [Config].Kubelets processes, kwok takes over a Node that is Ready.
+//   - Above [Config].Kubelets processes, kwok takes over a Node that is Ready. [Runner.Holds] reports Nodes that may not get pods before.
+//   - The kubelet of a Linode that is gone is silent: its Node is Unknown at once. The cloud controller manager (package simulatedccm)
+//     deletes it.
 //
-// Not simulated: the pod network, containers, kube-proxy, Talos's own services and its trustd, the taint of a Linode that is
-// shut down.
+// Not simulated: the pod network, containers, kube-proxy, Talos's own services and its trustd.
 package simulatedboot

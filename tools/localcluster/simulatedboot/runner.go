@@ -24,7 +24,7 @@ type Config struct {
 	Dir         string // the machines' roots; a short path
 	LogDir      string // the kubelets' logs
 	MetadataURL string // of the simulator's Metadata service
-	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20.
+	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20, -1 = none.
 	Kubelets int
 	// Own is how labels of Linodes begin that were set up by hand; kwok simulates them.
 	Own string
@@ -43,8 +43,9 @@ type Runner struct {
 	cfg   Config
 
 	mu      sync.Mutex
-	running map[int]life  // by Linode
-	slots   chan struct{} // one for each kubelet
+	running map[int]life    // by Linode
+	held    map[string]bool // Nodes that must not get pods yet
+	slots   chan struct{}   // one for each kubelet
 	all     sync.WaitGroup
 }
 
@@ -60,7 +61,7 @@ func New(nodes Nodes, cfg Config) *Runner {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{nodes: nodes, cfg: cfg, running: map[int]life{}, slots: make(chan struct{}, cfg.Kubelets)}
+	return &Runner{nodes: nodes, cfg: cfg, running: map[int]life{}, held: map[string]bool{}, slots: make(chan struct{}, max(0, cfg.Kubelets))}
 }
 
 // Run runs it until ctx ends or events is closed; all kubelets have ended when it returns.
@@ -114,9 +115,10 @@ func (r *Runner) live(ctx context.Context, e linodesim.Event) {
 	log := r.cfg.Log.With("linode", e.InstanceID, "label", e.Name)
 	if r.cfg.Own != "" && strings.HasPrefix(e.Name, r.cfg.Own) {
 		r.registerOwn(ctx, e)
-		r.initialize(ctx, e)
 		return
 	}
+	r.hold(e.Name) // until it is decided what simulates the kubelet
+	defer r.release(e.Name)
 	m := &machine{cfg: r.cfg, event: e, console: &console{}}
 	kubelet, err := m.boot(ctx)
 	if ctx.Err() == nil {
@@ -137,10 +139,9 @@ func (r *Runner) live(ctx context.Context, e linodesim.Event) {
 	default: // too many
 		r.handOver(ctx, e, kubelet)
 		log.Info("kwok simulates the kubelet from now on")
-		r.initialize(ctx, e)
 		return
 	}
-	r.initialize(ctx, e)
+	r.release(e.Name)
 	select {
 	case <-ctx.Done():
 	case <-kubelet.Exited():
@@ -156,8 +157,8 @@ func text(err error) string {
 	return err.Error()
 }
 
-// forget removes what is left of a Linode that is gone, its Node first.
+// forget removes what is left of a Linode that is gone, once its Node is.
 func (r *Runner) forget(ctx context.Context, e linodesim.Event) {
-	r.remove(ctx, e)
+	r.silence(ctx, e)
 	_ = os.RemoveAll(filepath.Join(r.cfg.Dir, strconv.Itoa(e.InstanceID)))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -117,7 +118,28 @@ func (m *machine) bootTalos(_ context.Context, userData string) error {
 	}
 	hostname, _ := config.Machine.Network["hostname"].(string)
 	m.kubelet = config.kubeletFlags(hostname)
-	return nil
+	address, err := config.nodeIP(m.addresses())
+	if address != "" {
+		m.kubelet = append(m.kubelet, nodeIPFlag+address)
+	}
+	return err
+}
+
+// nodeIP is the first address of the machine in one of machine.kubelet.nodeIP.validSubnets, "" where none is set.
+func (c *talosMachineConfig) nodeIP(addresses []string) (string, error) {
+	subnets, _ := c.Machine.Kubelet.NodeIP["validSubnets"].([]any)
+	for _, address := range addresses {
+		for _, subnet := range subnets {
+			prefix, err := netip.ParsePrefix(fmt.Sprint(subnet))
+			if err != nil {
+				return "", fmt.Errorf("machine config: machine.kubelet.nodeIP.validSubnets: %w", err)
+			}
+			if a, err := netip.ParseAddr(address); err == nil && prefix.Contains(a) {
+				return address, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 func parseTalos(text string) (*talosMachineConfig, error) {

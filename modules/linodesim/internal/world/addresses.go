@@ -27,6 +27,16 @@ func (w Interfaces) attachments(i *Instance) []attached {
 	return each(w.nics(i), func(f nic) attached { return attached{f, i, config} })
 }
 
+// addressInVPC returns a Linode's first address in a VPC, "" for none.
+func (w Interfaces) addressInVPC(i *Instance) string {
+	for _, f := range w.nics(i) {
+		if f.purpose == "vpc" {
+			return f.address
+		}
+	}
+	return ""
+}
+
 // GetInstanceIPs lists a Linode's addresses.
 func (w Addresses) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
 	i, err := lookup(w.instances, linodeID)

@@ -62,6 +62,7 @@ type EventLinode struct {
 	PublicIPv4  string
 	PrivateIPv4 string // as the Linode has it, and IPv6
 	IPv6        string // with its prefix length
+	VPCIPv4     string // its first address in a VPC, "" for none
 	// DiskEncryption is the Linode's own; the pool's may differ.
 	DiskEncryption string
 	InstanceTags   []string
@@ -259,6 +260,7 @@ func (w Feed) event(kind EventKind, p *pool, i *Instance) Event {
 		},
 		EventLinode: EventLinode{
 			InstanceID: i.ID, HostUUID: i.HostUUID, Region: i.Region, PublicIPv4: i.PublicIPv4, PrivateIPv4: i.PrivateIPv4, IPv6: i.IPv6,
+			VPCIPv4:        w.Interfaces().addressInVPC(i),
 			DiskEncryption: i.DiskEncryption, InstanceTags: instance.Tags, RootMB: root, SwapMB: swap,
 		},
 		EventPlan: EventPlan{Type: i.Type, VCPUs: plan.VCPUs, GPUs: plan.GPUs, MemoryMB: plan.Memory, DiskMB: plan.Disk},

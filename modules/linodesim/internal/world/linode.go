@@ -19,14 +19,23 @@ type InstanceSpec struct {
 	Region string // "" = us-ord
 	Image  string // "" = none: it stays off
 	Tags   []string
+
+	PrivateIP bool // adds an address in 192.168.128.0/17
+	SubnetID  int  // of the VPC that it is in, with NAT 1:1; 0 = it has a public interface
 }
 
 // AddInstance makes a Linode of the account's owner, and gives its ID.
 func (w Linodes) AddInstance(spec InstanceSpec) (int, error) {
-	i, err := w.CreateInstance(&api.InstanceCreate{
+	request := &api.InstanceCreate{
 		Label: optional(spec.Label), Type: spec.Type, Region: cmp.Or(spec.Region, "us-ord"), Image: optional(spec.Image), Tags: &spec.Tags,
-		RootPass: new("not-a-secret"),
-	})
+		RootPass: new("not-a-secret"), PrivateIP: &spec.PrivateIP,
+	}
+	if spec.SubnetID != 0 {
+		request.Interfaces = &[]map[string]any{{
+			"purpose": "vpc", "subnet_id": float64(spec.SubnetID), "primary": true, "ipv4": map[string]any{"nat_1_1": "any"},
+		}}
+	}
+	i, err := w.CreateInstance(request)
 	return i.ID, err
 }
 
@@ -124,6 +133,10 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	}
 	w.Addresses().checkWanted(&bad, deref(b.IPv4), b.Region)
 	checkTags(&bad, deref(b.Tags))
+	// The words are a guess; that there is none: cluster-api-provider-linode, internal/webhook/v1alpha2/linodemachine_webhook.go.
+	if string(deref(b.InterfaceGeneration)) == linodeInterfaces && deref(b.PrivateIP) {
+		bad.add("private_ip", "Linode interfaces do not support private IPs")
+	}
 	if label := deref(b.Label); label != "" {
 		w.checkInstanceLabel(&bad, nil, label)
 	}

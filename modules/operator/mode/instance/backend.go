@@ -44,7 +44,7 @@ type Groups interface {
 	PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error)
 }
 
-// Config configures a Backend. All but Groups, Generation, Attachments and FirewallRefused are required.
+// Config configures a Backend. What is not optional is required.
 type Config struct {
 	Cluster Cluster
 	Engine  Engine
@@ -59,6 +59,12 @@ type Config struct {
 	Attachments Attachments
 	// FirewallRefused reports that a NodeClaim's Linode cannot be put behind its class's firewall; nil = that is no drift.
 	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
+	// CloudController reads how the cloud controller manager was started; nil = that is not compared.
+	CloudController CloudController
+	// VPCs returns the labels of VPCs, by which the cloud controller manager knows them; nil = they are not known.
+	VPCs VPCs
+	// Tags are put on all Linodes, beside those of their classes.
+	Tags []string
 	// ServingCertificates lets kubelets request their serving certificates from the cluster.
 	ServingCertificates bool
 }

@@ -21,8 +21,8 @@ import (
 // A token of the form that kubeadm takes, for user data that nothing boots with.
 const probeToken = "abcdef.0123456789abcdef" //nolint:gosec // not a credential: the example of Kubernetes' documentation
 
-// Check finds out whether nodes of a class could join, by rendering the user data of one and checking its Linode as a launch would. It
-// makes no token and no request to the Linode API.
+// Check finds out whether nodes of a class could join, by rendering the user data of one and checking its Linode as a launch would, and
+// whether its Linode would fit the cloud controller manager. It makes no token, and no request to the Linode API that is not remembered.
 func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) status.Finding {
 	if class.Status.KubernetesVersion == "" {
 		class = class.DeepCopy()
@@ -43,7 +43,9 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class, Labels: cloudprovider.LabelsOf(nil, b.cfg.Cluster.Region)}
+	generation := b.generation(ctx, class.Spec)
 	in.Node = b.nodeOfClaim(instances.Label(b.cfg.Cluster.Name, claim.Name), l, how)
+	in.Node.Network = addressed(class.Spec, generation)
 	data, err := render(how, in)
 	if err != nil {
 		return finding(err)
@@ -56,7 +58,8 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	if err := spec.Validate(); err != nil {
 		return finding(specProblem(err))
 	}
-	if how.Missing != nil {
+	beside := b.beside(ctx, class, generation, b.tags(l))
+	if how.Missing != nil && beside.Status != metav1.ConditionFalse {
 		if missing := how.Missing(in.UserData); len(missing) > 0 {
 			return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonContractIncomplete, Message: fmt.Sprintf(
 				"the user data of spec.bootstrap.userDataSecretRef uses neither %s nor the variables that it consists of; without them nodes join "+
@@ -64,7 +67,7 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 				strings.Join(missing, ", nor "))}
 		}
 	}
-	return status.Finding{}
+	return beside
 }
 
 // unjoinable returns the problem of a public image where nothing installs what joins: none of them contains it. The image of a selector

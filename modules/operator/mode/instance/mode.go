@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/cloudcontroller"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
@@ -50,11 +51,11 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 	config := Config{
 		Cluster: cluster, Engine: manager, Tokens: tokens, Joined: info, Secrets: op.GetAPIReader(),
 		Generation:          nodeclass.Generation(deps.Linode, mode.AnswerTTL),
-		ServingCertificates: o.ServingCertificates,
+		ServingCertificates: o.ServingCertificates, Tags: o.Tags(), CloudController: cloudcontroller.NewReader(op.GetClient()),
 	}
 	readings := deps.Lookup
 	if readings != nil {
-		config.Groups, config.Attachments = readings, readings
+		config.Groups, config.Attachments, config.VPCs = readings, readings, readings
 	} else {
 		readings = nodeclass.NewLookup(deps.Linode, mode.AnswerTTL)
 	}

@@ -11,7 +11,8 @@ import (
 
 // generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
 func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
-	if b.cfg.Generation == nil || spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 {
+	fixed := spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 && spec.PrivateIP != nil
+	if b.cfg.Generation == nil || fixed {
 		return ""
 	}
 	generation, err := b.cfg.Generation(ctx)
@@ -91,12 +92,15 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 
 // network is the class's interfaces.
 func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) instances.Network {
-	n := instances.Network{Generation: generation}
+	n := instances.Network{Generation: generation, PrivateIP: private(spec, generation)}
+	if n.PrivateIP {
+		n.Generation = instances.GenerationLegacy // the other has no private address
+	}
 	if spec.FirewallID != nil {
 		n.FirewallID = *spec.FirewallID
 	}
 	var ranges []string // legacy interfaces take none
-	if generation == instances.GenerationLinode {
+	if n.Generation == instances.GenerationLinode {
 		ranges = spec.IPv6OnPublic()
 	}
 	interfaces := interfacesOf(spec, len(ranges) > 0)

@@ -45,7 +45,7 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 	}
 	_, err = demo.Run(ctx, demo.Config{
 		Of: of, Plain: opts.Mode == localcluster.Instance, Class: class, Examples: filepath.Join(opts.Root, "docs", "examples"),
-		Client: kube, Sim: cluster.Sim, Out: os.Stdout, Start: start,
+		Client: kube, Sim: cluster.Sim, Token: cluster.SimToken, Out: os.Stdout, Start: start,
 	})
 	if err != nil {
 		return fmt.Errorf("demo: %w; logs: %s", err, cluster.LogDir())

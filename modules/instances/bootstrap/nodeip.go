@@ -1,0 +1,77 @@
+package bootstrap
+
+import "strings"
+
+// Network names the network whose address of a machine is its node's address in the cluster.
+type Network string
+
+// Values of Network.
+const (
+	// AnyNetwork leaves the choice to the kubelet and the cloud controller manager.
+	AnyNetwork Network = ""
+	// PrivateNetwork is 192.168.128.0/17, the network of Linodes' private addresses.
+	PrivateNetwork Network = "private"
+	// VPCNetwork is the VPC: every private network but that one, which no subnet of a VPC may overlap.
+	VPCNetwork Network = "vpc"
+)
+
+// A Linode's address is chosen when it is made, so that no user data can contain it: the machine looks for it at its first boot, before
+// a network plugin has added others.
+const (
+	nodeIPScript = home + "nodeip.sh"
+	nodeIPFile   = home + "node-ip"
+	// nodeIPMark stands for the address in files that are written before it is known.
+	nodeIPMark = "KARPENTER_NODE_IP"
+
+	privatePattern = "192.168.12[89].*|192.168.1[3-9][0-9].*|192.168.2[0-9][0-9].*"
+	vpcPattern     = "10.*|172.1[6-9].*|172.2[0-9].*|172.3[01].*|192.168.*"
+)
+
+// Networks returns the network as prefixes; none where any will do.
+func (n Network) Networks() []string {
+	switch n {
+	case PrivateNetwork:
+		return []string{"192.168.128.0/17"}
+	case VPCNetwork:
+		return []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/17"}
+	}
+	return nil
+}
+
+// script finds the address and writes it to nodeIPFile, which stays empty without one: a node that joins without an address of its own
+// can still get one from the cloud controller manager.
+func (n Network) script() string {
+	cases := "\t" + privatePattern + ") echo \"$address\"; break ;;\n"
+	if n == VPCNetwork {
+		cases = "\t" + privatePattern + ") ;;\n\t" + vpcPattern + ") echo \"$address\"; break ;;\n"
+	}
+	return `set -eu
+ip -4 -o address show scope global | while read -r _ _ _ address _; do
+	address=${address%/*}
+	case $address in
+` + cases + `	esac
+done >` + nodeIPFile + `
+if [ -z "$(cat ` + nodeIPFile + `)" ]; then
+	echo "karpenter-bootstrap: no address in ` + strings.Join(n.Networks(), ", ") + `: the node joins without --node-ip" >&2
+fi
+`
+}
+
+// check refuses what is no Network.
+func (n Network) check() error {
+	switch n {
+	case AnyNetwork, PrivateNetwork, VPCNetwork:
+		return nil
+	}
+	return wrong("Node.Network", "%q must be %s, %s or empty", n, PrivateNetwork, VPCNetwork)
+}
+
+// nodeIP writes the script that finds the node's address, and returns the lines of a first boot that call it and hand the address on with
+// use, which has it as $address. Both are empty where any network will do.
+func (c *cloudConfig) nodeIP(node Node, use string) string {
+	if node.Network == AnyNetwork {
+		return ""
+	}
+	c.add(nodeIPScript, node.Network.script())
+	return "sh nodeip.sh\naddress=$(cat node-ip)\n" + use
+}

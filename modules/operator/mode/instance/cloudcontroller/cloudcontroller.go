@@ -1,0 +1,178 @@
+// Package cloudcontroller finds out how Linode's cloud controller manager of the cluster was started, and what of a class's Linodes does
+// not fit it.
+//
+// It reads the manager's flags from the DaemonSet that its chart installs. A manager that runs elsewhere, or whose flags come from its
+// environment, is not found; nothing is reported then. It makes no request to the Linode API and never writes.
+//
+// What the flags mean follows linode/linode-cloud-controller-manager: main.go (names), cloud/linode/services/instances.go (which Linodes
+// exist for it), cloud/linode/loadbalancers.go (which address a NodeBalancer gets).
+package cloudcontroller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// image is a part of the names of the manager's images, in every registry.
+const image = "linode-cloud-controller-manager"
+
+// Flags are those of the manager that decide which Linodes it finds.
+type Flags struct {
+	VPCNames  []string
+	VPCIDs    []int
+	TagFilter string
+}
+
+// Reader reads the flags of a cluster's manager.
+type Reader struct{ kube client.Reader }
+
+// NewReader returns a Reader. kube may be a cache.
+func NewReader(kube client.Reader) *Reader { return &Reader{kube} }
+
+// Flags returns the manager's flags, nil if no manager was found.
+func (r *Reader) Flags(ctx context.Context) (*Flags, error) {
+	list := &appsv1.DaemonSetList{}
+	if err := r.kube.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("looking for the cloud controller manager: %w", err)
+	}
+	for _, set := range list.Items {
+		if flags := Of(set.Spec.Template.Spec); flags != nil {
+			return flags, nil
+		}
+	}
+	return nil, nil
+}
+
+// Of returns the flags of the manager's container in a pod, nil without one.
+func Of(pod corev1.PodSpec) *Flags {
+	at := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, image) })
+	if at < 0 {
+		return nil
+	}
+	flags := &Flags{}
+	words := slices.Concat(pod.Containers[at].Command, pod.Containers[at].Args)
+	for i, word := range words {
+		name, value, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if !given && i+1 < len(words) {
+			value = words[i+1]
+		}
+		if strings.HasPrefix(word, "-") {
+			flags.set(name, value)
+		}
+	}
+	return flags
+}
+
+func (f *Flags) set(name, value string) {
+	switch name {
+	case "vpc-names":
+		f.VPCNames = append(f.VPCNames, list(value)...)
+	case "vpc-ids":
+		for _, text := range list(value) {
+			if id, err := strconv.Atoi(text); err == nil {
+				f.VPCIDs = append(f.VPCIDs, id)
+			}
+		}
+	case "linode-tag-filter":
+		f.TagFilter = value
+	}
+}
+
+func list(text string) []string {
+	var all []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// Linodes are those of one class, as the manager sees them.
+type Linodes struct {
+	// VPC is the ID of their VPC, 0 for none, and VPCLabel its label, "" if it is not known.
+	VPC      int
+	VPCLabel string
+	// Private: they have an address in 192.168.128.0/17.
+	Private bool
+	// Tags are those that all of them have.
+	Tags []string
+}
+
+// Misfit is a part of a class that does not fit the manager.
+type Misfit struct {
+	Reason, Text string
+	// Fatal: the manager does not find the Linodes. It never initializes their nodes, and deletes them once they are not ready.
+	Fatal bool
+}
+
+// Misfit returns the gravest misfit, nil for none. f is nil for a manager that was not found.
+func (f *Flags) Misfit(l Linodes) *Misfit {
+	switch {
+	case f != nil && f.filteredOut(l):
+		return &Misfit{v1alpha1.ReasonTagFilterMismatch, fmt.Sprintf("the cloud controller manager finds only Linodes with a tag that contains "+
+			"%q (--linode-tag-filter), and none of %q does; nodes would never be initialized. Add such a tag to spec.tags, or to the chart's "+
+			"settings.instance.tags for all classes", f.TagFilter, l.Tags), true}
+	case f != nil && f.outside(l):
+		return &Misfit{v1alpha1.ReasonVPCMismatch, fmt.Sprintf("the cloud controller manager finds only Linodes in the VPCs %s (--vpc-names, "+
+			"--vpc-ids), and the class's are in %s; nodes would never be initialized. Set spec.vpcID and spec.subnetID to one of them, or add "+
+			"the class's VPC to the flag", f.vpcs(), l.vpc()), true}
+	case l.VPC != 0 && f != nil && !f.limited() && !l.Private:
+		return &Misfit{v1alpha1.ReasonVPCMismatch, fmt.Sprintf("the class's Linodes are in %s, and the cloud controller manager was started "+
+			"without --vpc-names: NodeBalancers cannot reach them. Add the VPC's label to that flag, or set spec.privateIP to true", l.vpc()),
+			false}
+	case l.VPC == 0 && !l.Private:
+		return &Misfit{v1alpha1.ReasonNoPrivateAddress, "the Linodes have neither a private address nor a VPC, so their nodes get no InternalIP; " +
+			"one such node fails the NodeBalancers of all Services of type LoadBalancer. Set spec.privateIP to true (Linode interfaces have no " +
+			"private address), or spec.vpcID and spec.subnetID, and the VPC in the cloud controller manager's --vpc-names", false}
+	}
+	return nil
+}
+
+func (f *Flags) limited() bool { return len(f.VPCNames)+len(f.VPCIDs) > 0 }
+
+// outside reports whether the VPCs are limited to others; an unknown label is no proof.
+func (f *Flags) outside(l Linodes) bool {
+	switch {
+	case !f.limited():
+		return false
+	case l.VPC == 0:
+		return true
+	}
+	unknown := l.VPCLabel == "" && len(f.VPCNames) > 0
+	return !unknown && !slices.Contains(f.VPCNames, l.VPCLabel) && !slices.Contains(f.VPCIDs, l.VPC)
+}
+
+// filteredOut reports whether no tag contains the filter. Tags that differ from node to node are not among those of the class: a filter
+// for one of their keys is no proof.
+func (f *Flags) filteredOut(l Linodes) bool {
+	return f.TagFilter != "" && !strings.Contains(f.TagFilter, "karpenter") &&
+		!slices.ContainsFunc(l.Tags, func(tag string) bool { return strings.Contains(tag, f.TagFilter) })
+}
+
+func (f *Flags) vpcs() string {
+	names := slices.Clone(f.VPCNames)
+	for _, id := range f.VPCIDs {
+		names = append(names, strconv.Itoa(id))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (l Linodes) vpc() string {
+	switch {
+	case l.VPC == 0:
+		return "no VPC"
+	case l.VPCLabel == "":
+		return fmt.Sprintf("VPC %d", l.VPC)
+	}
+	return fmt.Sprintf("VPC %d (%s)", l.VPC, l.VPCLabel)
+}

@@ -1,0 +1,65 @@
+package instance
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/cloudcontroller"
+)
+
+// CloudController reads the flags of the cloud controller manager, nil where none is found; *cloudcontroller.Reader does.
+type CloudController interface {
+	Flags(ctx context.Context) (*cloudcontroller.Flags, error)
+}
+
+// VPCs reads VPCs, from memory for a while; *nodeclass.Lookup does.
+type VPCs interface {
+	VPC(ctx context.Context, id int) (*status.VPC, error)
+}
+
+// private returns whether Linodes of a class get a private address. Linode interfaces have none, and where the account gives new Linodes
+// such interfaces only a class that sets the field gets others (cluster-api-provider-linode, linodemachine_controller_helpers.go).
+func private(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bool {
+	return spec.WantsPrivateIP() && (spec.PrivateIP != nil || generation != instances.GenerationLinode)
+}
+
+// addressed returns the network of the address by which a class's nodes are known in the cluster.
+func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bootstrap.Network {
+	switch {
+	case spec.ConnectsVPC():
+		return bootstrap.VPCNetwork
+	case private(spec, generation):
+		return bootstrap.PrivateNetwork
+	}
+	return bootstrap.AnyNetwork
+}
+
+// beside compares a class's Linodes with what the cloud controller manager works with. What could not be read is no finding.
+func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, generation instances.Generation, tags []string) status.Finding {
+	linodes := cloudcontroller.Linodes{Private: private(class.Spec, generation), Tags: tags}
+	if class.Spec.ConnectsVPC() {
+		linodes.VPC = *class.Spec.VPCID
+		if b.cfg.VPCs != nil {
+			if found, err := b.cfg.VPCs.VPC(ctx, linodes.VPC); err == nil && found != nil {
+				linodes.VPCLabel = found.Label
+			}
+		}
+	}
+	var flags *cloudcontroller.Flags
+	if b.cfg.CloudController != nil {
+		flags, _ = b.cfg.CloudController.Flags(ctx)
+	}
+	misfit := flags.Misfit(linodes)
+	switch {
+	case misfit == nil:
+		return status.Finding{}
+	case misfit.Fatal:
+		return status.Finding{Status: metav1.ConditionFalse, Reason: misfit.Reason, Message: misfit.Text}
+	}
+	return status.Finding{Status: metav1.ConditionTrue, Reason: misfit.Reason, Message: misfit.Text}
+}

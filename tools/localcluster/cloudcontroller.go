@@ -1,0 +1,134 @@
+package localcluster
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"text/template"
+	"time"
+
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedccm"
+)
+
+// cloudControllerScopes are those of the token of the manager and of the storage driver.
+var cloudControllerScopes = []string{"linodes:read_write", "nodebalancers:read_write", "vpc:read_only", "ips:read_only", "volumes:read_write"}
+
+// quickCache replaces the manager's 15 s where the simulated Linodes boot in less time than that.
+const quickCache = time.Second
+
+// cloudControllerManifest is the manager's DaemonSet, as its chart makes it, of which no pod is placed here. The operator reads its flags.
+//
+//go:embed cloudcontroller.yaml
+var cloudControllerManifest string
+
+// startCloudController simulates the cloud controller manager.
+func (c *Cluster) startCloudController(ctx context.Context) error {
+	if c.opts.WithoutCloudController {
+		return nil
+	}
+	config, err := c.plane.RESTConfig(cloudControllerManager)
+	if err != nil {
+		return err
+	}
+	kube, err := ctrlclient.New(config, ctrlclient.Options{})
+	if err != nil {
+		return err
+	}
+	objects, err := c.opts.CloudController.manifest()
+	if err != nil {
+		return err
+	}
+	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
+		return fmt.Errorf("the cloud controller manager's objects: %w", err)
+	}
+	cfg := simulatedccm.Config{
+		Kube: config, APIURL: c.SimURL, Token: c.managerToken, Region: region, TagFilter: c.opts.CloudController.TagFilter,
+		VPCNames: c.opts.CloudController.vpcNames(), Hold: c.boots.Holds, KeepInternalDNS: true, Log: c.log,
+	}
+	if c.opts.Profile == quickProfile {
+		cfg.CacheTTL, cfg.MonitorPeriod = quickCache, quickCache
+	}
+	c.background(ctx, func(ctx context.Context) {
+		if err := simulatedccm.Run(ctx, cfg); err != nil {
+			c.log.Error("the cloud controller manager is not simulated any more", "error", err)
+		}
+	})
+	return nil
+}
+
+func (o CloudController) vpcNames() []string {
+	if o.VPC == "" {
+		return nil
+	}
+	return []string{o.VPC}
+}
+
+// tags are those of the user's own nodes.
+func (o CloudController) tags() []string {
+	if o.TagFilter == "" {
+		return nil
+	}
+	return []string{o.TagFilter}
+}
+
+func (o CloudController) manifest() ([]byte, error) {
+	var args []string
+	if o.TagFilter != "" {
+		args = append(args, "--linode-tag-filter="+o.TagFilter)
+	}
+	if o.VPC != "" {
+		args = append(args, "--vpc-names="+o.VPC)
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := template.New("").Parse(cloudControllerManifest)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = parsed.Execute(&out, strings.TrimPrefix(string(text), "null"))
+	return out.Bytes(), err
+}
+
+// makeVPC makes the VPC of the cluster, if it has one.
+func (c *Cluster) makeVPC(ctx context.Context) error {
+	if c.opts.CloudController.VPC == "" {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{
+		"label": c.opts.CloudController.VPC, "region": region, "subnets": []any{map[string]string{"label": "default", "ipv4": "10.0.0.0/16"}},
+	})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.SimURL+"/v4/vpcs", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.SimToken)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	var made struct {
+		ID      int
+		Subnets []struct{ ID int }
+		Errors  []any
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&made); err != nil || len(made.Subnets) != 1 {
+		return fmt.Errorf("making the VPC %s: %s %v %w", c.opts.CloudController.VPC, answer.Status, made.Errors, err)
+	}
+	c.VPCID, c.SubnetID = made.ID, made.Subnets[0].ID
+	return nil
+}

@@ -1,0 +1,51 @@
+package simulatedboot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var _ = simulate("ip", (*machine).ip)
+
+// ip simulates `ip -4 -o address show scope global`, and nothing else: one line for each IPv4 address.
+func (m *machine) ip(_ context.Context, call invocation) error {
+	if asked := strings.Join(call.args, " "); asked != "-4 -o address show scope global" {
+		return fmt.Errorf("%q: only -4 -o address show scope global is simulated", asked)
+	}
+	for _, a := range m.addresses() {
+		fmt.Fprintf(call.out, "2: eth0    inet %s/24 scope global eth0\\       valid_lft forever preferred_lft forever\n", a)
+	}
+	return nil
+}
+
+// addresses returns the machine's IPv4 addresses. A public one that leads to the address in a VPC is not the machine's.
+func (m *machine) addresses() []string {
+	e := m.event
+	all := []string{e.PublicIPv4, e.PrivateIPv4, e.VPCIPv4}
+	if e.VPCIPv4 != "" {
+		all = all[1:]
+	}
+	return slices.DeleteFunc(all, func(a string) bool { return a == "" })
+}
+
+const nodeIPFlag = "--node-ip="
+
+// ownNodeIP checks --node-ip as the kubelet does, and returns the flags without it: the kubelet's own check finds the addresses of this
+// host only. What the flag leads to, an annotation and first addresses of the Node, is left out.
+func (m *machine) ownNodeIP(flags []string) ([]string, error) {
+	var rest []string
+	for _, flag := range flags {
+		value, is := strings.CutPrefix(flag, nodeIPFlag)
+		switch {
+		case !is:
+			rest = append(rest, flag)
+		case value != "" && !slices.Contains(m.addresses(), value):
+			return nil, fmt.Errorf("failed to validate nodeIP: node IP: %q not found in the host's network interfaces", value)
+		case value != "":
+			fmt.Fprintf(m.console, "[kubelet] node IP %s\n", value)
+		}
+	}
+	return rest, nil
+}
