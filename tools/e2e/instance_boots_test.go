@@ -52,7 +52,7 @@ type boot struct {
 func goodBoots(e *environment, images map[string]string) []boot {
 	return []boot{
 		{"k3s", agentClass(e, "k3s", "agent-token", ""), []string{"certificate authority is the one of the token"}},
-		{"rke2", agentClass(e, "rke2", "agent-password", ""), []string{"rke2 agent", "trusted unseen"}},
+		{"rke2", agentClass(e, "rke2", "agent-token", ""), []string{"rke2 agent", "certificate authority is the one of the token"}},
 		{"talos", userDataClass("talos", "talos", images["talos"]), []string{"the machine config is valid"}},
 		{"cloud-init", userDataClass("custom", "cloud-init", ""),
 			[]string{"[cloud-init] wrote /etc/default/kubelet", "cluster-info is signed with the token"}},
@@ -122,7 +122,7 @@ func (e *environment) bootSecrets(t *testing.T) {
 			"expiration":        time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
 		}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "boots"}, StringData: map[string]string{
-			"agent-token": e.AgentToken, "agent-password": password, "wrong-password": "not-the-password",
+			"agent-token": e.AgentToken, "wrong-password": strings.TrimSuffix(e.AgentToken, password) + "not-the-password",
 			"wrong-hash": "K10" + strings.Repeat("0", 64) + "::node:" + password, "bootstrap-token": token,
 			"talos": talos, "bad-talos": strings.Replace(talos, "machine:\n", "machine:\n  nodeTaint: {a: b}\n", 1),
 			"cloud-init": cloudInit, "bad-cloud-init": cloudInit + "packages: [kubeadm]\n",

@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write testdata/*.golden anew")
 
 const (
 	kubeadmToken = "abcdef.0123456789abcdef"
-	k3sToken     = "K10a1b2c3::node:0123456789abcdef"
+	k3sToken     = "K10e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855::node:0123456789abcdef"
 )
 
 func number(n int) *int { return &n }

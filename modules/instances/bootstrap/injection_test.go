@@ -81,9 +81,23 @@ func TestBadTokensAreRefusedAndNotShown(t *testing.T) {
 	}
 }
 
+// Without the hash of the CA an agent sends its password to whichever server answers.
+func TestAgentTokensWithoutTheHashOfTheCAAreRefused(t *testing.T) {
+	for _, token := range []string{
+		"0123456789abcdef", "K10::node:0123456789abcdef", "K10a1b2c3::node:0123456789abcdef", k3sToken[:10] + "::node:0123456789abcdef",
+		k3sToken + "\n", "node:" + k3sToken,
+	} {
+		for name, render := range map[string]func(Config, string, string) ([]byte, error){"k3s": K3s, "rke2": RKE2} {
+			if _, err := render(example(), token, ""); err == nil || !strings.Contains(err.Error(), "K10<hash of the CA>::") {
+				t.Errorf("%s takes %q: %v", name, token, err)
+			}
+		}
+	}
+}
+
 // A token of k3s may have every printable character. It is one value of one file.
 func TestAHostileAgentTokenIsOneValue(t *testing.T) {
-	const token = `K10"'$(evil);#:{}[]|&*!%@\x00` + "`evil`"
+	const token = "K10e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855::" + `node:"'$(evil);#:{}[]|&*!%@\x00` + "`evil`"
 	text, err := K3s(example(), token, "")
 	if err != nil {
 		t.Fatal(err)

@@ -3,9 +3,9 @@ package bootstrap
 import "regexp"
 
 var (
-	// agentToken matches the token of an agent: K10<hash>::<user>:<password>, or a
-	// text of the administrator's.
-	agentToken   = regexp.MustCompile(`^[!-~]{8,512}$`)
+	// agentToken matches the full form of an agent's token: K10<hash>::<user>:<password>. Without the hash of the
+	// cluster's CA the agent trusts whichever server answers, and sends it the password.
+	agentToken   = regexp.MustCompile(`^K10[0-9a-f]{64}::[!-~]{8,448}$`)
 	installerURL = regexp.MustCompile(`^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$`)
 )
 
@@ -34,7 +34,7 @@ cd ` + home + `
 sh host.sh
 sh before.sh
 ` + nodeIP + `if [ -n "$installer" ]; then
-	curl --fail --silent --show-error --location --retry 5 --output installer.sh "$installer"
+	curl --fail --silent --show-error --proto =https --location --retry 5 --output installer.sh "$installer"
 	` + d.install + `
 fi
 systemctl enable --now "$service"
@@ -47,7 +47,8 @@ func (d distribution) agent(c Config, token, installer string) ([]byte, error) {
 		return nil, err
 	}
 	if !agentToken.MatchString(token) {
-		return nil, wrong("token", "must be 8 to 512 printable characters without spaces")
+		return nil, wrong("token", "must have the form K10<hash of the CA>::<user>:<password>, as the server's file agent-token has it: "+
+			"without the hash a node would join any server that answers at the endpoint")
 	}
 	if installer != "" && !installerURL.MatchString(installer) {
 		return nil, wrong("installer", "%q must be an https address", installer)

@@ -35,7 +35,7 @@ func (m *machine) curl(_ context.Context, call invocation) error {
 		case arg == "--output" && i+1 < len(call.args):
 			i++
 			output = call.args[i]
-		case arg == "--retry":
+		case arg == "--retry" || arg == "--proto":
 			i++
 		case !strings.HasPrefix(arg, "-"):
 			address = arg
