@@ -103,9 +103,10 @@ func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
 	refused(t, "a NodePool without limits", admin.Create(ctx, nodePoolWith(t, "endless", "weight: 1")), "spec.limits")
 	refused(t, "a NodePool with other limits", admin.Create(ctx, nodePoolWith(t, "endless", `limits: {ephemeral-storage: 1Gi}`)),
 		"spec.limits")
+	refused(t, "a static NodePool without limits", admin.Create(ctx, nodePoolWith(t, "endless", "replicas: 2")), "spec.limits.nodes")
 	refused(t, "a NodePool whose limits are removed", removeLimits(ctx, t, admin), "spec.limits")
 	for name, spec := range map[string]string{"cpu": `limits: {cpu: "10"}`, "memory": `limits: {memory: 10Gi}`,
-		"nodes": `limits: {nodes: "3"}`, "static": "replicas: 2"} {
+		"nodes": `limits: {nodes: "3"}`, "static": "replicas: 2\n  limits: {nodes: \"3\"}"} {
 		accepted(t, "a NodePool with "+spec, admin.Create(ctx, nodePoolWith(t, name, spec)))
 	}
 
