@@ -18,7 +18,7 @@ func TestRightsOfInstanceMode(t *testing.T) {
 		name, namespace string
 		want            []string
 	}{
-		{"karpenter-bootstrap-tokens", "kube-system", []string{"secrets: get create delete"}},
+		{"karpenter-bootstrap-tokens", "kube-system", []string{"secrets: create delete"}},
 		{"karpenter-cluster-info", "kube-public", []string{"configmaps: get only cluster-info"}},
 		{"karpenter-secret-k3s-agent", "kube-system", []string{"secrets: get only k3s-agent"}},
 	} {
@@ -33,10 +33,11 @@ func TestRightsOfInstanceMode(t *testing.T) {
 	}
 }
 
-// Joining nodes get what kubeadm gives to its own tokens, by the group of the operator's tokens alone.
+// Joining nodes get what kubeadm gives to its own tokens, by the group of the operator's tokens alone, and no certificate without the
+// operator's approval.
 func TestJoiningNodesMayDoWhatKubeadmsTokensMay(t *testing.T) {
 	r := mustRender(t, "karpenter", quickstart, instanceMode)
-	want := []string{"kubeadm:get-nodes", "system:certificates.k8s.io:certificatesigningrequests:nodeclient", "system:node-bootstrapper"}
+	want := []string{"kubeadm:get-nodes", "system:node-bootstrapper"}
 	for _, role := range want {
 		bound := get[rbacv1.ClusterRoleBinding](t, r, "ClusterRoleBinding", "karpenter:"+role)
 		if bound.RoleRef.Name != role || len(bound.Subjects) != 1 || bound.Subjects[0].Kind != "Group" ||
@@ -44,10 +45,48 @@ func TestJoiningNodesMayDoWhatKubeadmsTokensMay(t *testing.T) {
 			t.Errorf("%s is bound by %+v", role, bound)
 		}
 	}
+	for _, object := range r.objects {
+		if object.GetKind() == "ClusterRoleBinding" && strings.HasSuffix(object.GetName(), ":nodeclient") {
+			t.Errorf("%s lets Kubernetes approve a certificate for any node name", object.GetName())
+		}
+	}
 	for _, role := range []string{"kubeadm:nodes-kubeadm-config", "kubeadm:kubelet-config"} {
 		bound := get[rbacv1.RoleBinding](t, r, "RoleBinding", "karpenter:"+role)
 		if bound.Namespace != "kube-system" || bound.Subjects[0].Name != "system:bootstrappers:karpenter" {
 			t.Errorf("%s is bound by %+v", role, bound)
+		}
+	}
+}
+
+// Where no node joins with a bootstrap token of its own, nothing of them is granted.
+func TestWithoutBootstrapTokensTheirRightsAreNotGranted(t *testing.T) {
+	r := mustRender(t, "karpenter", quickstart, instanceMode, `settings: {instance: {bootstrapTokens: false}}`)
+	for _, object := range r.objects {
+		if name := object.GetName(); strings.Contains(name, "bootstrap") || strings.Contains(name, "kubeadm") || strings.Contains(name, "certificates") {
+			t.Errorf("there is %s %s", object.GetKind(), name)
+		}
+	}
+	if got := get[rbacv1.Role](t, r, "Role", "karpenter-secret-k3s-agent"); len(got.Rules) != 1 {
+		t.Errorf("the listed Secret has %d rules", len(got.Rules))
+	}
+	if got := environment(t, quickstart, instanceMode, `settings: {instance: {bootstrapTokens: false}}`)["BOOTSTRAP_TOKENS"]; got != "false" {
+		t.Errorf("BOOTSTRAP_TOKENS is %q", got)
+	}
+}
+
+// What classes name is in the user data of nodes: neither a bootstrap token nor the operator's own token can be listed.
+func TestNoCredentialOfTheClusterCanBeListedForClasses(t *testing.T) {
+	listed := func(name string) string {
+		return `{region: us-ord, settings: {mode: instance, instance: {secrets: [{namespace: kube-system, name: ` + name + `}]}}}`
+	}
+	for _, test := range []struct{ values, name, want string }{
+		{quickstart, "bootstrap-token-abcdef", "a bootstrap token"},
+		{quickstart, "karpenter", "the operator's own API token"},
+		{`{apiToken: "", credentialsSecretRef: mine}`, "mine", "the operator's own API token"},
+	} {
+		if _, err := render(t, "karpenter", quickstart, test.values, listed(test.name)); err == nil || !strings.Contains(err.Error(), test.want) ||
+			!strings.Contains(err.Error(), "kube-system/"+test.name) {
+			t.Errorf("%s: %v", test.name, err)
 		}
 	}
 }
@@ -62,22 +101,26 @@ func TestOnLKENothingOfInstanceModeIsGranted(t *testing.T) {
 	}
 }
 
-// The right to approve is limited to the one signer, and exists only where a value enables it.
+// The right to approve is limited to signers of kubelets, and the one of serving certificates exists only where a value enables it.
 func TestApprovalOfServingCertificatesIsOffByDefault(t *testing.T) {
-	const name, on = "karpenter-serving-certificates", `{settings: {instance: {approveServingCertificates: true}}}`
+	const name, on = "karpenter-node-certificates", `{settings: {instance: {approveServingCertificates: true}}}`
 	role := get[rbacv1.ClusterRole](t, mustRender(t, "karpenter", quickstart, instanceMode, on), "ClusterRole", name)
+	const clients, servers = " kubernetes.io/kube-apiserver-client-kubelet", " kubernetes.io/kubelet-serving"
 	want := []string{
 		"certificates.k8s.io/certificatesigningrequests/approval: update", "certificates.k8s.io/certificatesigningrequests: list watch",
-		"certificates.k8s.io/signers: approve only kubernetes.io/kubelet-serving",
+		"certificates.k8s.io/signers: approve only" + clients + servers,
 	}
 	if got := rights(role.Rules); !slices.Equal(got, want) {
 		t.Errorf("the rights are %v", got)
 	}
-	for _, values := range [][]string{{quickstart, instanceMode}, {quickstart, on}} {
-		for _, object := range mustRender(t, "karpenter", values...).objects {
-			if object.GetName() == name {
-				t.Errorf("with %v there is %s %s", values, object.GetKind(), name)
-			}
+	role = get[rbacv1.ClusterRole](t, mustRender(t, "karpenter", quickstart, instanceMode), "ClusterRole", name)
+	want[2] = "certificates.k8s.io/signers: approve only" + clients
+	if got := rights(role.Rules); !slices.Equal(got, want) {
+		t.Errorf("by default the rights are %v", got)
+	}
+	for _, object := range mustRender(t, "karpenter", quickstart, on).objects {
+		if object.GetName() == name {
+			t.Errorf("on LKE there is %s %s", object.GetKind(), name)
 		}
 	}
 }

@@ -82,6 +82,22 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: INSTANCE_TAGS
   value: {{ join "," $settings.instance.tags | quote }}
 {{- end }}
+{{- if eq $settings.mode "instance" }}
+- name: BOOTSTRAP_TOKENS
+  value: {{ include "karpenter.bootstrapTokens" . | quote }}
+{{- $secrets := list }}
+{{- range ($settings.instance).secrets }}{{ $secrets = append $secrets (printf "%s/%s" .namespace .name) }}{{ end }}
+{{- with $secrets }}
+- name: CLASS_SECRETS
+  value: {{ join "," . | quote }}
+{{- end }}
+{{- $allow := dict }}
+{{- range $list, $values := ($settings.instance).allow }}{{ if $values }}{{ $_ := set $allow $list $values }}{{ end }}{{ end }}
+{{- with $allow }}
+- name: CLASS_ALLOW
+  value: {{ toJson . | quote }}
+{{- end }}
+{{- end }}
 {{- with $settings.maxNodes }}
 - name: MAX_NODES
   value: {{ . | int64 | quote }}
@@ -170,6 +186,24 @@ controller's own defaults. Variables of controller.env take the place of the cha
 {{- /* The default of settings.plans.deny, which is about LKE: in instance mode the operator has another. */}}
 {{- define "karpenter.deniedByLKE" -}}
 class=nanode,g1-gpu-rtx6000-*,class=accelerated
+{{- end }}
+
+{{- /* Whether the operator makes bootstrap tokens; values of an older release have no such setting. */}}
+{{- define "karpenter.bootstrapTokens" -}}
+{{- $instance := .Values.settings.instance | default dict }}
+{{- if hasKey $instance "bootstrapTokens" }}{{ $instance.bootstrapTokens }}{{ else }}true{{ end }}
+{{- end }}
+
+{{- /* Stops for a Secret that no class may name: what classes name is in the user data of nodes. */}}
+{{- define "karpenter.classSecret" -}}
+{{- $own := include "karpenter.credentialsSecretRef" .root }}
+{{- if .root.Values.apiToken }}{{ $own = include "karpenter.fullname" .root }}{{ end }}
+{{- if hasPrefix "bootstrap-token-" .secret.name }}
+{{- fail (printf "settings.instance.secrets has %s/%s, a bootstrap token, which no node may be given; list a Secret of its own" .secret.namespace .secret.name) }}
+{{- end }}
+{{- if and (eq .secret.namespace .root.Release.Namespace) (eq .secret.name $own) }}
+{{- fail (printf "settings.instance.secrets has %s/%s, the Secret of the operator's own API token, which no node may be given; list a Secret of its own" .secret.namespace .secret.name) }}
+{{- end }}
 {{- end }}
 
 {{- /* The gates as core has them: NodeRepair=false,NodeOverlay=true,... Values that an older release left (--reuse-values)

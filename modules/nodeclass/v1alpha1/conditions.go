@@ -74,6 +74,8 @@ const (
 	ReasonVPCMismatch = "VPCMismatch"
 	// ReasonTagFilterMismatch: the cloud controller manager finds no Linode of the class, because none has a tag of its filter.
 	ReasonTagFilterMismatch = "TagFilterMismatch"
+	// ReasonNotAllowed: the class names an image, firewall, VPC or login that the operator's settings do not allow.
+	ReasonNotAllowed = "NotAllowed"
 	// ReasonRegionUnsuitable: the region lacks a capability that the class needs.
 	ReasonRegionUnsuitable = "RegionUnsuitable"
 	// ReasonVPCNotFound: the account has no such VPC, or the VPC no such subnet.

@@ -140,6 +140,16 @@ func TestCoreStillNarrowsToSpot(t *testing.T) {
 	}
 }
 
+func TestCoreStillRegistersByProviderIDAlone(t *testing.T) {
+	source, err := os.ReadFile(coreFile(t, "pkg/utils/nodeclaim/nodeclaim.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), `c.List(ctx, &nodeList, client.MatchingFields{"spec.providerID": nodeClaim.Status.ProviderID})`) {
+		t.Error("core no longer lists the Nodes of a NodeClaim by provider ID alone: Named has no effect, or can go")
+	}
+}
+
 // What package cloudprovider answers for core's sake is needed for as long as core has these lines.
 func TestCoreStillNeedsTheProvidersAnswers(t *testing.T) {
 	for name, test := range map[string]struct {

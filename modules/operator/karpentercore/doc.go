@@ -21,6 +21,8 @@
 //   - Held: core makes NodeClaims of static NodePools without reading what can be bought
 //     (pkg/controllers/static/provisioning/controller.go:118, no GetInstanceTypes), and plans nothing while one of them has no provider
 //     ID (pkg/controllers/state/cluster.go:192). TestCoreStillNeedsTheProvidersAnswers.
+//   - Named: core registers whichever Node has the NodeClaim's provider ID, which a kubelet sets itself
+//     (pkg/utils/nodeclaim/nodeclaim.go:299). TestCoreStillRegistersByProviderIDAlone.
 //   - Replan: core records the nodes that hold a CapacityBuffer's pods in its planning passes alone
 //     (pkg/controllers/provisioning/provisioner.go:166), which come every 30 s where no pod waits
 //     (pkg/controllers/capacitybuffer/controller.go:137), and deletes as empty what became ready between two of them

@@ -50,7 +50,8 @@ type Deps struct {
 	Options     options.Options
 	Metrics     *metrics.Metrics
 	Linode      *linode.Client
-	Lookup      *nodeclass.Lookup // nil: nothing that a class names is looked up
+	Token       linode.TokenSource // of Linode
+	Lookup      *nodeclass.Lookup  // nil: nothing that a class names is looked up
 	HourlyPrice func(instanceType string) (usd float64, known bool)
 	Operator    *coreoperator.Operator // the Kubernetes side
 	Drainer     *drain.Drainer
@@ -66,6 +67,8 @@ type Nodes struct {
 	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone
+	// NodeName returns the name that the node of a NodeClaim must have; nil: any.
+	NodeName func(nodeClaim string) string
 	// NodeLabels returns the labels that the platform puts on the Node of an instance; nil: none.
 	NodeLabels func(instanceID int) map[string]string
 }

@@ -23,6 +23,7 @@ import (
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/allowlist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 )
 
@@ -58,6 +59,11 @@ type Options struct {
 	ServingCertificates bool
 
 	InstanceTags string // see Tags; used in instance mode only
+	// What LinodeNodeClasses may name; used in instance mode only.
+	ClassSecrets string // see Secrets
+	ClassAllow   string // see Allowed
+	// BootstrapTokens lets the operator make a bootstrap token for each node that joins with one; used in instance mode only
+	BootstrapTokens bool
 
 	AllowedPlans, DeniedPlans string // see Plans
 	PlanPrices                string // see Prices
@@ -102,6 +108,18 @@ func (o Options) Tags() []string {
 func (o Options) Prices() selection.Prices {
 	prices, _ := selection.ParsePrices(o.PlanPrices) // it is valid
 	return prices
+}
+
+// Secrets are the only Secrets that are read for LinodeNodeClasses.
+func (o Options) Secrets() []types.NamespacedName {
+	list, _ := parseSecrets(o.ClassSecrets) // it is valid
+	return list
+}
+
+// Allowed bounds what LinodeNodeClasses may name of the account.
+func (o Options) Allowed() allowlist.List {
+	list, _ := allowlist.Parse(o.ClassAllow) // it is valid
+	return list
 }
 
 // Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's. The error is flag.ErrHelp when the
@@ -217,9 +235,6 @@ func (o *Options) validate() error {
 	case !clusterName.MatchString(o.ClusterName):
 		return &Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%q cannot be the beginning of a Linode's label", o.ClusterName),
 			Fix: "use letters, digits, '-' and '.', with a letter or digit at both ends"}
-	case o.MaxHourlyPrice > 0:
-		return &Error{Name: "MAX_HOURLY_PRICE", Found: "set, and KARPENTER_MODE is instance, which does not have it",
-			Fix: "use MAX_NODES, or the limits of the NodePools"}
 	case o.AdoptAlpha:
 		return &Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance",
 			Fix: "leave it out: the alpha provider's Linodes never became nodes"}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/allowlist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 )
 
@@ -30,6 +31,7 @@ type definition struct {
 	kind     string // as in Description.Type
 	fix      string // what to do when the text is not a value
 	set      func(string) error
+	shown    func(string) string // a text that is not a value, as errors have it; nil: as it is
 }
 
 const (
@@ -50,7 +52,7 @@ func (o *Options) settings() []definition {
 		{env: []string{"LINODE_TOKEN_FILE"}, usage: "file that holds the token; read again when it changes", kind: kindText,
 			set: text(&o.TokenFile, nil)},
 		{flag: "linode-url", def: "https://api.linode.com", usage: "base URL of the Linode API", kind: kindText,
-			fix: "use an address such as https://api.linode.com", set: text(&o.APIURL, isURL)},
+			fix: "use an address such as https://api.linode.com", set: text(&o.APIURL, isURL), shown: withoutUser},
 		{flag: "linode-api-version", def: "v4beta", usage: "version of the Linode API; Enterprise clusters are visible in v4beta only",
 			kind: kindText,
 			fix:  "use v4beta or v4", set: text(&o.APIVersion, func(v string) bool { return v == "v4" || v == "v4beta" })},
@@ -74,6 +76,15 @@ func (o *Options) settings() []definition {
 		{flag: "instance-tags", usage: "tags that are put on all Linodes, with commas between them; instance mode only", kind: kindText,
 			fix: "use a list of tags of 3 to 50 characters such as team=a,production, without keys that Karpenter, this provider or LKE manages",
 			set: text(&o.InstanceTags, isTags)},
+		{flag: "bootstrap-tokens", def: "true", usage: "make a bootstrap token for each node of kubeadm, and approve its first client " +
+			"certificate; instance mode only, not needed for k3s, RKE2, Talos and user data with a token of its own",
+			kind: kindBoolean, fix: "use true or false", set: parsed(&o.BootstrapTokens, strconv.ParseBool, nil)},
+		{flag: "class-secrets", usage: "Secrets that LinodeNodeClasses may name, as namespace/name with commas between them; no other is read; " +
+			"instance mode only", kind: kindText, fix: "use a list such as kube-system/joining,kube-system/talos, without bootstrap-token-*",
+			set: text(&o.ClassSecrets, isSecrets)},
+		{flag: "class-allow", usage: "what LinodeNodeClasses may name of the account, as JSON with the lists images, firewalls, vpcs, " +
+			"authorizedKeys and authorizedUsers; an empty list allows all; instance mode only", kind: kindText,
+			fix: `use an object such as {"images": ["private/12345"], "firewalls": [678]}`, set: text(&o.ClassAllow, isAllowList)},
 		{flag: "plans-allow", def: selection.DefaultAllow,
 			usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
 			fix: plansFix, set: text(&o.AllowedPlans, isPlans)},
@@ -176,9 +187,26 @@ func (d definition) read(mode v1alpha1.Mode, given map[string]string, lookup fun
 		}
 	}
 	if err := d.set(value); err != nil {
-		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: fixOf(d.kind, value, d.fix)}
+		shown := d.shown
+		if shown == nil {
+			shown = func(text string) string { return text }
+		}
+		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", shown(value)), Fix: fixOf(d.kind, value, d.fix)}
 	}
 	return nil
+}
+
+// withoutUser returns an address, or what was meant for one, without the user and password before the last @.
+func withoutUser(address string) string {
+	at := strings.LastIndex(address, "@")
+	if at < 0 {
+		return address
+	}
+	scheme, _, found := strings.Cut(address[:at], "//")
+	if !found {
+		return "(redacted)" + address[at:]
+	}
+	return scheme + "//(redacted)" + address[at:]
 }
 
 // fixOf returns what to do about a text that is not a value: for a number in place of a duration, the number with a unit.
@@ -261,6 +289,33 @@ func splitTags(text string) ([]string, error) {
 		tags = append(tags, tag)
 	}
 	return tags, nil
+}
+
+func isAllowList(text string) bool {
+	_, err := allowlist.Parse(text)
+	return err == nil
+}
+
+func isSecrets(text string) bool {
+	_, err := parseSecrets(text)
+	return err == nil
+}
+
+// parseSecrets refuses bootstrap tokens: a class that names one would give it to its nodes.
+func parseSecrets(text string) ([]types.NamespacedName, error) {
+	var all []types.NamespacedName
+	for one := range strings.SplitSeq(text, ",") {
+		name, err := parseNamespacedName(strings.TrimSpace(one))
+		switch {
+		case err != nil:
+			return nil, err
+		case strings.HasPrefix(name.Name, "bootstrap-token-"):
+			return nil, errors.New("a bootstrap token")
+		case name.Name != "":
+			all = append(all, name)
+		}
+	}
+	return all, nil
 }
 
 func parseNamespacedName(text string) (types.NamespacedName, error) {

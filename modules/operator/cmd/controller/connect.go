@@ -63,18 +63,22 @@ func newPlatform(o options.Options) (*platform, error) {
 	return p, err
 }
 
+// tokenOf returns the operator's API token.
+func tokenOf(o options.Options) linode.TokenSource {
+	if o.TokenFile != "" {
+		return linode.FileToken(o.TokenFile)
+	}
+	return linode.StaticToken(string(o.Token))
+}
+
 func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper, observer func(linode.Call)) (*linode.Client, error) {
 	transport, err := linode.NewTransport(o.CAFile)
 	if err != nil {
 		return nil, &options.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err,
 			Fix: "set it to a file with certificates in PEM form, or leave it out"}
 	}
-	token := linode.StaticToken(string(o.Token))
-	if o.TokenFile != "" {
-		token = linode.FileToken(o.TokenFile)
-	}
 	client, err := linode.New(linode.Config{
-		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout, AllowHTTP: o.AllowHTTP,
+		Token: tokenOf(o), BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout, AllowHTTP: o.AllowHTTP,
 		UserAgent: userAgent(), Transport: wrap(transport), Observer: observer,
 	})
 	if err != nil {

@@ -121,7 +121,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
 	nodes, err := p.cluster.New(ctx, mode.Deps{
-		Options: o, Metrics: p.metrics, Linode: p.client, Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD, Operator: op, Drainer: drainer,
+		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD, Operator: op, Drainer: drainer,
 		Holder: p.holders.Holder,
 	})
 	if err != nil {
@@ -145,6 +145,9 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
 	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
+	if nodes.NodeName != nil {
+		kube = karpentercore.Named(kube, nodes.NodeName, op.EventRecorder)
+	}
 	core := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)
 	op.WithControllers(ctx, core...)

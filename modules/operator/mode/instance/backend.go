@@ -2,18 +2,16 @@ package instance
 
 import (
 	"context"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/allowlist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
@@ -48,9 +46,11 @@ type Groups interface {
 type Config struct {
 	Cluster Cluster
 	Engine  Engine
-	Tokens  Tokens
+	Tokens  Tokens // nil = classes whose nodes need a bootstrap token of their own are refused
 	Joined  Joined
-	Secrets client.Reader // that classes name; from the API server, since a cache needs the right to list
+	Secrets Secrets // that classes name
+	// Allowed bounds what classes may name of the account.
+	Allowed allowlist.List
 	// Groups tells full placement groups apart; nil = all are tried in order.
 	Groups Groups
 	// Generation returns which kind of network interfaces the account takes; nil, "" and an error = the account's default.
@@ -118,21 +118,4 @@ func (b *Backend) SetTags(ctx context.Context, instanceID int, by claims.Claiman
 // Collect removes Linodes whose NodeClaim is gone.
 func (b *Backend) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	return b.cfg.Engine.Collect(ctx, how)
-}
-
-// secret reads one value that a class names.
-func (b *Backend) secret(ctx context.Context, field string, ref *v1alpha1.SecretKeyReference) ([]byte, error) {
-	if ref == nil {
-		return nil, &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: field, text: "is not set"}
-	}
-	found := &corev1.Secret{}
-	if err := b.cfg.Secrets.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, found); err != nil {
-		return nil, secretProblem(field, ref, err)
-	}
-	value, ok := found.Data[ref.Key]
-	if !ok || len(value) == 0 {
-		return nil, &problem{reason: v1alpha1.ReasonSecretNotFound, field: field,
-			text: fmt.Sprintf("the Secret %s/%s has no data under the key %q; add it, or correct the reference", ref.Namespace, ref.Name, ref.Key)}
-	}
-	return value, nil
 }

@@ -80,7 +80,6 @@ func TestLinodesOfNodeClaimsThatExistAreNotCollectedAndTakeTags(t *testing.T) {
 func TestContractIsRenderedForEveryType(t *testing.T) {
 	maxPods := int32(42)
 	kubelet := &v1alpha1.KubeletConfiguration{MaxPods: &maxPods}
-	const agent = "agent-token-of-the-cluster"
 	for _, row := range bootstrap.Types() {
 		t.Run(row.Name, func(t *testing.T) {
 			b := &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapType(row.Name)}
@@ -96,7 +95,7 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 			case row.UserData:
 				b.UserDataSecretRef = ref("machine")
 			}
-			w := newWorld(t, known, nil, secret("agent", agent+"\n"), secret("machine", "version: v1alpha1\nmachine: {type: worker, token: t}\n"),
+			w := newWorld(t, known, nil, secret("agent", agentToken+"\n"), secret("machine", "version: v1alpha1\nmachine: {type: worker, token: t}\n"),
 				secret("text", "#!/bin/sh\nhostname ${KARPENTER_NODE_NAME}\nkubelet ${KARPENTER_KUBELET_ARGS}\n"))
 			class := classWith(v1alpha1.LinodeNodeClassSpec{Kubelet: kubelet, Bootstrap: b})
 			if found := w.backend.Check(t.Context(), class); found != (status.Finding{}) {

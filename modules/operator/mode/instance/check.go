@@ -30,6 +30,9 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 			class.Status.KubernetesVersion = found.Version
 		}
 	}
+	if err := b.allowed(class); err != nil {
+		return finding(err)
+	}
 	how, err := bootstrap.TypeOf(string(class.Spec.BootstrapType()))
 	if err != nil {
 		return finding(renderProblem(err))
@@ -44,7 +47,7 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class, Labels: cloudprovider.LabelsOf(nil, b.cfg.Cluster.Region)}
 	generation := b.generation(ctx, class.Spec)
-	in.Node = b.nodeOfClaim(instances.Label(b.cfg.Cluster.Name, claim.Name), l, how)
+	in.Node = b.nodeOfClaim(b.cfg.Cluster.nodeName(claim.Name), l, how)
 	in.Node.Network = addressed(class.Spec, generation)
 	data, err := render(how, in)
 	if err != nil {
@@ -68,6 +71,18 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 		}
 	}
 	return beside
+}
+
+// allowed returns the problem of a class that names what the administrator does not allow.
+func (b *Backend) allowed(class *v1alpha1.LinodeNodeClass) error {
+	image := imageOf(class)
+	if class.Spec.ImageSelector != nil && len(class.Status.Images) == 0 {
+		image = ""
+	}
+	if refused := b.cfg.Allowed.Check(class.Spec, image); refused != nil {
+		return &problem{reason: v1alpha1.ReasonNotAllowed, field: refused.Field, text: refused.Text}
+	}
+	return nil
 }
 
 // unjoinable returns the problem of a public image where nothing installs what joins: none of them contains it. The image of a selector

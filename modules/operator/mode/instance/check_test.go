@@ -34,7 +34,7 @@ func TestCheckNamesFieldAndCure(t *testing.T) {
 			"False", []string{`"other"`}},
 		{"token that no agent takes", known,
 			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("short")}},
-			v1alpha1.ReasonBootstrapInvalid, "False", []string{"token"}},
+			v1alpha1.ReasonBootstrapInvalid, "False", []string{"token", "K10<hash of the CA>"}},
 		{"user data over the limit", known,
 			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("big")}},
 			v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.bootstrap", "16384"}},
@@ -64,7 +64,7 @@ func TestCheckNamesFieldAndCure(t *testing.T) {
 			v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("agent", "agent-s3cr3t"), secret("big", big),
+			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("agent", agentToken), secret("big", big),
 				secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"),
 				secret("bare", "#!/bin/sh\ntrue\n"))
 			found := w.backend.Check(t.Context(), classWith(test.spec))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -16,6 +17,9 @@ type Cluster struct {
 	Name   string // labels of Linodes begin with it
 	Region string
 }
+
+// nodeName returns the name of a NodeClaim's node, which is the label of its Linode.
+func (c Cluster) nodeName(nodeClaim string) string { return instances.Label(c.Name, nodeClaim) }
 
 const newToken = "make a personal access token with the scope linodes:read_write and set LINODE_TOKEN to it"
 

@@ -32,12 +32,15 @@ func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Nod
 
 // spec returns the Linode of a NodeClaim, without its placement group.
 func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.Spec, error) {
+	if err := b.allowed(l.NodeClass); err != nil {
+		return instances.Spec{}, err
+	}
 	how, err := bootstrap.TypeOf(string(l.NodeClass.Spec.BootstrapType()))
 	if err != nil {
 		return instances.Spec{}, renderProblem(err)
 	}
 	generation := b.generation(ctx, l.NodeClass.Spec)
-	data, err := b.userData(ctx, l, instances.Label(b.cfg.Cluster.Name, l.NodeClaim.Name), how, generation)
+	data, err := b.userData(ctx, l, b.cfg.Cluster.nodeName(l.NodeClaim.Name), how, generation)
 	if err != nil {
 		return instances.Spec{}, err
 	}

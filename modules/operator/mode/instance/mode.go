@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/awslabs/operatorpkg/controller"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clientcertificates"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/cloudcontroller"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
@@ -37,7 +39,11 @@ func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (
 // New returns Linodes that join a cluster.
 func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 	o, op := deps.Options, deps.Operator
-	manager, err := newManager(ctx, cluster, deps)
+	uid, err := clusterUID(ctx, op.GetAPIReader())
+	if err != nil {
+		return mode.Nodes{}, err
+	}
+	manager, err := newManager(cluster, uid, deps)
 	if err != nil {
 		return mode.Nodes{}, err
 	}
@@ -47,9 +53,9 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 		return mode.Nodes{}, &options.Error{Name: "CLUSTER_ENDPOINT", Found: "or CLUSTER_CA_BUNDLE cannot be used", Err: err,
 			Fix: "correct it, or leave it out: it is discovered"}
 	}
-	tokens := bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
 	config := Config{
-		Cluster: cluster, Engine: manager, Tokens: tokens, Joined: info, Secrets: op.GetAPIReader(),
+		Cluster: cluster, Engine: manager, Joined: info, Allowed: o.Allowed(),
+		Secrets:             Secrets{Reader: op.GetAPIReader(), Listed: o.Secrets(), Own: deps.Token},
 		Generation:          nodeclass.Generation(deps.Linode, mode.AnswerTTL),
 		ServingCertificates: o.ServingCertificates, Tags: o.Tags(), CloudController: cloudcontroller.NewReader(op.GetClient()),
 	}
@@ -63,6 +69,11 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 		Readings: readings, Linodes: manager, API: deps.Linode, Interfaces: ProtectedInterfaces, SettleTime: o.SettleTime, Clock: op.Clock,
 	})
 	config.FirewallRefused = attaching.Refused
+	var tokens *bootstraptoken.Issuer
+	if o.BootstrapTokens {
+		tokens = bootstraptoken.NewIssuer(bootstraptoken.Config{Kube: op.GetClient(), Token: deps.Token, Cluster: uid, Clock: op.Clock})
+		config.Tokens = tokens
+	}
 	backend := NewBackend(config)
 	nodes := mode.Nodes{
 		Backend: backend, Engine: backend, Begin: func(released bool) {
@@ -78,28 +89,27 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
 			}
 		},
-		Controllers: []controller.Controller{bootstraptoken.NewController(tokens), attaching},
+		Controllers: []controller.Controller{attaching}, NodeName: cluster.nodeName,
+	}
+	if tokens != nil {
+		nodes.Controllers = append(nodes.Controllers, bootstraptoken.NewController(tokens),
+			clientcertificates.NewController(op.GetClient(), op.EventRecorder, cluster.nodeName))
 	}
 	if o.ServingCertificates {
-		nodes.Controllers = append(nodes.Controllers, approver(cluster, deps, manager))
+		nodes.Controllers = append(nodes.Controllers, approver(cluster, deps, backend))
 	}
 	return nodes, nil
 }
 
-func newManager(ctx context.Context, cluster Cluster, deps mode.Deps) (*instances.Manager, error) {
-	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
-	defer cancel()
-	uid, err := clusterUID(ctx, deps.Operator.GetAPIReader())
-	if err != nil {
-		return nil, err
-	}
+func newManager(cluster Cluster, uid string, deps mode.Deps) (*instances.Manager, error) {
 	platform, err := linodeapi.New(deps.Linode)
 	if err != nil {
 		return nil, fmt.Errorf("setting up Linodes: %w", err)
 	}
 	manager, err := instances.New(platform, instances.Config{
 		Cluster: cluster.Name, ClusterUID: uid, SettleTime: deps.Options.SettleTime, OrphanTTL: deps.Options.OrphanTTL,
-		Ceilings: claims.Ceilings{MaxNodes: deps.Options.MaxNodes}, Holder: deps.Holder, Observer: claims.Observer{Action: deps.Metrics.Action},
+		Ceilings: claims.Ceilings{MaxNodes: deps.Options.MaxNodes, MaxHourlyPrice: deps.Options.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice},
+		Holder:   deps.Holder, Observer: claims.Observer{Action: deps.Metrics.Action},
 	})
 	if err != nil {
 		return nil, &options.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}
@@ -110,6 +120,8 @@ func newManager(ctx context.Context, cluster Cluster, deps mode.Deps) (*instance
 // clusterUID tells clusters apart that have one name and share an account: the UID of the namespace kube-system. It is listed, because
 // the operator has no right to read single objects.
 func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
+	defer cancel()
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"}}
 	err := kube.List(ctx, list, client.MatchingFields{"metadata.name": metav1.NamespaceSystem})
 	if err == nil && len(list.Items) != 1 {
@@ -121,13 +133,20 @@ func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
 	return string(list.Items[0].UID), nil
 }
 
-// approver approves serving certificates by what the Linode API has of a Linode now.
-func approver(cluster Cluster, deps mode.Deps, manager *instances.Manager) controller.Controller {
+// approver approves serving certificates by what is known of a Linode, and by what the Linode API has of it now where that is not enough.
+func approver(cluster Cluster, deps mode.Deps, backend *Backend) controller.Controller {
+	named := func(i instances.Instance) servingcertificates.Linode {
+		return servingcertificates.Linode{Label: i.Name, Addresses: append(slices.Clone(i.IPv4), i.IPv6)}
+	}
 	return servingcertificates.NewController(deps.Operator.GetClient(), deps.Operator.EventRecorder, servingcertificates.Config{
-		NodeName: func(nodeClaim string) string { return instances.Label(cluster.Name, nodeClaim) },
+		NodeName: cluster.nodeName,
+		Known: func(instanceID int) (servingcertificates.Linode, bool) {
+			found, known := backend.lastRead.Get(instanceID)
+			return named(found), known
+		},
 		Linode: func(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
-			found, err := manager.Get(ctx, instanceID)
-			return servingcertificates.Linode{Label: found.Name, Addresses: append(found.IPv4, found.IPv6)}, err
+			found, err := backend.cfg.Engine.Get(ctx, instanceID)
+			return named(found), err
 		},
 		Addresses: func(ctx context.Context, instanceID int) (all []string, _ error) {
 			found, err := deps.Linode.GetInstanceIPs(ctx, instanceID)

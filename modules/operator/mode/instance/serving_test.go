@@ -22,7 +22,7 @@ func TestKubeletsAskForServingCertificatesWhereTheSettingIsOn(t *testing.T) {
 		{"k3s", true, k3s, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, known, func(c *instance.Config) { c.ServingCertificates = test.setting }, secret("agent", "K10abc::node:secret"))
+			w := newWorld(t, known, func(c *instance.Config) { c.ServingCertificates = test.setting }, secret("agent", agentToken))
 			if _, err := w.backend.Claim(t.Context(), launch(classWith(v1alpha1.LinodeNodeClassSpec{Bootstrap: test.bootstrap}))); err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package instance
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,13 +50,18 @@ func (b *Backend) inputs(ctx context.Context, class *v1alpha1.LinodeNodeClass, h
 		}
 	}
 	if how.UserData {
-		if in.UserData, err = b.secret(ctx, "spec.bootstrap.userDataSecretRef", settings.UserDataSecretRef); err != nil {
+		if how.Token == bootstrap.NodeToken && b.cfg.Tokens == nil {
+			return in, &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: "spec.bootstrap.type", text: fmt.Sprintf(
+				"%q needs a bootstrap token for each node, and the operator may not make them; set the chart's settings.instance.bootstrapTokens",
+				how.Name)}
+		}
+		if in.UserData, err = b.cfg.Secrets.read(ctx, "spec.bootstrap.userDataSecretRef", settings.UserDataSecretRef); err != nil {
 			return in, err
 		}
 	}
 	if how.Token != bootstrap.NodeToken && settings.TokenSecretRef != nil {
 		var secret []byte
-		secret, err = b.secret(ctx, "spec.bootstrap.tokenSecretRef", settings.TokenSecretRef)
+		secret, err = b.cfg.Secrets.read(ctx, "spec.bootstrap.tokenSecretRef", settings.TokenSecretRef)
 		in.Token = strings.TrimSpace(string(secret))
 	}
 	return in, err

@@ -43,6 +43,9 @@ func (j joined) Cluster(context.Context) (clusterinfo.Cluster, error) {
 
 var known = joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + digits}, Version: "v1.35.2"}
 
+// agentToken is in the form that names the cluster's CA.
+const agentToken = "K10" + digits + "::node:agent-s3cr3t"
+
 const digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // recorder keeps the calls of the engine, and passes them on to a real one.
@@ -91,7 +94,12 @@ func newWorld(t *testing.T, cluster joined, change func(*instance.Config), objec
 	w := &world{T: t, sim: sim, api: api, engine: &recorder{Engine: manager}, tokens: &tokens{}}
 	config := instance.Config{
 		Cluster: instance.Cluster{Name: "own", Region: "us-ord"}, Engine: w.engine, Tokens: w.tokens, Joined: cluster,
-		Secrets: fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build(),
+		Secrets: instance.Secrets{Reader: fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build(),
+			Own: linode.StaticToken(linodesim.DefaultToken)},
+	}
+	config.Secrets.Listed = []types.NamespacedName{{Namespace: "kube-system", Name: "missing"}}
+	for _, object := range objects {
+		config.Secrets.Listed = append(config.Secrets.Listed, client.ObjectKeyFromObject(object))
 	}
 	if change != nil {
 		change(&config)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -21,7 +22,7 @@ import (
 // A token that is older than this has expired, and Kubernetes' token cleaner has removed it.
 const longest = 2 * Lifetime
 
-// Controller takes back the token of a NodeClaim once its node has registered, and when the NodeClaim is deleted: one read and one deletion
+// Controller takes back the token of a NodeClaim once its node has registered, and when the NodeClaim is deleted: one deletion
 // for each. After a start it does so for the NodeClaims whose node has registered not long ago, so a token that a killed operator left goes
 // then. It reconciles UIDs of NodeClaims, and runs on the leader only.
 type Controller struct{ tokens *Issuer }
@@ -29,9 +30,14 @@ type Controller struct{ tokens *Issuer }
 // NewController returns a Controller.
 func NewController(tokens *Issuer) *Controller { return &Controller{tokens: tokens} }
 
-// Reconcile takes the token of a NodeClaim back.
+// Reconcile takes the token of a NodeClaim back. A deletion that the cluster's policy forbids, of a Secret that another user made under
+// the name, is reported once and not repeated.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim types.UID) (reconcile.Result, error) {
-	return reconcile.Result{}, c.tokens.Revoke(ctx, nodeClaim)
+	err := c.tokens.Revoke(ctx, nodeClaim)
+	if apierrors.IsForbidden(err) {
+		err = reconcile.TerminalError(err)
+	}
+	return reconcile.Result{}, err
 }
 
 // done returns whether a NodeClaim needs its token no more, and since when.

@@ -2,7 +2,8 @@ package bootstraptoken
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
@@ -13,11 +14,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/karpenter/pkg/apis"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -26,103 +29,102 @@ const (
 	Namespace = metav1.NamespaceSystem
 	// Group is the group of a token, beside system:bootstrappers.
 	Group = "system:bootstrappers:karpenter"
-	// Lifetime is for how long core waits for a node to register.
+	// UserPrefix is the beginning of the name as which a token authenticates; its ID follows.
+	UserPrefix = "system:bootstrap:"
+	// NamePrefix is the beginning of the names of Secrets of bootstrap tokens.
+	NamePrefix = "bootstrap-token-"
+	// SecretType is the type of these Secrets.
+	SecretType corev1.SecretType = "bootstrap.kubernetes.io/token"
+	// Lifetime is for how long core waits for a node to register, from the creation of its NodeClaim.
 	Lifetime = 15 * time.Minute
 
 	// leastLife is how much of its life a token must have left to be used for a new Linode, which takes a minute or two to boot.
 	leastLife = 2 * time.Minute
 
-	secretType corev1.SecretType = "bootstrap.kubernetes.io/token"
-
-	namePrefix  = "bootstrap-token-"
 	tokenLength = 16
 
 	keyID, keySecret, keyExpiration, keyGroups = "token-id", "token-secret", "expiration", "auth-extra-groups"
 	keyAuthentication, keySigning              = "usage-bootstrap-authentication", "usage-bootstrap-signing"
 	// annotationUID is on the Secret: the UID of its NodeClaim.
 	annotationUID = v1alpha1.Group + "/nodeclaim-uid"
+	// purpose separates the key of tokens from every other use of the API token.
+	purpose = "karpenter-linode bootstrap tokens 1"
 )
+
+// Config configures an Issuer. All of it is required.
+type Config struct {
+	Kube client.Writer
+	// Token is the operator's API token, from which tokens are derived.
+	Token linode.TokenSource
+	// Cluster makes the tokens of clusters differ that share an API token.
+	Cluster string
+	Clock   clock.Clock
+}
 
 // Issuer issues and revokes tokens.
 type Issuer struct {
-	reader client.Reader
-	writer client.Writer
-	clock  clock.PassiveClock
+	cfg    Config
+	issued *cache.Expiring // by UID: the token that this process has stored
 }
 
-// NewIssuer returns an Issuer. reader must read from the API server: a cache of Secrets would need the right to list them.
-func NewIssuer(reader client.Reader, writer client.Writer, now clock.PassiveClock) *Issuer {
-	return &Issuer{reader: reader, writer: writer, clock: now}
+// NewIssuer returns an Issuer.
+func NewIssuer(cfg Config) *Issuer {
+	return &Issuer{cfg: cfg, issued: cache.NewExpiringWithClock(cfg.Clock)}
 }
 
-// Issue returns the NodeClaim's token, the one that it has or a new one. A token that is about to expire is replaced.
+// Issue returns the NodeClaim's token, and stores it if that has not been done. It is the same for each call.
 func (i *Issuer) Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
 	if nodeClaim.UID == "" {
 		return "", fmt.Errorf("NodeClaim %s has no UID, so it gets no bootstrap token", nodeClaim.Name)
 	}
-	stored, err := i.stored(ctx, nodeClaim.UID)
-	switch {
-	case err != nil:
+	expires := nodeClaim.CreationTimestamp.Add(Lifetime)
+	left := expires.Sub(i.cfg.Clock.Now())
+	if left < leastLife {
+		return "", fmt.Errorf("NodeClaim %s is too old for a bootstrap token, which would expire at %s; Karpenter replaces the NodeClaim",
+			nodeClaim.Name, expires.UTC().Format(time.RFC3339))
+	}
+	if known, ok := i.issued.Get(nodeClaim.UID); ok {
+		return known.(string), nil //nolint:forcetypeassert // nothing else is in it
+	}
+	half, err := i.derive(ctx, nodeClaim.UID)
+	if err != nil {
 		return "", err
-	case stored == nil:
-	case !owned(stored, nodeClaim.UID):
-		return "", fmt.Errorf("the Secret %s/%s is not the bootstrap token of NodeClaim %s: delete it if nothing uses it", Namespace, stored.Name,
-			nodeClaim.Name)
-	default:
-		expires, err := time.Parse(time.RFC3339, string(stored.Data[keyExpiration]))
-		id, secret := string(stored.Data[keyID]), string(stored.Data[keySecret])
-		if err == nil && id == tokenID(nodeClaim.UID) && len(secret) == tokenLength && expires.Sub(i.clock.Now()) > leastLife {
-			return id + "." + secret, nil
-		}
-		if err := i.delete(ctx, stored); err != nil {
-			return "", err
-		}
 	}
-	secret := i.secret(nodeClaim)
-	// before: the API server's answer, which replaces the object, has no StringData
-	token := secret.StringData[keyID] + "." + secret.StringData[keySecret]
-	if err := i.writer.Create(ctx, secret); err != nil {
-		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, secret.Name, err)
+	err = i.cfg.Kube.Create(ctx, secret(nodeClaim, half, expires))
+	if err != nil && !apierrors.IsAlreadyExists(err) { // of a process before this one
+		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, SecretName(nodeClaim.UID), err)
 	}
+	token := TokenID(nodeClaim.UID) + "." + half
+	i.issued.Set(nodeClaim.UID, token, left)
 	return token, nil
 }
 
-// Revoke deletes the token of a NodeClaim, if there is one. A Secret of its name that is not a NodeClaim's stays.
+// Revoke deletes the token of a NodeClaim, if there is one.
 func (i *Issuer) Revoke(ctx context.Context, nodeClaim types.UID) error {
-	stored, err := i.stored(ctx, nodeClaim)
-	if err != nil || stored == nil || !owned(stored, nodeClaim) {
-		return err
-	}
-	return i.delete(ctx, stored)
-}
-
-// stored is the Secret of the name that a NodeClaim's token has; nil if there is none.
-func (i *Issuer) stored(ctx context.Context, nodeClaim types.UID) (*corev1.Secret, error) {
-	found := &corev1.Secret{}
-	err := i.reader.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: SecretName(nodeClaim)}, found)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading the Secret %s/%s: %w", Namespace, SecretName(nodeClaim), err)
-	}
-	return found, nil
-}
-
-func owned(stored *corev1.Secret, by types.UID) bool {
-	return stored.Annotations[annotationUID] == string(by)
-}
-
-// delete removes the Secret as it was read, and no later one of its name.
-func (i *Issuer) delete(ctx context.Context, stored *corev1.Secret) error {
-	err := i.writer.Delete(ctx, stored, client.Preconditions{UID: &stored.UID})
-	if client.IgnoreNotFound(err) != nil {
+	i.issued.Delete(nodeClaim)
+	stored := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: SecretName(nodeClaim)}}
+	if err := i.cfg.Kube.Delete(ctx, stored); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the Secret %s/%s: %w", Namespace, stored.Name, err)
 	}
 	return nil
 }
 
-func (i *Issuer) secret(nodeClaim *karpv1.NodeClaim) *corev1.Secret {
+// derive returns the secret half of a NodeClaim's token. 16 characters are 80 bits, and a node that has one learns nothing of the key.
+func (i *Issuer) derive(ctx context.Context, nodeClaim types.UID) (string, error) {
+	own, err := i.cfg.Token(ctx)
+	if err != nil {
+		return "", fmt.Errorf("deriving a bootstrap token: %w", err)
+	}
+	key, err := hkdf.Key(sha256.New, []byte(own), []byte(i.cfg.Cluster), purpose, sha256.Size)
+	if err != nil {
+		return "", fmt.Errorf("deriving a bootstrap token: %w", err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(nodeClaim))
+	return text(mac.Sum(nil), tokenLength), nil
+}
+
+func secret(nodeClaim *karpv1.NodeClaim, half string, expires time.Time) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: Namespace, Name: SecretName(nodeClaim.UID),
@@ -132,10 +134,10 @@ func (i *Issuer) secret(nodeClaim *karpv1.NodeClaim) *corev1.Secret {
 				APIVersion: apis.Group + "/v1", Kind: "NodeClaim", Name: nodeClaim.Name, UID: nodeClaim.UID,
 			}},
 		},
-		Type: secretType,
+		Type: SecretType,
 		StringData: map[string]string{
-			keyID: tokenID(nodeClaim.UID), keySecret: randomText(), keyGroups: Group,
-			keyExpiration:     i.clock.Now().Add(Lifetime).UTC().Format(time.RFC3339),
+			keyID: TokenID(nodeClaim.UID), keySecret: half, keyGroups: Group,
+			keyExpiration:     expires.UTC().Format(time.RFC3339),
 			keyAuthentication: "true", keySigning: "true",
 			"description": "of NodeClaim " + nodeClaim.Name,
 		},
@@ -143,13 +145,15 @@ func (i *Issuer) secret(nodeClaim *karpv1.NodeClaim) *corev1.Secret {
 }
 
 // SecretName is the name of the Secret of a NodeClaim's token.
-func SecretName(nodeClaim types.UID) string { return namePrefix + tokenID(nodeClaim) }
+func SecretName(nodeClaim types.UID) string { return NamePrefix + TokenID(nodeClaim) }
 
-// tokenID is the public half of a token, which must be six lower case letters and digits.
-func tokenID(nodeClaim types.UID) string {
+// TokenID is the public half of a token, which must be six lower case letters and digits.
+func TokenID(nodeClaim types.UID) string {
 	sum := sha256.Sum256([]byte(nodeClaim))
-	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:6]
+	return text(sum[:], 6)
 }
 
-// randomText is the secret half.
-func randomText() string { return strings.ToLower(rand.Text()[:tokenLength]) }
+// text returns the first characters of a sum in lower case letters and digits.
+func text(sum []byte, length int) string {
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum))[:length]
+}

@@ -2,12 +2,8 @@ package servingcertificates_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"net"
 	"net/url"
@@ -22,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
@@ -49,8 +44,10 @@ type scene struct {
 	csr         *certificatesv1.CertificateSigningRequest
 	claim       *karpv1.NodeClaim
 	label       string
+	known       bool  // the Linode was read before, with its addresses outside of VPCs
 	err         error // of the read of the Linode
 	reads, more int
+	times       int // how often it is reconciled; 0 = once
 }
 
 // proper is the request of a node of this cluster.
@@ -93,19 +90,16 @@ func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.Certific
 	s.csr.CreationTimestamp = metav1.NewTime(time.Now().Add(-after))
 	t.Helper()
 	if s.csr.Spec.Request == nil {
-		s.csr.Spec.Request = encoded(t, s.certificate)
+		s.csr.Spec.Request = controllertest.CertificateRequest(t, s.certificate)
 	}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(s.csr, s.claim).WithStatusSubresource(s.csr).
-		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
-			opts ...client.SubResourceUpdateOption) error {
-			if sub != "approval" {
-				t.Errorf("the subresource %s is written", sub)
-			}
-			return c.Status().Update(ctx, o, opts...)
-		}}).Build()
+		WithInterceptorFuncs(controllertest.Approval).Build()
 	recorder := &controllertest.Recorder{}
 	controller := servingcertificates.NewController(kube, recorder, servingcertificates.Config{
 		NodeName: func(nodeClaim string) string { return "own-" + nodeClaim },
+		Known: func(int) (servingcertificates.Linode, bool) {
+			return servingcertificates.Linode{Label: s.label, Addresses: []string{public, private, slaac + "/128"}}, s.known
+		},
 		Linode: func(_ context.Context, id int) (servingcertificates.Linode, error) {
 			s.reads++
 			if id != linode {
@@ -121,6 +115,9 @@ func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.Certific
 		t.Fatal(err)
 	}
 	result, err := controller.Reconcile(t.Context(), stored)
+	for range s.times {
+		result, err = controller.Reconcile(t.Context(), stored)
+	}
 	if (err != nil) != (s.err != nil && claims.KindOf(s.err) == claims.KindUnavailable) {
 		t.Fatalf("the request fails with %v", err)
 	}
@@ -128,19 +125,6 @@ func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.Certific
 		t.Fatal(err)
 	}
 	return stored, recorder, result.RequeueAfter
-}
-
-func encoded(t *testing.T, template *x509.CertificateRequest) []byte {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, template, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
 func approved(csr *certificatesv1.CertificateSigningRequest) bool {
@@ -172,6 +156,21 @@ func TestRequestOfALaunchedNodeIsApproved(t *testing.T) {
 				t.Errorf("the Linode was read %d times and its addresses %d times, expected 1 and %d", s.reads, s.more, test.more)
 			}
 		})
+	}
+}
+
+// What was read for another purpose is enough, and one node causes one reading of its Linode a minute, however many requests it makes.
+func TestServingRequestsCostFewReads(t *testing.T) {
+	s := proper()
+	s.known = true
+	if csr, _, _ := s.run(t, 0); !approved(csr) || s.reads+s.more != 0 {
+		t.Errorf("conditions %v after %d reads", csr.Status.Conditions, s.reads+s.more)
+	}
+	s = proper()
+	s.known, s.times = true, 20
+	s.certificate.IPAddresses = addresses(another)
+	if csr, _, again := s.run(t, 0); approved(csr) || s.reads != 1 || s.more != 1 || again == 0 {
+		t.Errorf("conditions %v, %d and %d reads for %d requests, again after %s", csr.Status.Conditions, s.reads, s.more, s.times, again)
 	}
 }
 

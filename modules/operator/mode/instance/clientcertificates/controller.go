@@ -1,0 +1,71 @@
+// Package clientcertificates approves the requests of joining kubelets for their first client certificate, in instance mode.
+//
+// Kubernetes' own approver gives a bootstrap token a certificate for any node name, because it checks the right to request and not the
+// name. Here a request is approved, if its signer is kubernetes.io/kube-apiserver-client-kubelet and all of this holds: a bootstrap token
+// sends it whose ID is the one of a NodeClaim, in the group of the operator's tokens; the subject is system:node:<name> of system:nodes,
+// with the Linode label of that same NodeClaim as the name and no other name; the usages are those of a client certificate; the NodeClaim
+// is neither registered nor being deleted. A node that is registered renews its certificate with the one that it has, which Kubernetes'
+// approver compares.
+//
+// Package certificates has the rest: requests that are not approved stay undecided and are reported. No request to the Linode API is made.
+// Not guaranteed: that the sending process runs on that Linode; who holds the token within its 15 minutes may be that node.
+package clientcertificates
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/certificates"
+)
+
+// EventNotApproved is the reason of the event on a request that is left as it is.
+const EventNotApproved = "ClientCertificateNotApproved"
+
+// NewController returns the controller. nodeName returns the name of a NodeClaim's node.
+func NewController(kube client.Client, recorder events.Recorder, nodeName func(nodeClaim string) string) *certificates.Controller {
+	return certificates.NewController(kube, recorder, certificates.Config{
+		Name: "certificatesigningrequest.clientcertificates", Signer: certificatesv1.KubeAPIServerClientKubeletSignerName,
+		Kind: "client certificate", Event: EventNotApproved, Approved: "the bootstrap token of a NodeClaim asks for that NodeClaim's node",
+		Judge: func(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (string, bool, error) {
+			return judge(ctx, kube, nodeName, csr)
+		},
+	})
+}
+
+func judge(ctx context.Context, kube client.Reader, nodeName func(string) string, csr *certificatesv1.CertificateSigningRequest) (reason string,
+	passes bool, err error) {
+	id, is := strings.CutPrefix(csr.Spec.Username, bootstraptoken.UserPrefix)
+	if !is || !slices.Contains(csr.Spec.Groups, bootstraptoken.Group) {
+		return fmt.Sprintf("%q, who asks, is not a bootstrap token of the group %s", csr.Spec.Username, bootstraptoken.Group), false, nil
+	}
+	wanted, reason := certificates.Read(csr, certificatesv1.UsageClientAuth)
+	if reason != "" {
+		return reason, false, nil
+	}
+	if len(wanted.DNSNames)+len(wanted.IPAddresses) > 0 {
+		return "it asks for DNS names or addresses, which no client certificate of a kubelet has", false, nil
+	}
+	node := strings.TrimPrefix(wanted.Subject.CommonName, certificates.NodeUser)
+	claim, err := certificates.ClaimOfNode(ctx, kube, nodeName, node)
+	switch {
+	case err != nil:
+		return "", false, err
+	case claim == nil:
+		return fmt.Sprintf("no NodeClaim has the node %s", node), true, nil
+	case bootstraptoken.TokenID(claim.UID) != id:
+		return fmt.Sprintf("the token that asks is not the one of NodeClaim %s, which has the node %s", claim.Name, node), false, nil
+	case !claim.DeletionTimestamp.IsZero():
+		return fmt.Sprintf("NodeClaim %s of the node %s is being deleted", claim.Name, node), false, nil
+	case claim.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered):
+		return fmt.Sprintf("NodeClaim %s of the node %s is registered: its node has a certificate", claim.Name, node), false, nil
+	}
+	return "", false, nil
+}

@@ -1,0 +1,144 @@
+package clientcertificates_test
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clientcertificates"
+)
+
+// scene is one request beside two NodeClaims.
+type scene struct {
+	certificate *x509.CertificateRequest
+	csr         *certificatesv1.CertificateSigningRequest
+	claim       *karpv1.NodeClaim // of the node that asks
+}
+
+func claim(name string) *karpv1.NodeClaim {
+	return &karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)},
+		Spec:       karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}},
+	}
+}
+
+// proper is the request of a joining node of this cluster, before its launch is recorded.
+func proper() *scene {
+	of := claim("default-a")
+	return &scene{
+		certificate: &x509.CertificateRequest{
+			Subject: pkix.Name{CommonName: "system:node:own-default-a", Organization: []string{"system:nodes"}},
+		},
+		csr: &certificatesv1.CertificateSigningRequest{
+			ObjectMeta: metav1.ObjectMeta{Name: "csr-1", UID: "uid-csr-1"},
+			Spec: certificatesv1.CertificateSigningRequestSpec{
+				SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Username: "system:bootstrap:" + bootstraptoken.TokenID(of.UID),
+				Groups: []string{"system:bootstrappers", "system:bootstrappers:karpenter", "system:authenticated"},
+				Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+			},
+		},
+		claim: of,
+	}
+}
+
+// run reconciles the request once, so long after it was made.
+func (s *scene) run(t *testing.T, after time.Duration) (approved bool, events []string, again time.Duration) {
+	t.Helper()
+	s.csr.CreationTimestamp = metav1.NewTime(time.Now().Add(-after))
+	s.csr.Spec.Request = controllertest.CertificateRequest(t, s.certificate)
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(s.csr, s.claim, claim("default-b")).WithStatusSubresource(s.csr).
+		WithInterceptorFuncs(controllertest.Approval).Build()
+	recorder := &controllertest.Recorder{}
+	controller := clientcertificates.NewController(kube, recorder, func(nodeClaim string) string { return "own-" + nodeClaim })
+	stored := &certificatesv1.CertificateSigningRequest{}
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(s.csr), stored); err != nil {
+		t.Fatal(err)
+	}
+	result, err := controller.Reconcile(t.Context(), stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(s.csr), stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, condition := range stored.Status.Conditions {
+		approved = approved || condition.Type == certificatesv1.CertificateApproved
+	}
+	return approved, recorder.Of(s.csr.Name), result.RequeueAfter
+}
+
+func TestFirstCertificateOfAJoiningNodeIsApproved(t *testing.T) {
+	for name, change := range map[string]func(*scene){
+		"before its launch is recorded": func(*scene) {},
+		"launched":                      func(s *scene) { s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) },
+		"with an RSA key's usages": func(s *scene) {
+			s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageKeyEncipherment)
+		},
+	} {
+		s := proper()
+		change(s)
+		if approved, events, again := s.run(t, 0); !approved || len(events) > 0 || again > 0 {
+			t.Errorf("%s: approved %t, events %v, again after %s", name, approved, events, again)
+		}
+	}
+}
+
+// The token of one NodeClaim is good for the first certificate of that NodeClaim's node, and for no other.
+func TestNoOtherCertificateIsApproved(t *testing.T) {
+	named := func(name string) func(*scene) {
+		return func(s *scene) { s.certificate.Subject.CommonName = name }
+	}
+	for name, test := range map[string]struct {
+		change func(*scene)
+		reason string
+		again  bool
+	}{
+		"another NodeClaim's node":  {named("system:node:own-default-b"), "is not the one of NodeClaim default-b", false},
+		"the control plane's node":  {named("system:node:control-plane-1"), "no NodeClaim has the node control-plane-1", true},
+		"an administrator":          {named("kubernetes-admin"), "the subject must be", false},
+		"a node without a name":     {named("system:node:"), "the subject must be", false},
+		"the group of masters":      {func(s *scene) { s.certificate.Subject.Organization = []string{"system:masters"} }, "the subject must be", false},
+		"one group more":            {func(s *scene) { s.certificate.Subject.Organization = append(s.certificate.Subject.Organization, "a") }, "the subject must be", false},
+		"a DNS name":                {func(s *scene) { s.certificate.DNSNames = []string{"api.example.com"} }, "DNS names or addresses", false},
+		"an address":                {func(s *scene) { s.certificate.IPAddresses = []net.IP{net.IPv4(10, 0, 0, 1)} }, "DNS names or addresses", false},
+		"a certificate of a server": {func(s *scene) { s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageServerAuth) }, "its usages are", false},
+		"a token of kubeadm's": {func(s *scene) { s.csr.Spec.Groups = []string{"system:bootstrappers:kubeadm:default-node-token"} },
+			"is not a bootstrap token of the group system:bootstrappers:karpenter", false},
+		"a user":   {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks`, false},
+		"a node":   {func(s *scene) { s.csr.Spec.Username = "system:node:own-default-a" }, "is not a bootstrap token", false},
+		"no claim": {func(s *scene) { s.claim.Name = "default-c" }, "no NodeClaim has the node own-default-a", true},
+		"another provider's": {func(s *scene) { s.claim.Spec.NodeClassRef.Kind = "EC2NodeClass" },
+			"no NodeClaim has the node own-default-a", true},
+		"registered": {func(s *scene) { s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered) }, "is registered", false},
+		"being deleted": {func(s *scene) {
+			s.claim.Finalizers, s.claim.DeletionTimestamp = []string{"karpenter.sh/termination"}, &metav1.Time{Time: time.Now()}
+		}, "is being deleted", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := proper()
+			test.change(s)
+			approved, events, again := s.run(t, time.Minute)
+			if approved || (again > 0) != test.again {
+				t.Errorf("approved %t, again after %s", approved, again)
+			}
+			if len(events) != 1 || !strings.HasPrefix(events[0], "Normal "+clientcertificates.EventNotApproved) ||
+				!strings.Contains(events[0], test.reason) {
+				t.Errorf("the events are %v, expected one with %q", events, test.reason)
+			}
+		})
+	}
+}
