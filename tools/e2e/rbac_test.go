@@ -82,8 +82,10 @@ func spareRights() []rbacaudit.Right {
 		ledger.used.Imply(by.by, rbacaudit.Use{Verb: "update", Group: "karpenter.sh", Resource: by.owner + "/finalizers"})
 	}
 	// The admission plugin CertificateApproval requires the right to approve for the signer.
-	ledger.used.Imply(rbacaudit.Use{Verb: "update", Group: "certificates.k8s.io", Resource: "certificatesigningrequests/approval"},
-		rbacaudit.Use{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kubelet-serving"})
+	for _, signer := range []string{"kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"} {
+		ledger.used.Imply(rbacaudit.Use{Verb: "update", Group: "certificates.k8s.io", Resource: "certificatesigningrequests/approval"},
+			rbacaudit.Use{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: signer})
+	}
 	// An informer begins with a watch that sends what there is. It lists where the API
 	// server cannot do that, as those of the oldest Kubernetes that the charts are for.
 	for _, right := range ledger.granted {
