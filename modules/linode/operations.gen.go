@@ -237,6 +237,11 @@ func (c *Client) ListDisks(ctx context.Context, linodeID int) iter.Seq2[api.Inst
 	return iterate(ctx, c, api.OpListInstanceDisks, Filter{}, func(e api.InstanceDisk) int { return e.ID }, linodeID)
 }
 
+// ListInstanceFirewalls iterates over the Cloud Firewalls of a Linode.
+func (c *Client) ListInstanceFirewalls(ctx context.Context, linodeID int, filter Filter) iter.Seq2[api.Firewall, error] {
+	return iterate(ctx, c, api.OpListInstanceFirewalls, filter, func(e api.Firewall) int { return e.ID }, linodeID)
+}
+
 // ListInterfaces returns all interfaces of a Linode of the interface generation linode; the API does not page them.
 func (c *Client) ListInterfaces(ctx context.Context, linodeID int) (*api.InstanceInterfaceList, error) {
 	return fetch[api.InstanceInterfaceList](ctx, c, api.OpListInstanceInterfaces, nil, linodeID)
@@ -329,6 +334,11 @@ func (c *Client) RecycleNode(ctx context.Context, clusterID int, nodeID string) 
 // replaces them once more.
 func (c *Client) RecyclePool(ctx context.Context, clusterID int, poolID int) error {
 	return send(ctx, c, api.OpRecycleLKENodePool, nil, clusterID, poolID)
+}
+
+// SetInstanceFirewalls replaces the Cloud Firewalls of a Linode in one request.
+func (c *Client) SetInstanceFirewalls(ctx context.Context, linodeID int, update api.InstanceFirewallsUpdate) (*api.FirewallPage, error) {
+	return fetch[api.FirewallPage](ctx, c, api.OpSetInstanceFirewalls, update, linodeID)
 }
 
 // ShutdownInstance stops a Linode.

@@ -13,15 +13,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
 )
 
-// What the API offers to attach and detach a Linode.
-const (
-	devicesRoute = "/networking/firewalls/{firewallId}/devices"
-	deviceRoute  = devicesRoute + "/{deviceId}"
-)
+// instanceFirewallsRoute is where the firewalls of one Linode are set.
+const instanceFirewallsRoute = "/linode/instances/{linodeId}/firewalls"
 
-// attachedInPlace makes a change after which both Linodes are behind a firewall: the same Linodes and nodes, and the same pods,
+// putBack makes a change after which both Linodes are behind a firewall: the same Linodes and nodes, and the same pods,
 // none of them started again.
-func attachedInPlace(t *testing.T, e *environment, firewall int, change func()) {
+func putBack(t *testing.T, e *environment, firewall int, change func()) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	since, nodes, pods := e.now(), e.nodeUIDs(t), e.podRestarts(t)
@@ -59,36 +56,39 @@ func (e *environment) podRestarts(t *testing.T) map[types.UID]int32 {
 	return all
 }
 
-// keptBehindFirewall gives a class its first firewall, and another one, and takes a Linode out by hand: all of it is made good in
-// place. A token that may not do that has the nodes replaced.
+// keptBehindFirewall gives a class its first firewall, which replaces its nodes, and takes a Linode out by hand: that is made good in place.
+// A token that may not do that has the nodes replaced.
 func keptBehindFirewall(t *testing.T, e *environment) {
-	one, other := e.Sim.AddFirewall(linodesim.FirewallSpec{Label: "one"}), e.Sim.AddFirewall(linodesim.FirewallSpec{Label: "other"})
-	behind := func(firewall int) { e.apply(t, class(fmt.Sprintf("{firewallID: %d}", firewall))) }
+	firewall := e.Sim.AddFirewall(linodesim.FirewallSpec{Label: "one"})
 	twoApart(t, e, nodePoolSpec{budget: "1"})
-	attachedInPlace(t, e, one, func() { behind(one) })
-	attachedInPlace(t, e, other, func() { behind(other) })
+	rolled(t, e, func() { e.apply(t, class(fmt.Sprintf("{firewallID: %d}", firewall))) })
+	e.allBehind(t, firewall)
 	// The operator remembers firewalls for minutes; one that starts reads them.
-	attachedInPlace(t, e, other, func() {
+	restarted := func() {
 		e.Operator.Stop(t.Context())
-		e.takenOut(t, other)
+		e.takenOut(t, firewall)
 		NewWithT(t).Expect(e.Operator.Start(t.Context())).To(Succeed())
-	})
-
-	missing := linodesim.Answer{Status: http.StatusForbidden, Reason: "Your OAuth token is not authorized to use this endpoint."}
-	for method, route := range map[string]string{http.MethodPost: devicesRoute, http.MethodDelete: deviceRoute} {
-		rule := e.Sim.Fail(linodesim.Rule{Method: method, Route: route, Answer: missing})
-		defer e.Sim.Heal(rule)
 	}
+	putBack(t, e, firewall, restarted)
+
+	rule := e.Sim.Fail(linodesim.Rule{Method: http.MethodPut, Route: instanceFirewallsRoute,
+		Answer: linodesim.Answer{Status: http.StatusForbidden, Reason: "Your OAuth token is not authorized to use this endpoint."}})
+	defer e.Sim.Heal(rule)
 	rolled(t, e, func() {
-		behind(one)
+		restarted()
 		for _, claim := range e.nodeClaims(t.Context(), NewWithT(t)) {
-			e.event(t, "NodeClaim", claim.Name, firewalls.EventNotAttached, "firewall:read_write")
+			e.event(t, "NodeClaim", claim.Name, firewalls.EventNotAttached, "may not set the firewalls")
 			e.annotate(t, &claim, "example.com/looked-at", "true") // triggers Karpenter's check for drift
 		}
 	})
+	e.allBehind(t, firewall)
+}
+
+func (e *environment) allBehind(t *testing.T, firewall int) {
+	t.Helper()
 	for _, instance := range e.ourInstances() {
-		if instance.FirewallID != one {
-			t.Errorf("%s is behind firewall %d, want %d", instance.Label, instance.FirewallID, one)
+		if instance.FirewallID != firewall {
+			t.Errorf("%s is behind firewall %d, want %d", instance.Label, instance.FirewallID, firewall)
 		}
 	}
 }

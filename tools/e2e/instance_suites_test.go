@@ -33,7 +33,7 @@ func plainLinodes(kubelets int) func(*localcluster.Options) {
 func TestInstanceDisruption(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-disruption", "standard", soonCollected(), plainLinodes(2))
-	replaced := mergedBefore(inLane("drift", "a class gets another subnet and another kubelet, and a firewall in place",
+	replaced := mergedBefore(inLane("drift", "a class gets another subnet, a firewall and another kubelet",
 		driftedNetworkAndKubelet, swept))
 	e.together(t, append(replaced,
 		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
@@ -67,7 +67,7 @@ func TestInstanceReplicas(t *testing.T) {
 func TestInstanceFirewall(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-firewall", "standard", soonCollected(), plainLinodes(5))
-	e.scenario(t, "a firewall is attached in place, or replaces nodes", keptBehindFirewall)
+	e.scenario(t, "a firewall replaces nodes, and is put back where it was taken off", keptBehindFirewall)
 }
 
 func TestInstanceAccountLimit(t *testing.T) {
@@ -149,9 +149,7 @@ func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 	inSubnet(0)
 	rolled(t, e, func() { e.apply(t, class(in(1, ""))) })
 	inSubnet(1)
-	protected := fmt.Sprintf(", firewallID: %d", firewall)
-	attachedInPlace(t, e, firewall, func() { e.apply(t, class(in(1, protected))) })
-	_, nodes := rolled(t, e, func() { e.apply(t, class(in(1, protected+", kubelet: {maxPods: 37}"))) })
+	_, nodes := rolled(t, e, func() { e.apply(t, class(in(1, fmt.Sprintf(", firewallID: %d, kubelet: {maxPods: 37}", firewall)))) })
 	inSubnet(1)
 	for _, instance := range e.ourInstances() {
 		g.Expect(instance.FirewallID).To(Equal(firewall))

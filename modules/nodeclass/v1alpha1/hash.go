@@ -15,7 +15,7 @@ import (
 //
 // It is not of the plain form v1: the alpha provider writes the same annotations, with versions of that form and
 // hashes of another definition. Were the versions equal, each of its nodes would count as drifted.
-const HashVersion = "linode-v4"
+const HashVersion = "linode-v5"
 
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
 // differently now. The fields that count are those that have an effect in the mode and are not changed on the running Linode; their

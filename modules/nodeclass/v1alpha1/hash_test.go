@@ -47,7 +47,7 @@ func TestHashChanges(t *testing.T) {
 		drifts []bool // in lke mode, in instance mode
 	}{
 		"Tags":            {func(s *v1alpha1.LinodeNodeClassSpec) { s.Tags = nil }, never},
-		"FirewallID":      {func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = ptr(13) }, lke},
+		"FirewallID":      {func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = ptr(13) }, both},
 		"LKEK8sVersion":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.LKEK8sVersion = "" }, never},
 		"DiskEncryption":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = v1alpha1.DiskEncryptionDisabled }, both},
 		"Isolation":       {func(s *v1alpha1.LinodeNodeClassSpec) { s.Isolation.PublicIPv4 = ptr(true) }, lke},
@@ -98,7 +98,7 @@ func TestHashChanges(t *testing.T) {
 // when it is one of those that LKE's pools have. A field that is added to the type is found here.
 func TestHashCoversEveryField(t *testing.T) {
 	lke := []string{"FirewallID", "DiskEncryption", "Isolation"}
-	notInstance := []string{"Tags", "FirewallID", "LKEK8sVersion", "Isolation", "ImageDriftPolicy"}
+	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation", "ImageDriftPolicy"}
 	empty := &v1alpha1.LinodeNodeClass{}
 	for _, path := range leaves(reflect.TypeFor[v1alpha1.LinodeNodeClassSpec](), nil) {
 		t.Run(strings.Join(path, "."), func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestHashIsStableForAllFields(t *testing.T) {
 		class         *v1alpha1.LinodeNodeClass
 		lke, instance string
 	}{
-		{"all", full(), "22da4d3aed7ac90c", "3d105cfd2446b7eb"},
+		{"all", full(), "22da4d3aed7ac90c", "e486d83ba599e85c"},
 		{"none", empty, "74234e98afe7498f", "547934047806df8f"},
 		{"isolation, a selector, one placement group", isolated, "cdb61f20b581b397", "7a45ca6ed4af04ff"},
 	} {
@@ -250,5 +250,5 @@ func TestHashIsStableForAllFields(t *testing.T) {
 
 const (
 	lkeHash      = "605f6c72dea9669e"
-	instanceHash = "3fdfdfb1adde54fc"
+	instanceHash = "aa0e46c0a02a274b"
 )

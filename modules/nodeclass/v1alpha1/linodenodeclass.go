@@ -102,11 +102,11 @@ type LinodeNodeClassSpec struct {
 
 	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
 	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
-	// Standard tier take no firewall, and a change replaces the nodes. In instance mode running Linodes are attached
-	// in place; where the Linode API refuses that, their nodes are replaced. Example: 12345.
+	// Standard tier take no firewall. A change replaces the nodes. In instance mode a Linode that was taken out of it by
+	// hand is put back; where the Linode API refuses that, its node is replaced. Example: 12345.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
-	FirewallID *int `json:"firewallID,omitempty" modes:"lke,instance" inplace:"instance"`
+	FirewallID *int `json:"firewallID,omitempty" modes:"lke,instance"`
 
 	// LKEK8sVersion pins the Kubernetes version of the nodes (lke mode, Enterprise tier only): it must equal the
 	// version of the control plane, and no node is made while it does not. Without it, nodes get the control

@@ -34,23 +34,3 @@ func TestAClassKeepsTheTagsItHasHad(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
-
-func TestAClassKeepsTheFirewallsItHasHad(t *testing.T) {
-	class := &v1alpha1.LinodeNodeClass{}
-	class.Annotations = map[string]string{}
-	for _, firewall := range []*int{new(7), new(8), nil, new(7)} {
-		class.Spec.FirewallID = firewall
-		RecordHistory(class)
-	}
-	class.Spec.FirewallID = new(9)
-	if got := FirewallHistory(class); !slices.Equal(got, []int{7, 8, 9}) {
-		t.Errorf("got %v", got)
-	}
-	for id := range 20 {
-		class.Spec.FirewallID = new(id + 1)
-		RecordHistory(class)
-	}
-	if got := FirewallHistory(class); len(got) != 10 || got[9] != 20 {
-		t.Errorf("got %v", got)
-	}
-}

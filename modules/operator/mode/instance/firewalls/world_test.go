@@ -102,7 +102,6 @@ func (w *world) want(firewall int) {
 	if firewall != 0 {
 		w.class.Spec.FirewallID = &firewall
 	}
-	nodeclass.RecordHistory(w.class)
 	w.class.StatusConditionsFor(v1alpha1.ModeInstance).SetTrue(v1alpha1.ConditionFirewallReady)
 	w.storeClass()
 }
@@ -145,13 +144,32 @@ func (w *world) claim(network instances.Network) *karpv1.NodeClaim {
 		w.Fatal(err)
 	}
 	return &karpv1.NodeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name),
+			Annotations: map[string]string{v1alpha1.AnnotationHash: w.class.Hash(v1alpha1.ModeInstance)}},
 		Spec: karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind,
 			Name: w.class.Name}},
 		Status: karpv1.NodeClaimStatus{ProviderID: fmt.Sprint("linode://", made.InstanceID), Conditions: []status.Condition{{
 			Type: karpv1.ConditionTypeRegistered, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour)),
 		}}},
 	}
+}
+
+func (w *world) claims(n int, network instances.Network) (all []*karpv1.NodeClaim) {
+	w.Helper()
+	for range n {
+		all = append(all, w.claim(network))
+	}
+	return all
+}
+
+// counted counts the requests of a route.
+func (w *world) counted(route string) (n int) {
+	for _, call := range w.sim.Calls() {
+		if call.Route == route {
+			n += call.N
+		}
+	}
+	return n
 }
 
 // rest reconciles until nothing is to be waited for but time, and returns how long.
