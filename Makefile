@@ -158,13 +158,19 @@ release: build .bin/cosign ## Check, tag every module, push the tags; the tag's 
 	$(if $(filter file undefined,$(origin VERSION)),$(error release: say which version: make release VERSION=x.y.z))
 	@$(RELEASE) tag
 
+.PHONY: release-build
+release-build: .bin/cosign # for release.yml: what publish-built needs, in .bin/release.tar
+	@$(RELEASE) build
+	@tar --create --file .bin/release.tar --directory .bin images releaser cosign cosign.mod
+
+.PHONY: publish-built
+publish-built: # for release.yml: as publish, of what is in .bin/release.tar; nothing is compiled
+	@tar --extract --file .bin/release.tar --directory .bin
+	@.bin/releaser -built -version "$(VERSION)" -registry "$(REGISTRY)" publish
+
 .PHONY: publish
 publish: .bin/cosign ## Push images and charts of the tag that is checked out, signed (VERSION=x.y.z, REGISTRY=)
 	@$(RELEASE) publish
-
-.PHONY: registry-login
-registry-login: .bin/cosign ## Log in to REGISTRY= as REGISTRY_USER= with the password in $REGISTRY_PASSWORD
-	@printenv REGISTRY_PASSWORD | .bin/cosign login "$(firstword $(subst /, ,$(REGISTRY)))" --username "$(REGISTRY_USER)" --password-stdin
 
 .PHONY: release-outputs
 release-outputs: # for release.yml: the images' digests as name=sha256:...

@@ -22,6 +22,7 @@ type Config struct {
 	Version string    // x.y.z
 	Base    string    // of the images: scratch, or name@sha256:...
 	Out     io.Writer // a line for each step
+	Built   bool      // publish the images that Build has made, and build none
 
 	began time.Time
 }

@@ -11,6 +11,23 @@ import (
 	"strings"
 )
 
+// Build makes what Publish needs with Config.Built.
+func Build(ctx context.Context, c Config) error {
+	if err := validVersion(c.Version); err != nil {
+		return err
+	}
+	_, err := c.buildImages(ctx, c.Root, c.imageDir())
+	return err
+}
+
+// images returns the images, built before where Config.Built is set.
+func (c *Config) images(ctx context.Context) ([]image, error) {
+	if c.Built {
+		return readImages(c.imageDir())
+	}
+	return c.buildImages(ctx, c.Root, c.imageDir())
+}
+
 // Publish pushes images and charts of a tagged version below a registry's folder, signed by
 // the identity of the workflow that runs it, and writes what the release's page has into
 // .bin/release: notes, charts, SBOMs, checksums, and the images' digests.
@@ -26,7 +43,7 @@ func Publish(ctx context.Context, c Config, prefix string) error {
 	if err != nil {
 		return err
 	}
-	built, err := c.buildImages(ctx, c.Root, c.imageDir())
+	built, err := c.images(ctx)
 	if err != nil {
 		return err
 	}

@@ -53,9 +53,14 @@ func buildImages(ctx context.Context, root, out, version, base string) ([]image,
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("build the images: %w: %s", err, strings.TrimSpace(said.String()))
 	}
+	return readImages(out)
+}
+
+// readImages reads all images of a folder.
+func readImages(dir string) ([]image, error) {
 	var built []image
 	for _, i := range images {
-		read, err := readImage(filepath.Join(out, i.layout))
+		read, err := readImage(filepath.Join(dir, i.layout))
 		if err != nil {
 			return nil, fmt.Errorf("image %s: %w", i.layout, err)
 		}

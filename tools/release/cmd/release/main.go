@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/release"
 )
 
-const usage = "use: release [flags] charts | push | check | tag | publish"
+const usage = "use: release [flags] charts | push | check | tag | build | publish"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -38,6 +38,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&c.Version, "version", "", "x.y.z")
 	flag.StringVar(&c.Base, "base", "scratch", "base of the images: scratch, or name@sha256:...")
 	registry := flag.String("registry", "ghcr.io/karpenter-linode", "registry and folder to publish to")
+	flag.BoolVar(&c.Built, "built", false, "publish the images that the verb build has made, and build none")
 	flag.Parse()
 	switch verb := flag.Arg(0); verb {
 	case "charts":
@@ -52,6 +53,8 @@ func run(ctx context.Context) error {
 		return err
 	case "tag":
 		return release.Release(ctx, c)
+	case "build":
+		return release.Build(ctx, c)
 	case "publish":
 		return release.Publish(ctx, c, *registry)
 	default:
