@@ -68,6 +68,7 @@ func greedyClasses(t *testing.T, e *environment) {
 			found := &v1alpha1.LinodeNodeClass{}
 			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named("default")}, found)).To(Succeed())
 			condition := found.StatusConditions().Get(v1alpha1.ConditionBootstrapReady)
+			g.Expect(condition).NotTo(BeNil())
 			g.Expect(condition.ObservedGeneration).To(Equal(found.Generation))
 			g.Expect(condition.IsTrue()).To(Equal(test.reason == ""), "%s: %s", test.name, condition.Message)
 			if test.reason != "" {

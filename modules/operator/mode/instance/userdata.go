@@ -49,12 +49,12 @@ func (b *Backend) inputs(ctx context.Context, class *v1alpha1.LinodeNodeClass, h
 			return in, err
 		}
 	}
+	if how.Token == bootstrap.NodeToken && b.cfg.Tokens == nil {
+		return in, &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: "spec.bootstrap.type", text: fmt.Sprintf(
+			"%q needs a bootstrap token for each node, and the operator may not make them; set the chart's settings.instance.bootstrapTokens",
+			how.Name)}
+	}
 	if how.UserData {
-		if how.Token == bootstrap.NodeToken && b.cfg.Tokens == nil {
-			return in, &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: "spec.bootstrap.type", text: fmt.Sprintf(
-				"%q needs a bootstrap token for each node, and the operator may not make them; set the chart's settings.instance.bootstrapTokens",
-				how.Name)}
-		}
 		if in.UserData, err = b.cfg.Secrets.read(ctx, "spec.bootstrap.userDataSecretRef", settings.UserDataSecretRef); err != nil {
 			return in, err
 		}
