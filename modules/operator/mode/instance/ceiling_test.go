@@ -36,6 +36,7 @@ func TestTheHourlyPriceOfAllLinodesIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manager.Begin(claims.Ended)
 	for _, test := range []struct{ name, plan, field string }{
 		{"first", "g6-standard-1", ""}, {"second", "g6-standard-1", claims.FieldMaxHourlyPrice}, {"cheaper", "g6-nanode-1", ""},
 		{"unpriced", "g6-standard-2", claims.FieldMaxHourlyPrice},
