@@ -37,8 +37,8 @@ const kubeadmNodeIP = `join=$(while IFS= read -r line; do
 	*` + nodeIPMark + `) line=${line%` + nodeIPMark + `}$address ;;
 	esac
 	printf '%s\n' "$line"
-done <join.yaml)
-printf '%s\n' "$join" >join.yaml
+done <` + home + `join.yaml)
+printf '%s\n' "$join" >` + home + `join.yaml
 `
 
 // Kubeadm returns the cloud-config of a node that joins with kubeadm (its
