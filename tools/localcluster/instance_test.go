@@ -64,7 +64,7 @@ func (w *world) cluster() bootstrap.Cluster {
 // post makes a Linode with the user data and gives its ID.
 func (w *world) post(label string, userData []byte) int {
 	w.Helper()
-	body := fmt.Sprintf(`{"label":%q,"type":"g6-standard-2","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","metadata":{"user_data":%q}}`,
+	body := fmt.Sprintf(`{"label":%q,"type":"g6-standard-2","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","private_ip":true,"metadata":{"user_data":%q}}`,
 		label, base64.StdEncoding.EncodeToString(userData))
 	var made struct{ ID int }
 	if err := json.Unmarshal(w.api("POST", "/v4/linode/instances", body), &made); err != nil {
@@ -79,7 +79,7 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 	token := w.bootstrapToken()
 	config := bootstrap.Config{
 		Node: bootstrap.Node{
-			Name: "joins", Labels: map[string]string{"team": "a"},
+			Name: "joins", Labels: map[string]string{"team": "a"}, Network: bootstrap.PrivateNetwork,
 			Taints: []bootstrap.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
 			Kubelet: bootstrap.Kubelet{MaxPods: new(30), KubeReserved: map[string]string{"memory": "300Mi"},
 				EvictionHard: map[string]string{"memory.available": "200Mi"}},
@@ -99,6 +99,10 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 			nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue
 	})
 	w.checkJoined(node)
+	if at := slices.IndexFunc(w.Sim.Snapshot().Instances, func(i linodesim.Instance) bool { return i.ID == id }); !strings.Contains(
+		w.Sim.Snapshot().Instances[at].Console, "[kubelet] node IP 192.168.") {
+		t.Errorf("the kubelet does not start with the private address:\n%s", w.Sim.Snapshot().Instances[at].Console)
+	}
 	w.runOn(node)
 
 	w.api("POST", fmt.Sprintf("/v4/linode/instances/%d/reboot", id), "{}")

@@ -32,8 +32,13 @@ sh after.sh
 
 // kubeadmNodeIP puts the address into the configuration of the join, from which kubeadm writes the kubelet's flags of each boot. Without
 // an address the flag is empty, as a kubelet has it by default.
-const kubeadmNodeIP = `join=$(cat join.yaml)
-printf '%s\n' "${join%%` + nodeIPMark + `*}$address${join#*` + nodeIPMark + `}" >join.yaml
+const kubeadmNodeIP = `join=$(while IFS= read -r line; do
+	case $line in
+	*` + nodeIPMark + `) line=${line%` + nodeIPMark + `}$address ;;
+	esac
+	printf '%s\n' "$line"
+done <` + home + `join.yaml)
+printf '%s\n' "$join" >` + home + `join.yaml
 `
 
 // Kubeadm returns the cloud-config of a node that joins with kubeadm (its

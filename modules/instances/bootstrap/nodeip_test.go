@@ -59,7 +59,7 @@ func TestTheNodesAddressReachesTheKubelet(t *testing.T) {
 	if err := os.WriteFile(join, []byte(config.content(t, home+"join.yaml")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	shell(t, dir, "address=192.168.150.9\n"+kubeadmNodeIP)
+	shell(t, dir, "address=192.168.150.9\n"+strings.ReplaceAll(kubeadmNodeIP, home, dir+"/"))
 	got, err := os.ReadFile(join)
 	if want := "name: node-ip\n      value: 192.168.150.9\n"; err != nil || !strings.Contains(string(got), want) ||
 		strings.Contains(string(got), nodeIPMark) || !strings.HasSuffix(strings.TrimSpace(string(got)), "directory: "+home+"patches") {

@@ -99,7 +99,8 @@ func (a account) attach(ctx context.Context, id, linode int) error {
 	if len(has) >= int(limit) {
 		return fmt.Errorf("max volumes already attached: Linode %d has %d", linode, len(has))
 	}
-	if err := a.api.Send(ctx, http.MethodPost, fmt.Sprintf("/volumes/%d/attach", id), "", map[string]int{"linode_id": linode}, nil); err != nil {
+	to := map[string]int{"linode_id": linode}
+	if err := a.api.Send(ctx, http.MethodPost, fmt.Sprintf("/volumes/%d/attach", id), "", to, nil); err != nil {
 		return err
 	}
 	if v, err = a.volume(ctx, id); err == nil && ptr.Deref(v.LinodeID, 0) != linode {

@@ -53,7 +53,8 @@ func (a attacher) Reconcile(ctx context.Context, request reconcile.Request) (rec
 
 // moved attaches or detaches the volume in the account. The node's ID is that of its CSINode, which a deleted node has taken with it: its
 // volume is detached from any Linode then.
-func (a attacher) moved(ctx context.Context, attachment *storagev1.VolumeAttachment, move func(account, context.Context, int, int) error) error {
+func (a attacher) moved(ctx context.Context, attachment *storagev1.VolumeAttachment,
+	move func(account, context.Context, int, int) error) error {
 	if a.account == nil {
 		return nil
 	}

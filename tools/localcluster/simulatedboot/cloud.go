@@ -113,8 +113,8 @@ func ready(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// silence lets the Node of a Linode that is gone be Unknown at once, until it is deleted, by whichever client may; the controller manager waits for longer before it
-// reports that of a silent kubelet. A Node of the same name that belongs to another Linode stays.
+// silence lets the Node of a Linode that is gone be Unknown at once, until it is deleted, by whichever client may. The controller manager
+// waits for longer before it reports that of a silent kubelet. A Node of the same name that belongs to another Linode stays.
 func (r *Runner) silence(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "silence", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})

@@ -13,9 +13,9 @@
 //   - shut down is offline or shutting_down (services/instances.go);
 //   - label node.k8s.linode.com/host-uuid and annotations node.k8s.linode.com/private-ip and public-ipv6, at most every 5 minutes
 //     where all are set (cloud/linode/node_controller.go);
-//   - a NodeBalancer for each Service of type LoadBalancer, found again by the address in the Service's status; a config for each port, with
-//     all nodes, rebuilt at each change; configs of ports that are gone deleted (cloud/linode/loadbalancers.go). A node's backend is its
-//     annotation private-ip where no subnet is used, else its first InternalIP; a node without either fails the whole build.
+//   - a NodeBalancer for each Service of type LoadBalancer, found again by the address in the Service's status; a config for each port,
+//     with all nodes, rebuilt at each change; configs of ports that are gone deleted (cloud/linode/loadbalancers.go). A node's backend is
+//     its annotation private-ip where no subnet is used, else its first InternalIP; a node without either fails the whole build.
 //
 // The topology label topology.linode.com/region is set as well: it is the node plugin of the block storage driver that adds it.
 //

@@ -188,8 +188,8 @@ func (b *balancers) update(ctx context.Context, service *corev1.Service, nodes [
 }
 
 // rebuild replaces the config of a port. Nodes that it has keep their IDs, so that their connections stay.
-func (b *balancers) rebuild(ctx context.Context, path string, configs []api.NodeBalancerConfig, port corev1.ServicePort, nodes []*corev1.Node,
-	subnet int) error {
+func (b *balancers) rebuild(ctx context.Context, path string, configs []api.NodeBalancerConfig, port corev1.ServicePort,
+	nodes []*corev1.Node, subnet int) error {
 	backends, err := backendsOf(nodes, port.NodePort, subnet)
 	if err != nil {
 		return fmt.Errorf("error building NodeBalancer backend node configs: %w", err)
@@ -237,8 +237,9 @@ func configOf(port corev1.ServicePort) api.NodeBalancerConfigCreate {
 func rebuilding(c api.NodeBalancerConfigCreate) api.NodeBalancerConfigRebuild {
 	return api.NodeBalancerConfigRebuild{
 		Port: c.Port, Protocol: new(api.NodeBalancerConfigRebuildProtocol(*c.Protocol)),
-		ProxyProtocol: new(api.NodeBalancerConfigRebuildProxyProtocol(*c.ProxyProtocol)), Check: new(api.NodeBalancerConfigRebuildCheck(*c.Check)),
-		Algorithm: new(api.NodeBalancerConfigRebuildAlgorithm(*c.Algorithm)), CheckInterval: c.CheckInterval, CheckTimeout: c.CheckTimeout,
+		ProxyProtocol: new(api.NodeBalancerConfigRebuildProxyProtocol(*c.ProxyProtocol)),
+		Check:         new(api.NodeBalancerConfigRebuildCheck(*c.Check)),
+		Algorithm:     new(api.NodeBalancerConfigRebuildAlgorithm(*c.Algorithm)), CheckInterval: c.CheckInterval, CheckTimeout: c.CheckTimeout,
 		CheckAttempts: c.CheckAttempts, CheckPassive: c.CheckPassive,
 	}
 }

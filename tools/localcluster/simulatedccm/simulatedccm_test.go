@@ -103,7 +103,8 @@ func TestALinodeIsFoundByIDThenByLabelThenByAddress(t *testing.T) {
 		"by label":                          {nodeNamed("two", ""), other, nil},
 		"another provider's ID: by label":   {nodeNamed("two", "k3s://two"), other, nil},
 		"by address":                        {nodeNamed("three", "", external), id, nil},
-		"an address of no Linode":           {nodeNamed("three", "", corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "203.0.113.9"}), 0, cloudprovider.InstanceNotFound},
+		"an address of no Linode": {nodeNamed("three", "", corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "203.0.113.9"}), 0,
+			cloudprovider.InstanceNotFound},
 	} {
 		found, err := c.instances.find(t.Context(), test.node)
 		if found.ID != test.id || !errors.Is(err, test.err) {
@@ -139,9 +140,10 @@ func TestAddressesOfANode(t *testing.T) {
 		"in the manager's VPC":         {Config{VPCNames: []string{"net"}}, nodeNamed("vpc", ""), "Hostname vpc, InternalIP 10.0.1."},
 		"outside of the manager's VPC": {Config{VPCNames: []string{"net"}}, nodeNamed("private", "linode://1"), ""},
 		"in another subnet of the VPC": {Config{VPCNames: []string{"net"}}, nodeNamed("other", "linode://1"), ""},
-		"in a subnet that is named":    {Config{VPCNames: []string{"net"}, SubnetNames: []string{"other"}}, nodeNamed("other", ""), "InternalIP 10.0.2."},
-		"without a tag of the filter":  {Config{TagFilter: "team"}, nodeNamed("private", "linode://1"), ""},
-		"a VPC that does not exist":    {Config{VPCNames: []string{"missing"}}, nodeNamed("private", ""), "error"},
+		"in a subnet that is named": {Config{VPCNames: []string{"net"}, SubnetNames: []string{"other"}}, nodeNamed("other", ""),
+			"InternalIP 10.0.2."},
+		"without a tag of the filter": {Config{TagFilter: "team"}, nodeNamed("private", "linode://1"), ""},
+		"a VPC that does not exist":   {Config{VPCNames: []string{"missing"}}, nodeNamed("private", ""), "error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := a.cloud(test.cfg).instances.InstanceMetadata(t.Context(), test.node)

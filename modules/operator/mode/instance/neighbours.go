@@ -40,7 +40,8 @@ func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generatio
 }
 
 // beside compares a class's Linodes with what the cloud controller manager works with. What could not be read is no finding.
-func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, generation instances.Generation, tags []string) status.Finding {
+func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, generation instances.Generation,
+	tags []string) status.Finding {
 	linodes := cloudcontroller.Linodes{Private: private(class.Spec, generation), Tags: tags}
 	if class.Spec.ConnectsVPC() {
 		linodes.VPC = *class.Spec.VPCID

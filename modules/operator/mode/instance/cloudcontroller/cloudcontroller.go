@@ -131,9 +131,10 @@ func (f *Flags) Misfit(l Linodes) *Misfit {
 			"without --vpc-names: NodeBalancers cannot reach them. Add the VPC's label to that flag, or set spec.privateIP to true", l.vpc()),
 			false}
 	case l.VPC == 0 && !l.Private:
-		return &Misfit{v1alpha1.ReasonNoPrivateAddress, "the Linodes have neither a private address nor a VPC, so their nodes get no InternalIP; " +
-			"one such node fails the NodeBalancers of all Services of type LoadBalancer. Set spec.privateIP to true (Linode interfaces have no " +
-			"private address), or spec.vpcID and spec.subnetID, and the VPC in the cloud controller manager's --vpc-names", false}
+		return &Misfit{v1alpha1.ReasonNoPrivateAddress, "the Linodes have neither a private address nor a VPC, so their nodes get no " +
+			"InternalIP; one such node fails the NodeBalancers of all Services of type LoadBalancer. Set spec.privateIP to true (Linode " +
+			"interfaces have no private address), or spec.vpcID and spec.subnetID, and the VPC in the cloud controller manager's " +
+			"--vpc-names", false}
 	}
 	return nil
 }

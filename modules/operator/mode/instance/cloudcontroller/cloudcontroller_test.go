@@ -30,10 +30,11 @@ func TestFlagsAreThoseOfTheManagersDaemonSet(t *testing.T) {
 		args []string
 		want *cloudcontroller.Flags
 	}{
-		"none":              {nil, &cloudcontroller.Flags{}},
-		"with equals signs": {[]string{"--vpc-names=a, b", "--linode-tag-filter=team=a"}, &cloudcontroller.Flags{VPCNames: []string{"a", "b"}, TagFilter: "team=a"}},
-		"as two words":      {[]string{"--vpc-names", "a", "--v", "3"}, &cloudcontroller.Flags{VPCNames: []string{"a"}}},
-		"given twice":       {[]string{"--vpc-ids=1", "--vpc-ids=2,x"}, &cloudcontroller.Flags{VPCIDs: []int{1, 2}}},
+		"none": {nil, &cloudcontroller.Flags{}},
+		"with equals signs": {[]string{"--vpc-names=a, b", "--linode-tag-filter=team=a"},
+			&cloudcontroller.Flags{VPCNames: []string{"a", "b"}, TagFilter: "team=a"}},
+		"as two words": {[]string{"--vpc-names", "a", "--v", "3"}, &cloudcontroller.Flags{VPCNames: []string{"a"}}},
+		"given twice":  {[]string{"--vpc-ids=1", "--vpc-ids=2,x"}, &cloudcontroller.Flags{VPCIDs: []int{1, 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).
@@ -61,21 +62,24 @@ func TestMisfit(t *testing.T) {
 		fatal   bool
 		words   string
 	}{
-		"a private address":                     {&flags{}, linodes{Private: true}, "", false, ""},
-		"a private address, no manager found":   {nil, linodes{Private: true}, "", false, ""},
-		"no private address":                    {&flags{}, linodes{}, v1alpha1.ReasonNoPrivateAddress, false, "spec.privateIP"},
-		"no private address, no manager found":  {nil, linodes{}, v1alpha1.ReasonNoPrivateAddress, false, "spec.vpcID"},
-		"the manager's VPC":                     {&flags{VPCNames: []string{"a", "b"}}, inVPC(1, "b"), "", false, ""},
-		"the manager's VPC by ID":               {&flags{VPCIDs: []int{1}}, inVPC(1, "b"), "", false, ""},
-		"another VPC":                           {&flags{VPCNames: []string{"a"}}, inVPC(1, "b"), v1alpha1.ReasonVPCMismatch, true, "VPC 1 (b)"},
-		"another VPC by ID":                     {&flags{VPCIDs: []int{2}}, inVPC(1, ""), v1alpha1.ReasonVPCMismatch, true, "VPC 1"},
-		"a VPC whose label is not known":        {&flags{VPCNames: []string{"a"}}, inVPC(1, ""), "", false, ""},
-		"no VPC where the manager has one":      {&flags{VPCNames: []string{"a"}}, linodes{Private: true}, v1alpha1.ReasonVPCMismatch, true, "no VPC"},
-		"a VPC where the manager has none":      {&flags{}, inVPC(1, "b"), v1alpha1.ReasonVPCMismatch, false, "--vpc-names"},
-		"a VPC, no manager found":               {nil, inVPC(1, "b"), "", false, ""},
-		"a VPC and a private address":           {&flags{}, linodes{VPC: 1, Private: true}, "", false, ""},
-		"a tag that contains the filter":        {&flags{TagFilter: "team"}, linodes{Private: true, Tags: []string{"x", "a-team=b"}}, "", false, ""},
-		"no tag that contains the filter":       {&flags{TagFilter: "team"}, linodes{Private: true, Tags: []string{"x"}}, v1alpha1.ReasonTagFilterMismatch, true, "settings.instance.tags"},
+		"a private address":                    {&flags{}, linodes{Private: true}, "", false, ""},
+		"a private address, no manager found":  {nil, linodes{Private: true}, "", false, ""},
+		"no private address":                   {&flags{}, linodes{}, v1alpha1.ReasonNoPrivateAddress, false, "spec.privateIP"},
+		"no private address, no manager found": {nil, linodes{}, v1alpha1.ReasonNoPrivateAddress, false, "spec.vpcID"},
+		"the manager's VPC":                    {&flags{VPCNames: []string{"a", "b"}}, inVPC(1, "b"), "", false, ""},
+		"the manager's VPC by ID":              {&flags{VPCIDs: []int{1}}, inVPC(1, "b"), "", false, ""},
+		"another VPC":                          {&flags{VPCNames: []string{"a"}}, inVPC(1, "b"), v1alpha1.ReasonVPCMismatch, true, "VPC 1 (b)"},
+		"another VPC by ID":                    {&flags{VPCIDs: []int{2}}, inVPC(1, ""), v1alpha1.ReasonVPCMismatch, true, "VPC 1"},
+		"a VPC whose label is not known":       {&flags{VPCNames: []string{"a"}}, inVPC(1, ""), "", false, ""},
+		"no VPC where the manager has one": {&flags{VPCNames: []string{"a"}}, linodes{Private: true}, v1alpha1.ReasonVPCMismatch,
+			true, "no VPC"},
+		"a VPC where the manager has none": {&flags{}, inVPC(1, "b"), v1alpha1.ReasonVPCMismatch, false, "--vpc-names"},
+		"a VPC, no manager found":          {nil, inVPC(1, "b"), "", false, ""},
+		"a VPC and a private address":      {&flags{}, linodes{VPC: 1, Private: true}, "", false, ""},
+		"a tag that contains the filter": {&flags{TagFilter: "team"}, linodes{Private: true, Tags: []string{"x", "a-team=b"}},
+			"", false, ""},
+		"no tag that contains the filter": {&flags{TagFilter: "team"}, linodes{Private: true, Tags: []string{"x"}},
+			v1alpha1.ReasonTagFilterMismatch, true, "settings.instance.tags"},
 		"a filter for a tag of each node's own": {&flags{TagFilter: "karpenter.sh/nodepool="}, linodes{Private: true}, "", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
