@@ -50,14 +50,16 @@ spec: %s
 	refusals := func() int {
 		return e.calls(answeredWith(http.StatusBadRequest), func(c linodesim.CallCount) bool { return c.Method == http.MethodPost })
 	}
-	for name := range classes {
+	deploy := func(name string) {
 		e.apply(t, deployment(name, 1, fmt.Sprintf(`
       nodeSelector: {team: %s}`, name)))
 	}
+	deploy("first")
+	deploy("healthy")
 	e.settled(t, "healthy", 1)
-	for _, name := range []string{"first", "second"} {
-		e.hasCondition(t, &karpv1.NodePool{}, name, "InstanceTypesAvailable", "firewall")
-	}
+	e.hasCondition(t, &karpv1.NodePool{}, "first", "InstanceTypesAvailable", "firewall")
+	deploy("second") // afterwards: launches that are planned together are requested together
+	e.hasCondition(t, &karpv1.NodePool{}, "second", "InstanceTypesAvailable", "firewall")
 	e.hasCondition(t, &v1alpha1.LinodeNodeClass{}, "refused", v1alpha1.ConditionLaunchesAccepted, "firewall")
 	g.Expect(refusals()).To(Equal(1), "requests that were refused, of two NodePools of the class")
 
