@@ -63,6 +63,20 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 	}
 }
 
+// The first request waited 15 s in the client.
+func TestAMissedInstanceCountsFromItsAnswer(t *testing.T) {
+	core, _ := oneInstance(t)
+	sent := core.now
+	core.now = sent.Add(15 * time.Second)
+	core.world.missed(7, sent)
+	for _, again := range []time.Duration{120 * time.Millisecond, core.cfg.SettleTime} {
+		core.world.missed(7, sent.Add(15*time.Second+again))
+		if twice := core.world.reads[7].absence.Twice(); twice != (again == core.cfg.SettleTime) {
+			t.Errorf("another 404, sent %s after the first was answered: twice %t", again, twice)
+		}
+	}
+}
+
 // oneInstance returns a core with one instance, of claimant a.
 func oneInstance(t *testing.T) (*core, *object) {
 	t.Helper()
