@@ -1,6 +1,7 @@
 package instances
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -60,6 +61,20 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 				t.Errorf("gone: %t, want %t: %+v", !known, c.gone, core.world.reads[7])
 			}
 		})
+	}
+}
+
+// The first request waited 15 s in the client.
+func TestAMissedInstanceCountsFromItsAnswer(t *testing.T) {
+	core, _ := oneInstance(t)
+	sent := core.now
+	core.now = sent.Add(15 * time.Second)
+	core.world.missed(7, sent)
+	for _, again := range []time.Duration{120 * time.Millisecond, core.cfg.SettleTime} {
+		core.world.missed(7, sent.Add(15*time.Second+again))
+		if twice := core.world.reads[7].absence.Twice(); twice != (again == core.cfg.SettleTime) {
+			t.Errorf("another 404, sent %s after the first was answered: twice %t", again, twice)
+		}
 	}
 }
 
@@ -209,8 +224,11 @@ func TestAnInstanceThatRunsIsNotCollectedForItsMark(t *testing.T) {
 	core, o := oneInstance(t)
 	core.now = core.now.Add(time.Hour)
 	o.build.ran, o.build.marked = true, true
-	if orphans := core.orphans([]claims.ClaimID{o.who}); len(orphans) != 0 {
-		t.Errorf("%v", orphans)
+	for range 2 {
+		if orphans := core.orphans([]claims.ClaimID{o.who}); len(orphans) != 0 {
+			t.Errorf("%v", orphans)
+		}
+		core.now = core.now.Add(core.cfg.OrphanTTL)
 	}
 	o.build.ran = false
 	core.orphans([]claims.ClaimID{o.who})
@@ -270,5 +288,58 @@ func TestNothingIsRememberedForEver(t *testing.T) {
 	core.prune()
 	if sizes := []int{len(w.gone), len(w.reads), len(w.writes), len(core.claims)}; slices.Max(sizes) > 0 || w.objects[7] != o {
 		t.Errorf("an hour later: sizes %v", sizes)
+	}
+}
+
+// 2,000 claimants come at once, and each event wakes all of them.
+func TestManyClaimantsCostLittleProcessorTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures processor time")
+	}
+	core, _ := oneInstance(t)
+	core.world.list.began = core.now
+	var tasks []*createTask
+	for n := range 2000 {
+		task, err := newCreateTask(&core.cfg, Spec{Claimant: claims.Claimant{Name: fmt.Sprintf("c%d", n)}, InstanceType: "plan", Region: "region",
+			Image: "image"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.begin(core)
+		tasks = append(tasks, task)
+	}
+	began, id := time.Now(), 1000
+	for len(tasks) > 0 {
+		var waiting []*createTask
+		var sent []effect
+		for _, task := range tasks {
+			switch s := task.next(core); {
+			case s.effect != nil:
+				sent = append(sent, *s.effect)
+				waiting = append(waiting, task)
+			case s.end != nil:
+				task.ended(core)
+			default:
+				waiting = append(waiting, task)
+			}
+		}
+		tasks = waiting
+		core.now = core.now.Add(time.Second)
+		for _, e := range sent {
+			r := result{effect: e, began: core.now}
+			if e.op == opCreate {
+				id++
+				r.instance = Instance{Node: claims.Node{InstanceID: id, Name: e.creation.Label, Tags: e.creation.Tags}}
+			}
+			core.done(r)
+		}
+		if len(sent) == 0 && core.now.Sub(core.started) > time.Hour {
+			t.Fatalf("%d are left", len(tasks))
+		}
+	}
+	took := time.Since(began)
+	t.Logf("2,000 claims took %s of the core, %s of virtual time", took, core.now.Sub(core.started))
+	if took > 20*time.Second { // ten times the target, because other programs run beside the test
+		t.Errorf("2,000 claims took %s", took)
 	}
 }

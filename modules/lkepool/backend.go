@@ -3,6 +3,8 @@ package lkepool
 import (
 	"context"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
 )
 
 // Backend is a platform that offers pools of nodes and nothing finer than
@@ -46,18 +48,15 @@ type Writer interface {
 	Drop(ctx context.Context, poolID int) error
 }
 
-type sendBeforeKey struct{}
-
 // WithSendBefore returns the context of a write that is to be sent until the given time.
 func WithSendBefore(ctx context.Context, before time.Time) context.Context {
-	return context.WithValue(ctx, sendBeforeKey{}, before)
+	return effects.WithSendBefore(ctx, before)
 }
 
 // SendBefore returns until when the request of a write may be sent, false for no
 // bound. A Backend that waits, for a rate limit for example, compares it after that.
 func SendBefore(ctx context.Context) (before time.Time, bounded bool) {
-	before, bounded = ctx.Value(sendBeforeKey{}).(time.Time)
-	return before, bounded
+	return effects.SendBefore(ctx)
 }
 
 // Rules are the platform's limits, known without a request.

@@ -2,11 +2,11 @@ package allocator
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
@@ -17,10 +17,8 @@ import (
 type shell struct {
 	backend lkepool.Backend
 	cfg     lkepool.Config
-	// slots bounds the effects at the same time.
-	slots chan struct{}
-	locks locks
-	wake  chan struct{}
+	runner  *effects.Runner
+	wake    chan struct{}
 
 	mu      sync.Mutex
 	core    *engine.Core
@@ -46,7 +44,7 @@ func newReads() reads {
 
 func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
 	return &shell{
-		backend: backend, cfg: cfg, slots: make(chan struct{}, engine.ParallelEffects), locks: newLocks(), wake: make(chan struct{}, 1),
+		backend: backend, cfg: cfg, runner: effects.NewRunner(engine.ParallelEffects, cfg.Clock), wake: make(chan struct{}, 1),
 		callers: map[int]chan engine.Answer{},
 	}
 }
@@ -172,15 +170,7 @@ func (s *shell) answer(a engine.Action) {
 // effect makes one request and posts its result. A write is not cancelled when
 // its callers leave, because then nothing would show whether it happened.
 func (s *shell) effect(ctx context.Context, a engine.Action) {
-	d := engine.Done{Action: a}
-	if a.Op.Write() {
-		s.write(context.WithoutCancel(ctx), a, &d)
-	} else {
-		s.slots <- struct{}{}
-		s.request(ctx, engine.ReadTimeout, &d)
-		<-s.slots
-	}
-	d.Cancelled = !a.Op.Write() && errors.Is(d.Err, context.Canceled)
+	d := s.perform(ctx, a)
 	s.report(d)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,39 +178,42 @@ func (s *shell) effect(ctx context.Context, a engine.Action) {
 	s.post(d)
 }
 
-var errNotSent = errors.New("it waited for longer than it could be sent")
-
-// write waits for a slot and for other writes to the same object, and drops a write
-// whose time has passed meanwhile: it is decided again.
-func (s *shell) write(ctx context.Context, a engine.Action, d *engine.Done) {
-	left := a.NotAfter.Sub(s.cfg.Clock.Now())
-	before := time.Now().Add(left)
-	waiting, cancel := context.WithTimeout(ctx, left)
-	defer cancel()
-	d.Began, d.Unsent = s.cfg.Clock.Now(), true
-	d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(a.Op), Object: claims.Object("pool", a.PoolID),
-		Effect: claims.EffectNone, Err: errNotSent}
-	release, locked := s.locks.take(waiting, lockOf(a))
-	if !locked {
-		return
+// perform makes one request. A write waits for other writes to the same object, and one
+// whose time has passed meanwhile is dropped: it is decided again.
+func (s *shell) perform(ctx context.Context, a engine.Action) engine.Done {
+	d := engine.Done{Action: a}
+	request := effects.Request{Timeout: engine.ReadTimeout}
+	if a.Op.Write() {
+		request = effects.Request{Timeout: engine.WriteTimeout, NotAfter: a.NotAfter}
+		request.Lock, request.Shared = lockOf(a)
 	}
-	defer release()
-	select {
-	case s.slots <- struct{}{}:
-	case <-waiting.Done():
-		return
+	outcome, err := s.runner.Do(ctx, request, func(ctx context.Context) error {
+		s.request(ctx, &d)
+		return d.Err
+	})
+	d.Began, d.Err, d.Unsent, d.Cancelled = outcome.Began, err, outcome.Unsent, outcome.Cancelled
+	if d.Unsent {
+		d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(a.Op), Object: claims.Object("pool", a.PoolID),
+			Effect: claims.EffectNone, Err: err}
 	}
-	d.Err, d.Unsent = nil, false
-	s.request(lkepool.WithSendBefore(ctx, before), engine.WriteTimeout, d)
-	<-s.slots
+	return d
 }
 
-// request makes one request of the Backend, whose time begins now.
-func (s *shell) request(ctx context.Context, timeout time.Duration, d *engine.Done) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+// lockOf names the object that a write changes. Removals of nodes of one pool by name
+// share it: they commute.
+func lockOf(a engine.Action) (name string, shared bool) {
+	switch a.Op {
+	case engine.OpMark:
+		return claims.Object("instance", a.InstanceID), false
+	case engine.OpCreate:
+		return "", false
+	}
+	return claims.Object("pool", a.PoolID), a.Op == engine.OpRemove
+}
+
+// request makes one request of the Backend.
+func (s *shell) request(ctx context.Context, d *engine.Done) {
 	a := d.Action
-	d.Began = s.cfg.Clock.Now()
 	switch a.Op {
 	case engine.OpListPools:
 		d.Pools, d.Err = s.backend.Pools(ctx)

@@ -25,6 +25,12 @@ func (s *scaleAt) Scale(_ context.Context, id, count int) (lkepool.Pool, error) 
 	return lkepool.Pool{ID: id, Count: count}, nil
 }
 
+// Pools hangs.
+func (s *scaleAt) Pools(ctx context.Context) ([]lkepool.Pool, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 func shellOver(s *scaleAt) *shell {
 	s.Backend = memory.New(memory.Config{})
 	return newShell(s, lkepool.Config{}.WithDefaults())
@@ -32,9 +38,7 @@ func shellOver(s *scaleAt) *shell {
 
 func (s *shell) scale(pool int, within time.Duration) engine.Done {
 	a := engine.Action{Op: engine.OpScale, PoolID: pool, Count: 2, NotAfter: time.Now().Add(within)}
-	d := engine.Done{Action: a}
-	s.write(context.Background(), a, &d)
-	return d
+	return s.perform(context.Background(), a)
 }
 
 // A count rests on a read right before it: one that waited behind hanging requests
@@ -44,8 +48,9 @@ func TestACountThatWaitedForASlotIsNotSent(t *testing.T) {
 		platform := &scaleAt{}
 		s := shellOver(platform)
 		for range engine.ParallelEffects {
-			s.slots <- struct{}{}
+			go s.perform(t.Context(), engine.Action{Op: engine.OpListPools})
 		}
+		synctest.Wait()
 		began := time.Now()
 		d := s.scale(1, 3*time.Second)
 		if !d.Unsent || claims.EffectOf(d.Err) != claims.EffectNone || len(platform.began) != 0 || time.Since(began) != 3*time.Second {
@@ -83,23 +88,12 @@ func TestWritesToOnePoolDoNotOverlap(t *testing.T) {
 }
 
 func TestRemovalsOfOnePoolShareItsLock(t *testing.T) {
-	l := newLocks()
-	remove := lockOf(engine.Action{Op: engine.OpRemove, PoolID: 1})
-	first, ok := l.take(t.Context(), remove)
-	second, also := l.take(t.Context(), remove)
-	if !ok || !also {
-		t.Fatal("two removals exclude each other")
+	remove, shared := lockOf(engine.Action{Op: engine.OpRemove, PoolID: 1})
+	drop, alone := lockOf(engine.Action{Op: engine.OpDrop, PoolID: 1})
+	if remove != drop || !shared || alone {
+		t.Errorf("a removal has the lock %q, shared %t; a deletion of the pool %q, shared %t", remove, shared, drop, alone)
 	}
-	drop := lockOf(engine.Action{Op: engine.OpDrop, PoolID: 1})
-	if l.try(drop) == nil {
-		t.Error("a pool is deleted while nodes of it are being removed")
-	}
-	first()
-	if l.try(drop) == nil {
-		t.Error("a pool is deleted while a node of it is being removed")
-	}
-	second()
-	if l.try(drop) != nil {
-		t.Error("the lock is not free")
+	if other, _ := lockOf(engine.Action{Op: engine.OpMark, PoolID: 1, InstanceID: 1}); other == remove {
+		t.Error("a claim waits for the pool")
 	}
 }
