@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/samber/lo"
 	"k8s.io/utils/ptr"
@@ -40,20 +39,13 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 		return instances.Spec{}, renderProblem(err)
 	}
 	generation := b.generation(ctx, l.NodeClass.Spec)
-	data, err := b.userData(ctx, l, b.cfg.Cluster.nodeName(l.NodeClaim.Name), how, generation)
+	spec, network := b.specOfClass(l.NodeClass, how, generation), addressed(l.NodeClass.Spec, generation)
+	spec.Claimant, spec.InstanceType, spec.Tags = nodeclaim.Claimant(l.NodeClaim), l.InstanceType.Name, b.tags(l)
+	spec.UserData, err = b.userData(ctx, l, b.cfg.Cluster.nodeName(l.NodeClaim.Name), how, network)
 	if err != nil {
 		return instances.Spec{}, err
 	}
-	spec := b.specOfClass(l.NodeClass, how, generation)
-	spec.Claimant = nodeclaim.Claimant(l.NodeClaim)
-	spec.InstanceType, spec.UserData = l.InstanceType.Name, data
-	spec.Tags = b.tags(l)
 	return spec, nil
-}
-
-// tags returns those of a NodeClaim's Linode, beside the engine's own.
-func (b *Backend) tags(l cloudprovider.Launch) []string {
-	return lo.Uniq(slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), b.cfg.Tags, l.NodeClass.Spec.Tags))
 }
 
 // create tries the placement groups one after another: a group that is full, or cannot keep its rule, says nothing about the plan.

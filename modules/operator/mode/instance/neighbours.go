@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/cloudcontroller"
@@ -20,23 +19,6 @@ type CloudController interface {
 // VPCs reads VPCs, from memory for a while; *nodeclass.Lookup does.
 type VPCs interface {
 	VPC(ctx context.Context, id int) (*status.VPC, error)
-}
-
-// private returns whether Linodes of a class get a private address. Linode interfaces have none, and where the account gives new Linodes
-// such interfaces only a class that sets the field gets others (cluster-api-provider-linode, linodemachine_controller_helpers.go).
-func private(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bool {
-	return spec.WantsPrivateIP() && (spec.PrivateIP != nil || generation != instances.GenerationLinode)
-}
-
-// addressed returns the network of the address by which a class's nodes are known in the cluster.
-func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bootstrap.Network {
-	switch {
-	case spec.ConnectsVPC():
-		return bootstrap.VPCNetwork
-	case private(spec, generation):
-		return bootstrap.PrivateNetwork
-	}
-	return bootstrap.AnyNetwork
 }
 
 // beside compares a class's Linodes with what the cloud controller manager works with. What could not be read is no finding.

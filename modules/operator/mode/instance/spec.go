@@ -4,9 +4,12 @@ import (
 	"context"
 	"slices"
 
+	"github.com/samber/lo"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
 // generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
@@ -164,4 +167,26 @@ func primaryOf(interfaces []v1alpha1.Interface) int {
 		return at
 	}
 	return max(0, slices.IndexFunc(interfaces, func(i v1alpha1.Interface) bool { return i.Type == v1alpha1.InterfaceVPC }))
+}
+
+// private returns whether Linodes of a class get a private address. Linode interfaces have none, and where the account gives new Linodes
+// such interfaces only a class that sets the field gets others (cluster-api-provider-linode, linodemachine_controller_helpers.go).
+func private(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bool {
+	return spec.WantsPrivateIP() && (spec.PrivateIP != nil || generation != instances.GenerationLinode)
+}
+
+// addressed returns the network of the address by which a class's nodes are known in the cluster.
+func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bootstrap.Network {
+	switch {
+	case spec.ConnectsVPC():
+		return bootstrap.VPCNetwork
+	case private(spec, generation):
+		return bootstrap.PrivateNetwork
+	}
+	return bootstrap.AnyNetwork
+}
+
+// tags returns those of a NodeClaim's Linode, beside the engine's own.
+func (b *Backend) tags(l cloudprovider.Launch) []string {
+	return lo.Uniq(slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), b.cfg.Tags, l.NodeClass.Spec.Tags))
 }

@@ -20,7 +20,7 @@ import (
 
 // userData renders the user data of a NodeClaim's node. The node's own token is made last, once everything else that it joins with is read.
 func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name string, how bootstrap.Type,
-	generation instances.Generation) (instances.UserData, error) {
+	network bootstrap.Network) (instances.UserData, error) {
 	in, err := b.inputs(ctx, l.NodeClass, how)
 	if err != nil {
 		return instances.UserData{}, err
@@ -32,7 +32,7 @@ func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name str
 		}
 	}
 	in.Node = b.nodeOfClaim(name, l, how)
-	in.Node.Network = addressed(l.NodeClass.Spec, generation)
+	in.Node.Network = network
 	return render(how, in)
 }
 
