@@ -16,6 +16,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -65,8 +66,10 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 		t.Fatal(err)
 	}
 	backend := instance.NewBackend(instance.Config{
-		Cluster: instance.Cluster{Name: selfManaged, Region: region}, Engine: manager, Secrets: o.kube,
-		Tokens:     bootstraptoken.NewIssuer(o.kube, o.kube, clock.RealClock{}),
+		Cluster: instance.Cluster{Name: selfManaged, Region: region}, Engine: manager, Secrets: instance.Secrets{Reader: o.kube},
+		Tokens: bootstraptoken.NewIssuer(bootstraptoken.Config{
+			Kube: o.kube, Token: linode.StaticToken("token"), Cluster: "uid", Clock: clock.RealClock{},
+		}),
 		Joined:     joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + strings.Repeat("0a", 32)}, Version: "v1.35.2"},
 		Generation: nodeclass.Generation(l.client, answersLast),
 	})

@@ -35,8 +35,8 @@ func TestInstallersAreNotFetchedOverPlainHTTP(t *testing.T) {
 	if err := os.WriteFile(authority, block, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := strings.Index(k3s.script(), "curl ")
-	command, _, _ := strings.Cut(k3s.script()[at:], "\n")
+	at := strings.Index(k3s.script(""), "curl ")
+	command, _, _ := strings.Cut(k3s.script("")[at:], "\n")
 	for path, want := range map[string]string{"/script": "good", "/moved": "good", "/redirected": ""} {
 		output := filepath.Join(dir, "installer.sh")
 		_ = os.Remove(output)
