@@ -57,8 +57,9 @@ func TestOperatorWritesNoSecretsButItsBootstrapTokens(t *testing.T) {
 	elsewhere := bootstrapToken("dddddd", group)
 	elsewhere.Namespace = "default"
 	for what, secret := range map[string]*corev1.Secret{
-		"the token of a service account": stolen, "the same under the name of a bootstrap token": named, "the same with a generated name": generated,
-		"an opaque Secret of the name": opaque, "a token without a group": bootstrapToken("eeeeee", ""),
+		"the token of a service account": stolen, "the same under the name of a bootstrap token": named,
+		"the same with a generated name": generated,
+		"an opaque Secret of the name":   opaque, "a token without a group": bootstrapToken("eeeeee", ""),
 		"a token of kubeadm's group": bootstrapToken("ffffff", "system:bootstrappers:kubeadm:default-node-token"),
 		"a token of one group more":  bootstrapToken("gggggg", group+",system:bootstrappers:kubeadm:default-node-token"),
 	} {

@@ -62,7 +62,8 @@ func TestJoiningNodesMayDoWhatKubeadmsTokensMay(t *testing.T) {
 func TestWithoutBootstrapTokensTheirRightsAreNotGranted(t *testing.T) {
 	r := mustRender(t, "karpenter", quickstart, instanceMode, `settings: {instance: {bootstrapTokens: false}}`)
 	for _, object := range r.objects {
-		if name := object.GetName(); strings.Contains(name, "bootstrap") || strings.Contains(name, "kubeadm") || strings.Contains(name, "certificates") {
+		if name := object.GetName(); strings.Contains(name, "bootstrap") || strings.Contains(name, "kubeadm") ||
+			strings.Contains(name, "certificates") {
 			t.Errorf("there is %s %s", object.GetKind(), name)
 		}
 	}
@@ -84,7 +85,8 @@ func TestNoCredentialOfTheClusterCanBeListedForClasses(t *testing.T) {
 		{quickstart, "karpenter", "the operator's own API token"},
 		{`{apiToken: "", credentialsSecretRef: mine}`, "mine", "the operator's own API token"},
 	} {
-		if _, err := render(t, "karpenter", quickstart, test.values, listed(test.name)); err == nil || !strings.Contains(err.Error(), test.want) ||
+		if _, err := render(t, "karpenter", quickstart, test.values, listed(test.name)); err == nil ||
+			!strings.Contains(err.Error(), test.want) ||
 			!strings.Contains(err.Error(), "kube-system/"+test.name) {
 			t.Errorf("%s: %v", test.name, err)
 		}

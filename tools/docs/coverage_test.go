@@ -86,7 +86,7 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 
 var (
 	requestRow = regexp.MustCompile("(?m)^\\| `([A-Z]+) (/[^`]*)` \\| (.*?) \\|")
-	callOf     = regexp.MustCompile(`\.((?:List|Get|Create|Update|Delete|Region|Boot)\w+)[(),]`) // called, or handed on
+	callOf     = regexp.MustCompile(`\.([A-Z]\w+)[(),]`) // called, or handed on
 	// The first operation that a method of the client names.
 	clientMethod = regexp.MustCompile(`func \(c \*Client\) (\w+)\([^\n]*\n(?:[^}\n][^\n]*\n|\n)*?[^\n]*api\.Op(\w+)`)
 )

@@ -56,7 +56,8 @@ func (e *environment) podRestarts(t *testing.T) map[types.UID]int32 {
 	return all
 }
 
-// keptBehindFirewall gives a class its first firewall, which replaces its nodes, and takes a Linode out by hand: that is made good in place.
+// keptBehindFirewall gives a class its first firewall, which replaces its nodes, and takes a Linode out by hand: it is put
+// back in place.
 // A token that may not do that has the nodes replaced.
 func keptBehindFirewall(t *testing.T, e *environment) {
 	firewall := e.Sim.AddFirewall(linodesim.FirewallSpec{Label: "one"})

@@ -231,7 +231,7 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	}
 	c.boots = simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
 		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
-		Kubelets: c.opts.Kubelets, Own: c.ownNodes(), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
+		Kubelets: c.opts.Kubelets, Own: ownNodes(c.Name), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
 	if err := c.startCloudController(ctx); err != nil {

@@ -83,7 +83,7 @@ func (c *Cluster) addOwnNodes(ctx context.Context) error {
 	}
 	for i := range c.opts.Replicas {
 		_, err := c.Sim.AddInstance(linodesim.InstanceSpec{
-			Label: c.ownNodes() + strconv.Itoa(i), Type: ownPlan, Region: region, Image: "linode/debian12",
+			Label: ownNodes(c.Name) + strconv.Itoa(i), Type: ownPlan, Region: region, Image: "linode/debian12",
 			PrivateIP: c.SubnetID == 0, SubnetID: c.SubnetID, Tags: c.opts.CloudController.tags(),
 		})
 		if err != nil {
@@ -96,7 +96,7 @@ func (c *Cluster) addOwnNodes(ctx context.Context) error {
 func (o *Options) instances() bool { return o.Mode == Instance }
 
 // ownNodes is how the labels of Linodes begin that were set up by hand.
-func (c *Cluster) ownNodes() string { return c.Name + "-by-hand-" }
+func ownNodes(cluster string) string { return cluster + "-by-hand-" }
 
 // serve serves on a free port of loopback until Stop; config is nil for plain HTTP.
 func (c *Cluster) serve(handler http.Handler, config *tls.Config) (port int, err error) {

@@ -25,7 +25,7 @@ func (c *Cluster) startVersioned(context.Context) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /version", c.reportVersion)
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reportVersion(w, c.opts.ServerVersion()) })
 	mux.Handle("/", &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.plane.Roots()},
@@ -38,8 +38,8 @@ func (c *Cluster) startVersioned(context.Context) error {
 	return err
 }
 
-func (c *Cluster) reportVersion(w http.ResponseWriter, _ *http.Request) {
-	text := c.opts.ServerVersion()
+// reportVersion answers as the API server of a version does.
+func reportVersion(w http.ResponseWriter, text string) {
 	parsed, err := version.ParseGeneric(text)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

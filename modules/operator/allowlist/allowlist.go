@@ -1,6 +1,6 @@
 // Package allowlist bounds which images, firewalls, VPCs and logins of an account LinodeNodeClasses may name.
 //
-// Whoever may write a class chooses what a new node boots, what reaches it and who logs in to it. An administrator narrows that with a
+// A user who may write a class chooses what a new node boots, what reaches it and who logs in to it. An administrator narrows that with a
 // setting; an empty list allows everything. The decision is a pure function of a class and the image that its nodes would get. It is
 // called where a class is checked and again before each purchase, because a class may change in between.
 package allowlist
@@ -106,7 +106,8 @@ func number(field string, value *int, list string, allowed []int, required bool)
 }
 
 func refused(field, value, list, allowed string) *Refusal {
-	return &Refusal{field, fmt.Sprintf("%q is not in settings.instance.allow.%s, which has %s; use one of these, or have the administrator add it",
+	return &Refusal{field, fmt.Sprintf("%q is not in settings.instance.allow.%s, which has %s; use one of these, or have the "+
+		"administrator add it",
 		value, list, allowed)}
 }
 

@@ -72,7 +72,8 @@ func (n named) report(ctx context.Context, claim *karpv1.NodeClaim, node string)
 		"NodeClaim", claim.Name, "name", n.nodeName(claim.Name))
 	n.recorder.Publish(events.Event{
 		InvolvedObject: claim, Type: corev1.EventTypeWarning, Reason: EventNodeRefused,
-		Message: fmt.Sprintf("Node %s has this NodeClaim's provider ID %s, and its node must be named %s: it is not registered and stays tainted; "+
+		Message: fmt.Sprintf("Node %s has this NodeClaim's provider ID %s, and its node must be named %s: it is not registered "+
+			"and stays tainted; "+
 			"remove it if its Linode is another one", node, claim.Status.ProviderID, n.nodeName(claim.Name)),
 		DedupeValues: []string{string(claim.UID), node},
 	})

@@ -121,7 +121,8 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
 	nodes, err := p.cluster.New(ctx, mode.Deps{
-		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD, Operator: op, Drainer: drainer,
+		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD,
+		Operator: op, Drainer: drainer,
 		Holder: p.holders.Holder,
 	})
 	if err != nil {

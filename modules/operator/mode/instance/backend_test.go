@@ -95,7 +95,8 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 			case row.UserData:
 				b.UserDataSecretRef = ref("machine")
 			}
-			w := newWorld(t, known, nil, secret("agent", agentToken+"\n"), secret("machine", "version: v1alpha1\nmachine: {type: worker, token: t}\n"),
+			w := newWorld(t, known, nil, secret("agent", agentToken+"\n"),
+				secret("machine", "version: v1alpha1\nmachine: {type: worker, token: t}\n"),
 				secret("text", "#!/bin/sh\nhostname ${KARPENTER_NODE_NAME}\nkubelet ${KARPENTER_KUBELET_ARGS}\n"))
 			class := classWith(v1alpha1.LinodeNodeClassSpec{Kubelet: kubelet, Bootstrap: b})
 			if found := w.backend.Check(t.Context(), class); found != (status.Finding{}) {

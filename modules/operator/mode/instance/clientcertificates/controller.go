@@ -40,7 +40,9 @@ func NewController(kube client.Client, recorder events.Recorder, nodeName func(n
 	})
 }
 
-func judge(ctx context.Context, kube client.Reader, nodeName func(string) string, csr *certificatesv1.CertificateSigningRequest) (reason string,
+func judge(
+	ctx context.Context, kube client.Reader, nodeName func(string) string, csr *certificatesv1.CertificateSigningRequest,
+) (reason string,
 	passes bool, err error) {
 	id, is := strings.CutPrefix(csr.Spec.Username, bootstraptoken.UserPrefix)
 	if !is || !slices.Contains(csr.Spec.Groups, bootstraptoken.Group) {

@@ -107,23 +107,39 @@ func TestNoOtherCertificateIsApproved(t *testing.T) {
 		reason string
 		again  bool
 	}{
-		"another NodeClaim's node":  {named("system:node:own-default-b"), "is not the one of NodeClaim default-b", false},
-		"the control plane's node":  {named("system:node:control-plane-1"), "no NodeClaim has the node control-plane-1", true},
-		"an administrator":          {named("kubernetes-admin"), "the subject must be", false},
-		"a node without a name":     {named("system:node:"), "the subject must be", false},
-		"the group of masters":      {func(s *scene) { s.certificate.Subject.Organization = []string{"system:masters"} }, "the subject must be", false},
-		"one group more":            {func(s *scene) { s.certificate.Subject.Organization = append(s.certificate.Subject.Organization, "a") }, "the subject must be", false},
-		"a DNS name":                {func(s *scene) { s.certificate.DNSNames = []string{"api.example.com"} }, "DNS names or addresses", false},
-		"an address":                {func(s *scene) { s.certificate.IPAddresses = []net.IP{net.IPv4(10, 0, 0, 1)} }, "DNS names or addresses", false},
-		"a certificate of a server": {func(s *scene) { s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageServerAuth) }, "its usages are", false},
+		"another NodeClaim's node": {named("system:node:own-default-b"), "is not the one of NodeClaim default-b", false},
+		"the control plane's node": {named("system:node:control-plane-1"), "no NodeClaim has the node control-plane-1", true},
+		"an administrator":         {named("kubernetes-admin"), "the subject must be", false},
+		"a node without a name":    {named("system:node:"), "the subject must be", false},
+		"the group of masters": {func(s *scene) {
+			s.certificate.Subject.Organization = []string{"system:masters"}
+		}, "the subject must be", false},
+		"one group more": {func(s *scene) {
+			s.certificate.Subject.Organization = append(s.certificate.Subject.Organization, "a")
+		}, "the subject must be", false},
+		"a DNS name": {func(s *scene) {
+			s.certificate.DNSNames = []string{"api.example.com"}
+		}, "DNS names or addresses", false},
+		"an address": {func(s *scene) {
+			s.certificate.IPAddresses = []net.IP{net.IPv4(10, 0, 0, 1)}
+		}, "DNS names or addresses", false},
+		"a certificate of a server": {func(s *scene) {
+			s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageServerAuth)
+		}, "its usages are", false},
 		"a token of kubeadm's": {func(s *scene) { s.csr.Spec.Groups = []string{"system:bootstrappers:kubeadm:default-node-token"} },
 			"is not a bootstrap token of the group system:bootstrappers:karpenter", false},
-		"a user":   {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks`, false},
-		"a node":   {func(s *scene) { s.csr.Spec.Username = "system:node:own-default-a" }, "is not a bootstrap token", false},
-		"no claim": {func(s *scene) { s.claim.Name = "default-c" }, "no NodeClaim has the node own-default-a", true},
+		"a user": {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks`, false},
+		"a node": {func(s *scene) {
+			s.csr.Spec.Username = "system:node:own-default-a"
+		}, "is not a bootstrap token", false},
+		"no claim": {func(s *scene) {
+			s.claim.Name = "default-c"
+		}, "no NodeClaim has the node own-default-a", true},
 		"another provider's": {func(s *scene) { s.claim.Spec.NodeClassRef.Kind = "EC2NodeClass" },
 			"no NodeClaim has the node own-default-a", true},
-		"registered": {func(s *scene) { s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered) }, "is registered", false},
+		"registered": {func(s *scene) {
+			s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered)
+		}, "is registered", false},
 		"being deleted": {func(s *scene) {
 			s.claim.Finalizers, s.claim.DeletionTimestamp = []string{"karpenter.sh/termination"}, &metav1.Time{Time: time.Now()}
 		}, "is being deleted", false},

@@ -89,7 +89,8 @@ func TestAnOutdatedReadingCausesNoRefusal(t *testing.T) {
 	w := newWorld(t)
 	w.want(w.y)
 	claim := w.claim(instances.Network{FirewallID: w.y})
-	id := w.sim.Fail(linodesim.Rule{Method: http.MethodGet, Route: "/networking/firewalls/{firewallId}", View: linodesim.View{Stale: time.Hour},
+	id := w.sim.Fail(linodesim.Rule{Method: http.MethodGet, Route: "/networking/firewalls/{firewallId}",
+		View:  linodesim.View{Stale: time.Hour},
 		Times: 4})
 	for range 5 {
 		w.lookup.ForgetFirewall(w.y)

@@ -28,7 +28,8 @@ func read(csr *certificatesv1.CertificateSigningRequest) (request, string) {
 	case reason != "":
 		return request{}, reason
 	case wanted.Subject.CommonName != csr.Spec.Username:
-		return request{}, fmt.Sprintf("its subject is %q; the subject must be %s of %s", wanted.Subject, csr.Spec.Username, certificates.NodeGroup)
+		return request{}, fmt.Sprintf("its subject is %q; the subject must be %s of %s", wanted.Subject, csr.Spec.Username,
+			certificates.NodeGroup)
 	case !slices.Equal(wanted.DNSNames, []string{node}):
 		return request{}, fmt.Sprintf("it asks for the DNS names %q; the node's is %s", wanted.DNSNames, node)
 	case len(wanted.IPAddresses) == 0:
