@@ -175,7 +175,7 @@ func TestNodes(t *testing.T) {
 		"the plan is needed": {func(s *snapshot.Snapshot) {
 			s.Pods[0].Spec.Containers[0].Resources.Requests = quantities("3", "4Gi")
 			s.NodeClaims[0].Spec.Resources.Requests = quantities("3", "4Gi")
-		}, []string{"Its plan was chosen for cpu 3, memory 4Gi.", "Cheaper, g6-standard-2 ($24 a month): it has cpu 2 of 3, memory ",
+		}, []string{"Its plan was chosen for cpu 3, memory 4Gi.", "Cheaper, g6-dedicated-2 ($36 a month): it has cpu 2 of 3, memory ",
 			"Consolidation leaves it: Can't replace with a cheaper node."}},
 		"the NodePool requires it": {func(s *snapshot.Snapshot) {
 			s.NodePools[0].Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{

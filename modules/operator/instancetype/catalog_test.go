@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
@@ -182,4 +183,14 @@ func available(c *instancetype.Catalog) []string {
 		}
 	}
 	return names
+}
+
+func TestAPlanWithoutAMonthlyPriceCostsItsHours(t *testing.T) {
+	plan := instancetype.Plan{Price: api.Price{Hourly: 0.07}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.08, Monthly: 50}}}
+	if got := plan.PriceIn("us-ord"); got != (api.Price{Hourly: 0.07, Monthly: 51.1}) {
+		t.Error(got)
+	}
+	if got := plan.PriceIn("id-cgk"); got != (api.Price{Hourly: 0.08, Monthly: 50}) {
+		t.Error(got)
+	}
 }

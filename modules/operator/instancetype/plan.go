@@ -1,6 +1,7 @@
 package instancetype
 
 import (
+	"math"
 	"regexp"
 	"slices"
 
@@ -15,15 +16,21 @@ import (
 // A Plan is one type of the Linode API.
 type Plan api.LinodeType
 
+const hoursOfMonth = 730
+
 // PriceIn is the plan's price in a region. Jakarta and Sao Paulo, for two, are dearer than the rest, and not by the same factor for every
-// plan.
+// plan. A plan without a monthly price, as those of the eighth generation are, costs its hourly one for all hours.
 func (p Plan) PriceIn(region string) api.Price {
+	price := p.Price
 	for _, own := range p.RegionPrices {
 		if own.ID == region {
-			return api.Price{Hourly: own.Hourly, Monthly: own.Monthly}
+			price = api.Price{Hourly: own.Hourly, Monthly: own.Monthly}
 		}
 	}
-	return p.Price
+	if price.Monthly == 0 {
+		price.Monthly = math.Round(price.Hourly*hoursOfMonth*100) / 100
+	}
+	return price
 }
 
 // priced returns the plan with its price in the region by the settings, if the API lists none.

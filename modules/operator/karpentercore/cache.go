@@ -9,8 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CacheOptions are the cache's: the Leases of kubelets and their requests for serving certificates only, and no fields that nothing here
-// reads. What is not cached is not in the patches that are made from the cache either, so it is not removed.
+// CacheOptions are the cache's: the Leases of kubelets only, and no fields that nothing here reads. What is not cached is not in the patches that are made from the cache either, so it is not removed.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
@@ -18,10 +17,26 @@ func CacheOptions() cache.Options {
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
 			&corev1.Node{}:          {Transform: withoutImages},
 			&corev1.Pod{}:           {Transform: withoutContents},
-			&certificatesv1.CertificateSigningRequest{}: {
-				Field: fields.SelectorFromSet(fields.Set{"spec.signerName": certificatesv1.KubeletServingSignerName})},
+			// Requests for two signers are read, and a field selector names one at most.
+			&certificatesv1.CertificateSigningRequest{}: {Transform: ofKubelets},
 		},
 	}
+}
+
+// ofKubelets leaves of requests for other signers what identifies them.
+func ofKubelets(in any) (any, error) {
+	csr, is := in.(*certificatesv1.CertificateSigningRequest)
+	if !is {
+		return in, nil
+	}
+	csr.ManagedFields = nil
+	switch csr.Spec.SignerName {
+	case certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName:
+	default:
+		csr.Spec = certificatesv1.CertificateSigningRequestSpec{SignerName: csr.Spec.SignerName}
+		csr.Status = certificatesv1.CertificateSigningRequestStatus{}
+	}
+	return csr, nil
 }
 
 func withoutImages(in any) (any, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -91,5 +92,28 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestRequestsOfKubeletsAreCachedWhole(t *testing.T) {
+	var transform func(any) (any, error)
+	for object, by := range karpentercore.CacheOptions().ByObject {
+		if _, is := object.(*certificatesv1.CertificateSigningRequest); is {
+			transform = by.Transform
+			if by.Field != nil {
+				t.Errorf("only requests with %s are cached", by.Field)
+			}
+		}
+	}
+	for signer, whole := range map[string]bool{
+		certificatesv1.KubeletServingSignerName: true, certificatesv1.KubeAPIServerClientKubeletSignerName: true, "example.com/other": false,
+	} {
+		cached, err := transform(&certificatesv1.CertificateSigningRequest{
+			Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: signer, Request: []byte("request")},
+		})
+		csr := cached.(*certificatesv1.CertificateSigningRequest)
+		if err != nil || csr.Spec.SignerName != signer || (len(csr.Spec.Request) > 0) != whole {
+			t.Errorf("%s: %v, %+v", signer, err, csr.Spec)
+		}
 	}
 }
