@@ -118,8 +118,14 @@ var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 	api.OpListVPCSubnets: func(ctx context.Context, c *linode.Client) error {
 		return drained(c.ListSubnets(ctx, 5, linode.Filter{}))
 	},
-	api.OpListVPCs:           func(ctx context.Context, c *linode.Client) error { return drained(c.ListVPCs(ctx, linode.Filter{})) },
-	api.OpRecycleLKENode:     func(ctx context.Context, c *linode.Client) error { return c.RecycleNode(ctx, 5, "6-a") },
+	api.OpListVPCs:       func(ctx context.Context, c *linode.Client) error { return drained(c.ListVPCs(ctx, linode.Filter{})) },
+	api.OpRecycleLKENode: func(ctx context.Context, c *linode.Client) error { return c.RecycleNode(ctx, 5, "6-a") },
+	api.OpListInstanceFirewalls: func(ctx context.Context, c *linode.Client) error {
+		return drained(c.ListInstanceFirewalls(ctx, 5, linode.Filter{}))
+	},
+	api.OpSetInstanceFirewalls: func(ctx context.Context, c *linode.Client) error {
+		return second(c.SetInstanceFirewalls(ctx, 5, api.InstanceFirewallsUpdate{}))
+	},
 	api.OpRecycleLKENodePool: func(ctx context.Context, c *linode.Client) error { return c.RecyclePool(ctx, 5, 6) },
 	api.OpRebootInstance:     func(ctx context.Context, c *linode.Client) error { return c.RebootInstance(ctx, 5, api.InstanceBoot{}) },
 	api.OpShutdownInstance:   func(ctx context.Context, c *linode.Client) error { return c.ShutdownInstance(ctx, 5) },

@@ -68,6 +68,7 @@ func TestHashChanges(t *testing.T) {
 		"SubnetID":          {func(s *v1alpha1.LinodeNodeClassSpec) { s.SubnetID = ptr(5) }, instance},
 		"Interfaces":        {func(s *v1alpha1.LinodeNodeClassSpec) { s.Interfaces[0].NAT = ptr(false) }, instance},
 		"MaintenancePolicy": {func(s *v1alpha1.LinodeNodeClassSpec) { s.MaintenancePolicy = "linode/migrate" }, instance},
+		"PrivateIP":         {func(s *v1alpha1.LinodeNodeClassSpec) { s.PrivateIP = ptr(true) }, instance},
 		"VPCID":             {func(s *v1alpha1.LinodeNodeClassSpec) { s.VPCID = nil }, instance},
 		"IPv6Options":       {func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = nil }, instance},
 		"OSDisk":            {func(s *v1alpha1.LinodeNodeClassSpec) { s.OSDisk.Size = resource.MustParse("21Gi") }, instance},
