@@ -11,6 +11,7 @@ import (
 	"text/template"
 	"time"
 
+	"k8s.io/client-go/rest"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
@@ -38,17 +39,6 @@ func (c *Cluster) startCloudController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kube, err := ctrlclient.New(config, ctrlclient.Options{})
-	if err != nil {
-		return err
-	}
-	objects, err := c.opts.CloudController.manifest()
-	if err != nil {
-		return err
-	}
-	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
-		return fmt.Errorf("the cloud controller manager's objects: %w", err)
-	}
 	cfg := simulatedccm.Config{
 		Kube: config, APIURL: c.SimURL, Token: c.managerToken, Region: region, TagFilter: c.opts.CloudController.TagFilter,
 		VPCNames: c.opts.CloudController.vpcNames(), Hold: c.boots.Holds, KeepInternalDNS: true, Log: c.log,
@@ -61,6 +51,22 @@ func (c *Cluster) startCloudController(ctx context.Context) error {
 			c.log.Error("the cloud controller manager is not simulated any more", "error", err)
 		}
 	})
+	return nil
+}
+
+// install applies the manager's objects, which the operator reads.
+func (o CloudController) install(ctx context.Context, config *rest.Config) error {
+	kube, err := ctrlclient.New(config, ctrlclient.Options{})
+	if err != nil {
+		return err
+	}
+	objects, err := o.manifest()
+	if err != nil {
+		return err
+	}
+	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
+		return fmt.Errorf("the cloud controller manager's objects: %w", err)
+	}
 	return nil
 }
 

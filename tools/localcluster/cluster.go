@@ -106,7 +106,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
 		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
-		{"", c.startVolumes, c.opts.WithoutAddons || !c.opts.instances()},
+		{"", c.startNeighbours, c.opts.WithoutAddons || !c.opts.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
@@ -269,8 +269,18 @@ func (c *Cluster) startAddons(ctx context.Context) error {
 	return c.startStorage(ctx, slices.Concat(addons, []byte("---\n"), volumes), nil)
 }
 
-// startVolumes installs what the storage driver's chart does of it in a self-managed cluster, and simulates the driver.
-func (c *Cluster) startVolumes(ctx context.Context) error {
+// startNeighbours installs what the charts of the cloud controller manager and of the storage driver do in a self-managed cluster, and
+// simulates the driver. The manager's DaemonSet comes after the operator's charts for the same reason as LKE's addons.
+func (c *Cluster) startNeighbours(ctx context.Context) error {
+	config, err := c.plane.RESTConfig(cloudControllerManager)
+	if err != nil {
+		return err
+	}
+	if !c.opts.WithoutCloudController {
+		if err := c.opts.CloudController.install(ctx, config); err != nil {
+			return err
+		}
+	}
 	return c.startStorage(ctx, volumes, linodehttp.New(c.SimURL, c.managerToken, "linode-blockstorage-csi-driver"))
 }
 
