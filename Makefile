@@ -161,7 +161,8 @@ release: build .bin/cosign ## Check, tag every module, push the tags; the tag's 
 .PHONY: release-build
 release-build: .bin/cosign # for release.yml: what publish-built needs, in .bin/release.tar
 	@$(RELEASE) build
-	@tar --create --file .bin/release.tar --directory .bin images releaser cosign cosign.mod
+	@VERSION="$(VERSION)" tools/make/programs.sh
+	@tar --create --file .bin/release.tar --directory .bin images programs releaser cosign cosign.mod
 
 .PHONY: publish-built
 publish-built: # for release.yml: as publish, of what is in .bin/release.tar; nothing is compiled

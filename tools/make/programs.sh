@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds karpenter-linode for each platform into .bin/programs: an archive with the program and the license, and checksums.txt.
+# Builds karpenter-linode for each platform into .bin/programs: an archive with the program and the license, checksums.txt, and the
+# manifest of the kubectl plugin for krew (karpenter-linode.yaml), ready for krew's index.
 #
 #   VERSION=x.y.z tools/make/programs.sh [GOOS/GOARCH...]
 #
@@ -27,4 +28,20 @@ for platform in "$@"; do
 done
 cd "$out"
 if command -v sha256sum >/dev/null; then sha256sum ./*.tar.gz; else shasum -a 256 ./*.tar.gz; fi | sed 's| \./| |' >checksums.txt
+{
+	sed "s/@VERSION@/v$version/" "$root/contrib/krew/karpenter-linode.yaml"
+	while read -r sum file; do
+		platform=${file#"karpenter-linode_${version}_"}
+		platform=${platform%.tar.gz}
+		suffix=
+		[ "${platform%_*}" != windows ] || suffix=.exe
+		cat <<-EOF
+			    - selector:
+			        matchLabels: {os: ${platform%_*}, arch: ${platform#*_}}
+			      uri: https://github.com/karpenter-linode/karpenter-linode/releases/download/v$version/$file
+			      sha256: $sum
+			      bin: karpenter-linode$suffix
+		EOF
+	done <checksums.txt
+} >karpenter-linode.yaml
 cat checksums.txt

@@ -61,6 +61,16 @@ func Publish(ctx context.Context, c Config, prefix string) error {
 			return err
 		}
 	}
+	// What `make programs` has made: archives of karpenter-linode, and its manifest for krew.
+	programs, err := filepath.Glob(filepath.Join(c.Root, ".bin/programs/karpenter-linode*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range programs {
+		if files[filepath.Base(file)], err = os.ReadFile(file); err != nil {
+			return err
+		}
+	}
 	return writeFiles(filepath.Join(c.out(), "files"), files)
 }
 
