@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CacheOptions are the cache's: the Leases of kubelets only, and no fields that nothing here reads. What is not cached is not in the patches
-// that are made from the cache either, so it is not removed.
+// CacheOptions are the cache's: the Leases of kubelets only, and no fields that nothing here reads. What is not cached is not in the
+// patches that are made from the cache either, so it is not removed.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
