@@ -130,7 +130,7 @@ var _ = Describe("The controller", func() {
 		output, err := controller(ctx, GinkgoTB(), []string{"plans", "--nodepool", "choosy"}).CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(output)).To(Equal(
-			"karpenter-linode: command line: plans is a command of another program: run karpenter-linode plans\n"))
+			"karpenter-linode: command line: plans is a command of another program; run karpenter-linode plans\n"))
 	})
 
 	It("waits for the API in an outage at its start, not ready with the reason, and serves when the API answers", func(ctx context.Context) {
