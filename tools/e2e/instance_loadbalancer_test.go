@@ -31,7 +31,7 @@ func TestInstanceLoadBalancer(t *testing.T) {
 func TestInstanceLoadBalancerVPC(t *testing.T) {
 	t.Parallel()
 	values := map[string]any{"settings": map[string]any{"instance": map[string]any{"tags": []any{"cluster=prod"}}}}
-	e := start(t, "plain-balancer-vpc", "standard", values, plainLinodes(3), func(o *localcluster.Options) {
+	e := start(t, "plain-lb-vpc", "standard", values, plainLinodes(3), func(o *localcluster.Options) {
 		o.CloudController = localcluster.CloudController{VPC: "prod-net", TagFilter: "cluster=prod"}
 	})
 	inVPC := fmt.Sprintf("{vpcID: %d, subnetID: %d}", e.VPCID, e.SubnetID)

@@ -226,10 +226,10 @@ func (h history) peak(alive int) int {
 	return most
 }
 
-// calls counts the requests to the API so far of which all of this is true.
+// calls counts the operator's requests to the API so far of which all of this is true.
 func (e *environment) calls(are ...func(linodesim.CallCount) bool) int {
 	n := 0
-	for _, call := range e.Sim.Calls() {
+	for _, call := range e.Sim.CallsWith(e.SimToken) {
 		if !slices.ContainsFunc(are, func(is func(linodesim.CallCount) bool) bool { return !is(call) }) {
 			n += call.N
 		}

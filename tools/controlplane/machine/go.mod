@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/tools/controlplane/machine
 
 go 1.26.6
 
+toolchain go1.26.10
+
 require (
 	github.com/google/cadvisor v0.56.2
 	github.com/spf13/cobra v1.10.2
