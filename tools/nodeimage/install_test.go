@@ -182,7 +182,8 @@ func TestWhatAChecksumDoesNotShowIsChecked(t *testing.T) {
 	}{
 		"kubeadm of another version": {func(_ *testing.T, b *bench) { b.files[kubeadm.path] = []byte("#!/bin/sh\necho v1.34.1\n") },
 			"kubeadm is of version v1.34.1, expected v1.35.8: nothing was installed"},
-		"kubeadm of another machine": {func(_ *testing.T, b *bench) { b.files[kubeadm.path] = []byte("#!/nowhere\n") }, "kubeadm does not run here"},
+		"kubeadm of another machine": {func(_ *testing.T, b *bench) { b.files[kubeadm.path] = []byte("#!/nowhere\n") },
+			"kubeadm does not run here"},
 		"no shim": {func(t *testing.T, b *bench) {
 			b.files[containerd.path] = archive(t, map[string]string{"bin/containerd": "x"})
 		},
@@ -242,10 +243,10 @@ func TestArguments(t *testing.T) {
 		"runc without":           {[]string{"install", "--runc=1.3.5"}, "--runc-sha256 is missing"},
 		"plugins without":        {[]string{"install", "--cni-plugins=1.8.0"}, "--cni-plugins-sha256 is missing"},
 		"an empty sum":           {[]string{"install", "--runc-sha256="}, "--runc-sha256 is missing"},
-		"a short sum":            {[]string{"install", "--runc-sha256=abc"}, "--runc-sha256=abc: 64 hexadecimal digits in lower case are expected"},
+		"a short sum":            {[]string{"install", "--runc-sha256=abc"}, "--runc-sha256=abc: 64 hexadecimal digits in lower case are"},
 		"a long sum":             {[]string{"install", "--runc-sha256=" + other + "a"}, "64 hexadecimal digits"},
 		"no hexadecimal digits":  {[]string{"install", "--runc-sha256=" + strings.Repeat("g", 64)}, "64 hexadecimal digits"},
-		"a plain mirror":         {[]string{"install", "--github-url=http://mirror.example.com"}, "--github-url=http://mirror.example.com: an address that"},
+		"a plain mirror":         {[]string{"install", "--github-url=http://a.example.com"}, "--github-url=http://a.example.com: an address"},
 		"a relative root":        {[]string{"install", "--root=here"}, "--root=here: the full path of a folder other than / is expected"},
 		"the machine as root":    {[]string{"seal", "--root=/"}, "--root=/: the full path"},
 		"no such root":           {[]string{"seal", "--root=" + b.root + "/none"}, "/none: there is no such folder"},

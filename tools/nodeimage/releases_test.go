@@ -135,6 +135,12 @@ func (b *bench) sh(t *testing.T, arguments ...string) (string, error) {
 	return string(text), err
 }
 
+func (b *bench) serve(path, content string) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.files[path] = []byte(content)
+}
+
 func (b *bench) remove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(b.root, path)); err != nil {
