@@ -75,12 +75,13 @@ func joinedNode(t *testing.T, e *environment) {
 	e.attachedVolume(t, claim)
 }
 
-// attachedVolume deletes a node while a volume is attached to it.
+// attachedVolume deletes a node while a volume is attached to it. Its driver is another one than Linode's, which is simulated and would
+// detach at once.
 func (e *environment) attachedVolume(t *testing.T, claim *karpv1.NodeClaim) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "held"}, Spec: storagev1.VolumeAttachmentSpec{
-		Attacher: "linodebs.csi.linode.com", NodeName: e.Name + "-" + claim.Name,
+		Attacher: "held.csi.example.com", NodeName: e.Name + "-" + claim.Name,
 		Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("data")},
 	}}
 	g.Expect(e.kube.Create(ctx, attachment)).To(Succeed())

@@ -57,6 +57,9 @@ var deliberate = map[string][]expected{
 	"replicas": {
 		{"lease", "client-go: the leader was frozen while it read or renewed its Lease"},
 	},
+	"compat": {
+		{"the LinodeNodeClass of a NodePool does not exist", "a scenario's end deletes NodePools and their classes together"},
+	},
 	"reinstall": {
 		{"Failed to watch", "the definitions are uninstalled while the operator runs: to install them again is for a person"},
 	},
