@@ -108,13 +108,13 @@ func (d *demo) reboot(ctx context.Context) error {
 	if err := r.request(ctx, d.Linode); err != nil {
 		return err
 	}
-	err = d.watch(ctx, rebootTimeout, "for the node to be Ready again with its pods", func(row row) []string {
+	err = d.watch(ctx, rebootTimeout, "for the node to be Ready again with its pods", func(now row) []string {
 		nodes, failed := d.nodes(ctx)
 		pods, unread := podsOf(ctx, d.Client, inflate)
 		if err := errors.Join(failed, unread); err != nil {
 			return []string{err.Error()}
 		}
-		return append(r.missing(nodes, pods), row.beside.missing()...)
+		return append(r.missing(nodes, pods), now.beside.missing()...)
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -58,14 +59,14 @@ func (t *table) say(what string) {
 
 func (t *table) show(r row) {
 	if !t.opened {
-		t.print("time", "pods ready", "nodeclaims", "nodes", t.madeColumns(), "API calls: lists", "others")
+		t.print([4]string{"time", "pods ready", "nodeclaims", "nodes"}, t.madeColumns(), "API calls: lists", "others")
 		t.opened = true
 	} else if r == t.last {
 		return
 	}
 	t.last = r
-	t.print(t.elapsed(), fmt.Sprintf("%d/%d", r.podsReady, r.podsWanted), fmt.Sprintf("%d (%d up)", r.claims, r.claimsLaunched),
-		fmt.Sprintf("%d/%d", r.nodesReady, r.nodes), t.made(r), fmt.Sprint(r.collections), fmt.Sprint(r.others))
+	t.print([4]string{t.elapsed(), fmt.Sprintf("%d/%d", r.podsReady, r.podsWanted), fmt.Sprintf("%d (%d up)", r.claims, r.claimsLaunched),
+		fmt.Sprintf("%d/%d", r.nodesReady, r.nodes)}, t.made(r), fmt.Sprint(r.collections), fmt.Sprint(r.others))
 }
 
 // madeColumns are the headings of what is made in the account.
@@ -84,12 +85,14 @@ func (t *table) made(r row) []string {
 	return []string{fmt.Sprintf("%d (%d), %d instances", r.pools, r.count, r.instances)}
 }
 
-func (t *table) print(time, pods, claims, nodes string, made []string, lists, others string) {
-	format, cells := rowFormat, []any{time, pods, claims, nodes}
+// print prints a line: what Kubernetes has, what was made in the account, and the requests.
+func (t *table) print(kubernetes [4]string, made []string, lists, others string) {
+	format := rowFormat
 	if t.plain {
 		format = plainFormat
 	}
-	for _, cell := range append(made, lists, others) {
+	var cells []any
+	for _, cell := range slices.Concat(kubernetes[:], made, []string{lists, others}) {
 		cells = append(cells, cell)
 	}
 	fmt.Fprintf(t.out, format, cells...)
