@@ -53,7 +53,8 @@ type Account struct {
 	Agents
 	Sim         *linodesim.Sim
 	SimURL      string // base URL of the Linode API
-	SimToken    string // a token with all scopes
+	SimToken    string // the operator's token, with all scopes
+	OwnerToken  string // another with all scopes, whose requests are not counted as the operator's
 	AdminURL    string // the simulator's admin interface
 	MetadataURL string // the Metadata service, in instance mode
 

@@ -104,6 +104,10 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 		t.Errorf("the kubelet does not start with the private address:\n%s", w.Sim.Snapshot().Instances[at].Console)
 	}
 	w.runOn(node)
+	boot := node.Status.NodeInfo.BootID
+	if boot == "" {
+		t.Error("the kubelet reports no boot ID")
+	}
 
 	w.api("POST", fmt.Sprintf("/v4/linode/instances/%d/reboot", id), "{}")
 	rebooted := metav1.NowMicro()
@@ -115,7 +119,8 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 			return false
 		}
 		node, err = w.kube.CoreV1().Nodes().Get(w.ctx, "joins", metav1.GetOptions{})
-		return err == nil && nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue
+		return err == nil && nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue &&
+			node.Status.NodeInfo.BootID != boot
 	})
 	w.runs("p")
 

@@ -38,10 +38,11 @@ func (c *Cluster) startSimulator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.SimToken, c.managerToken = rand.Text(), rand.Text()
+	c.SimToken, c.OwnerToken, c.managerToken = rand.Text(), rand.Text(), rand.Text()
 	sim, err := linodesim.New(linodesim.Config{
 		Profile: profile, TimeScale: c.opts.TimeScale, Behaviour: c.opts.Behaviour,
-		Tokens: map[string][]string{c.SimToken: {"*"}, c.managerToken: cloudControllerScopes}, ValidateAnswers: !c.opts.Unchecked,
+		Tokens:          map[string][]string{c.SimToken: {"*"}, c.OwnerToken: {"*"}, c.managerToken: cloudControllerScopes},
+		ValidateAnswers: !c.opts.Unchecked,
 	})
 	if err != nil {
 		return err

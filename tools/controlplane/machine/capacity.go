@@ -7,6 +7,7 @@ import (
 	cadvisor "github.com/google/cadvisor/info/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
@@ -38,16 +39,21 @@ func (c *capacity) Set(text string) error {
 	return nil
 }
 
-// machineInfo reports the size in place of cAdvisor.
+// machineInfo reports the size in place of cAdvisor, and a boot ID of its own: each boot of a machine is another process.
 type machineInfo struct {
 	cadvisortest.Fake
 	capacity capacity
+	bootID   string
+}
+
+func newMachineInfo(node string, size capacity) *machineInfo {
+	return &machineInfo{cadvisortest.Fake{NodeName: node}, size, string(uuid.NewUUID())}
 }
 
 func (m *machineInfo) MachineInfo() (*cadvisor.MachineInfo, error) {
 	cpu, memory := m.capacity[corev1.ResourceCPU], m.capacity[corev1.ResourceMemory]
 	return &cadvisor.MachineInfo{
-		NumCores: int(cpu.Value()), InstanceID: cadvisor.InstanceID(m.NodeName),
+		NumCores: int(cpu.Value()), InstanceID: cadvisor.InstanceID(m.NodeName), BootID: m.bootID,
 		MemoryCapacity: uint64(memory.Value()), //nolint:gosec // a machine's memory
 	}, nil
 }

@@ -19,7 +19,6 @@ import (
 	kubeletapp "k8s.io/kubernetes/cmd/kubelet/app"
 	"k8s.io/kubernetes/cmd/kubelet/app/options"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
-	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 	"k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap"
 	"k8s.io/kubernetes/pkg/kubelet/eviction"
 	"k8s.io/kubernetes/pkg/kubelet/kubeletconfig/configfiles"
@@ -74,7 +73,7 @@ func (k *kubelet) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	machine := &machineInfo{cadvisortest.Fake{NodeName: flags.HostnameOverride}, k.capacity}
+	machine := newMachineInfo(flags.HostnameOverride, k.capacity)
 	hollow := kubemark.NewHollowKubelet(flags, cfg, client, heartbeat, machine, runtime.ImageService, service, manager)
 	if hollow.KubeletDeps.TLSOptions, err = kubeletapp.InitializeTLS(ctx, flags, cfg); err != nil {
 		return err

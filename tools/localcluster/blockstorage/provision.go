@@ -2,12 +2,14 @@ package blockstorage
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -115,6 +117,13 @@ func (r remover) Reconcile(ctx context.Context, request reconcile.Request) (reco
 		pv.Status.Phase != corev1.VolumeReleased || pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return reconcile.Result{}, err
 	}
+	attachments := &storagev1.VolumeAttachmentList{}
+	if err := r.client.List(ctx, attachments); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := unattached(attachments.Items, pv.Name); err != nil {
+		return reconcile.Result{}, err
+	}
 	if r.account != nil {
 		id, err := idOf(pv.Spec.CSI.VolumeHandle)
 		if err == nil {
@@ -125,4 +134,15 @@ func (r remover) Reconcile(ctx context.Context, request reconcile.Request) (reco
 		}
 	}
 	return reconcile.Result{}, client.IgnoreNotFound(r.client.Delete(ctx, pv))
+}
+
+// unattached returns an error while a volume has an attachment, which names the volume and could not be ended without it, as in
+// canDeleteVolume of kubernetes-csi/external-provisioner, pkg/controller/controller.go.
+func unattached(attachments []storagev1.VolumeAttachment, volume string) error {
+	for _, a := range attachments {
+		if ptr.Deref(a.Spec.Source.PersistentVolumeName, "") == volume {
+			return fmt.Errorf("volume %s is still attached to node %s", volume, a.Spec.NodeName)
+		}
+	}
+	return nil
 }

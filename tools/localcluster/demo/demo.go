@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,17 +20,22 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
 
-// wanted is the number of pods that the demo scales to.
-const wanted = 5
-
-// Limits of the two waits; with the profile fast each takes well under a minute.
 const (
-	upTimeout   = 8 * time.Minute
-	downTimeout = 8 * time.Minute
-	poll        = 250 * time.Millisecond
+	inflate = "inflate" // the Deployment, and its pods' label app
+	wanted  = 5         // the pods that it is scaled to
+)
+
+// Limits of the waits; with the profile fast each takes well under a minute.
+const (
+	upTimeout     = 8 * time.Minute
+	downTimeout   = 8 * time.Minute
+	rebootTimeout = 5 * time.Minute
+	finalTimeout  = 30 * time.Second // of reading what is left
+	poll          = 250 * time.Millisecond
 )
 
 // Simulator reads the records of the simulated LKE.
@@ -41,15 +47,18 @@ type Simulator interface {
 
 // Config is where the demo runs.
 type Config struct {
-	Of       string // what the closing line names: tier=standard, tier=enterprise or mode=instance
-	Plain    bool   // in instance mode: Linodes without LKE pools
+	Of       string // what the closing line names: tier=standard, tier=enterprise or mode=instance tier=none
 	Class    string // the file of the LinodeNodeClass, in Examples
 	Examples string // the folder docs/examples
 	Client   client.Client
 	Sim      Simulator
 	Token    string // the operator's, whose requests are counted
-	Out      io.Writer
-	Start    time.Time // when the person typed the command
+
+	// Linode is the account in instance mode, with a token of its owner's whose requests are not counted; nil in lke mode.
+	Linode *linodehttp.Client
+
+	Out   io.Writer
+	Start time.Time // when the person typed the command
 }
 
 // Run runs the demo on a cluster that is up, with the operator running. It returns
@@ -57,15 +66,18 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	d := &demo{
 		Config:     cfg,
-		table:      &table{out: cfg.Out, start: cfg.Start, plain: cfg.Plain},
+		table:      &table{out: cfg.Out, start: cfg.Start, plain: cfg.Linode != nil},
 		theirs:     pools(cfg.Sim.Snapshot()),
 		before:     linodes(cfg.Sim.Snapshot()),
 		nodeClaims: map[types.UID]bool{},
 	}
+	if cfg.Linode != nil {
+		d.neighbours = &neighbours{kube: cfg.Client, linode: cfg.Linode}
+	}
 	err := d.run(ctx)
-	r := d.result()
+	r, unread := d.result(context.WithoutCancel(ctx))
 	problems := r.problems()
-	if err != nil {
+	if err = errors.Join(err, unread); err != nil {
 		problems = append([]string{err.Error()}, problems...)
 	}
 	if len(problems) > 0 {
@@ -83,6 +95,9 @@ type demo struct {
 	before     map[int]bool // and Linodes
 	nodeClaims map[types.UID]bool
 	peak       row
+	neighbours *neighbours // nil in lke mode
+	shown      beside      // the last row with them before they were deleted
+	reboots    int
 }
 
 func (d *demo) run(ctx context.Context) error {
@@ -99,51 +114,79 @@ func (d *demo) run(ctx context.Context) error {
 	if err := d.scale(ctx, wanted); err != nil {
 		return err
 	}
-	if err := d.watch(ctx, upTimeout, "for the pods to be ready", func(r row) bool {
-		return r.podsReady == wanted && r.nodesReady == r.nodes && r.nodes == r.claims
-	}); err != nil {
+	if err := d.watch(ctx, upTimeout, "for the pods to be ready", row.unready); err != nil {
 		return err
+	}
+	if d.neighbours != nil {
+		if err := d.besideNodes(ctx); err != nil {
+			return err
+		}
 	}
 	d.table.say(fmt.Sprintf("scaling inflate %d -> 0", wanted))
 	if err := d.scale(ctx, 0); err != nil {
 		return err
 	}
-	return d.watch(ctx, downTimeout, "for the nodes to go away", func(r row) bool {
-		return r.claims == 0 && r.nodes == 0 && r.pools == 0 && r.instances == 0
-	})
+	return d.watch(ctx, downTimeout, "for the nodes to go away", row.present)
+}
+
+// besideNodes shows what instance mode has beside the nodes, and removes it.
+func (d *demo) besideNodes(ctx context.Context) error {
+	d.table.say("applying the Service \"web\" (LoadBalancer) and the StatefulSet \"database\" with a volume")
+	if err := d.neighbours.apply(ctx); err != nil {
+		return err
+	}
+	if err := d.watch(ctx, upTimeout, "for the backends and the volume", func(r row) []string {
+		return append(r.unready(), r.beside.missing()...)
+	}); err != nil {
+		return err
+	}
+	if err := d.reboot(ctx); err != nil {
+		return err
+	}
+	d.shown = d.table.last.beside
+	d.table.say("deleting the Service, the StatefulSet and its PersistentVolumeClaim")
+	return d.neighbours.remove(ctx)
 }
 
 func (d *demo) scale(ctx context.Context, replicas int32) error {
-	inflate := &appsv1.Deployment{}
-	if err := d.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "inflate"}, inflate); err != nil {
+	deployment := &appsv1.Deployment{}
+	if err := d.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: inflate}, deployment); err != nil {
 		return err
 	}
-	patch := client.MergeFrom(inflate.DeepCopy())
-	inflate.Spec.Replicas = &replicas
-	return d.Client.Patch(ctx, inflate, patch)
+	patch := client.MergeFrom(deployment.DeepCopy())
+	deployment.Spec.Replicas = &replicas
+	return d.Client.Patch(ctx, deployment, patch)
 }
 
 // nodePoolReady waits until nodes may be made: the operator has checked the
 // LinodeNodeClass, and Karpenter the NodePool. A person takes longer to type.
 func (d *demo) nodePoolReady(ctx context.Context) error {
-	return d.watch(ctx, upTimeout, "for the NodePool to be ready", func(row) bool {
+	return d.watch(ctx, upTimeout, "for the NodePool to be ready", func(row) []string {
 		pool := &karpv1.NodePool{}
-		err := d.Client.Get(ctx, client.ObjectKey{Name: "default"}, pool)
-		return err == nil && pool.StatusConditions().Get(status.ConditionReady).IsTrue()
+		if err := d.Client.Get(ctx, client.ObjectKey{Name: "default"}, pool); err != nil {
+			return []string{err.Error()}
+		}
+		if condition := pool.StatusConditions().Get(status.ConditionReady); condition == nil {
+			return []string{"it has no condition Ready"}
+		} else if !condition.IsTrue() {
+			return []string{condition.Reason + ": " + condition.Message}
+		}
+		return nil
 	})
 }
 
-// watch shows rows until done returns true.
-func (d *demo) watch(ctx context.Context, timeout time.Duration, what string, done func(row) bool) error {
+// watch shows rows until missing returns nothing, and returns what it returned last when the time is up.
+func (d *demo) watch(ctx context.Context, timeout time.Duration, what string, missing func(row) []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("waited %s %s", timeout, what))
 	defer cancel()
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
+	var last []string
 	for {
 		r, err := d.observe(ctx)
 		if err == nil {
 			d.table.show(r)
-			if done(r) {
+			if last = missing(r); len(last) == 0 {
 				return nil
 			}
 		} else if ctx.Err() == nil {
@@ -151,21 +194,36 @@ func (d *demo) watch(ctx context.Context, timeout time.Duration, what string, do
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("%w: %s", context.Cause(ctx), strings.Join(append(last, d.unread()...), ", "))
 		case <-tick.C:
 		}
 	}
 }
 
+// unread returns why the account was not read the last time.
+func (d *demo) unread() []string {
+	if d.neighbours == nil || d.neighbours.err == nil {
+		return nil
+	}
+	return []string{d.neighbours.err.Error()}
+}
+
+// nodes lists those of the cluster.
+func (d *demo) nodes(ctx context.Context) ([]corev1.Node, error) {
+	list := &corev1.NodeList{}
+	err := d.Client.List(ctx, list)
+	return list.Items, err
+}
+
 func (d *demo) observe(ctx context.Context) (row, error) {
 	r := row{}
-	inflate := &appsv1.Deployment{}
-	if err := d.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "inflate"}, inflate); err != nil {
+	deployment := &appsv1.Deployment{}
+	if err := d.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: inflate}, deployment); err != nil {
 		return r, err
 	}
-	r.podsReady = int(inflate.Status.ReadyReplicas)
-	if inflate.Spec.Replicas != nil {
-		r.podsWanted = int(*inflate.Spec.Replicas)
+	r.podsReady = int(deployment.Status.ReadyReplicas)
+	if deployment.Spec.Replicas != nil {
+		r.podsWanted = int(*deployment.Spec.Replicas)
 	}
 	claims := &karpv1.NodeClaimList{}
 	if err := d.Client.List(ctx, claims); err != nil {
@@ -178,23 +236,29 @@ func (d *demo) observe(ctx context.Context) (row, error) {
 			r.claimsLaunched++
 		}
 	}
-	nodes := &corev1.NodeList{}
-	if err := d.Client.List(ctx, nodes, client.HasLabels{karpv1.NodePoolLabelKey}); err != nil {
+	nodes, err := d.nodes(ctx)
+	if err != nil {
 		return r, err
 	}
-	for _, node := range nodes.Items {
+	for _, node := range nodes {
+		if _, karpenters := node.Labels[karpv1.NodePoolLabelKey]; !karpenters {
+			continue
+		}
 		r.nodes++
 		if nodeutils.GetCondition(&node, corev1.NodeReady).Status == corev1.ConditionTrue {
 			r.nodesReady++
 		}
 	}
-	d.observeLKE(&r)
+	d.observeLinode(&r)
+	if d.neighbours != nil {
+		r.beside = d.neighbours.observe(ctx, nodes)
+	}
 	d.peak.podsReady = max(d.peak.podsReady, r.podsReady)
 	d.peak.nodesReady = max(d.peak.nodesReady, r.nodesReady)
 	return r, nil
 }
 
-func (d *demo) observeLKE(r *row) {
+func (d *demo) observeLinode(r *row) {
 	state := d.Sim.Snapshot()
 	for id := range pools(state) {
 		if !d.theirs[id] {
@@ -222,20 +286,30 @@ func (d *demo) observeLKE(r *row) {
 	}
 }
 
-func (d *demo) result() Result {
+// result counts what there was and what is left. What the account has beside Linodes is read once more.
+func (d *demo) result(ctx context.Context) (Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, finalTimeout, fmt.Errorf("waited %s for what is left", finalTimeout))
+	defer cancel()
 	var left row
-	d.observeLKE(&left)
+	d.observeLinode(&left)
 	made := 0
 	for _, entry := range d.Sim.Audit() {
 		if entry.Action == linodesim.InstanceCreated && !d.theirs[entry.PoolID] && !d.before[entry.InstanceID] {
 			made++
 		}
 	}
-	return Result{
+	r := Result{
 		of: d.Of, Pods: d.peak.podsReady, Wanted: wanted, nodes: d.peak.nodesReady,
 		nodeClaims: len(d.nodeClaims), surplus: made - len(d.nodeClaims), Leaked: left.pools + left.instances,
 		apiCalls: left.collections + left.others, elapsed: time.Since(d.Start),
 	}
+	if d.neighbours == nil {
+		return r, nil
+	}
+	r.beside = &shown{beside: cmp.Or(d.shown, d.table.last.beside), reboots: d.reboots}
+	assets, err := readAssets(ctx, d.Linode)
+	r.Leaked += len(assets.balancers) + len(assets.volumes)
+	return r, err
 }
 
 func pools(state linodesim.State) map[int]bool {

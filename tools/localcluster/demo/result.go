@@ -7,15 +7,45 @@ import (
 
 // Result has the counts of the closing line.
 type Result struct {
-	of         string // tier=... or mode=instance
+	of         string // tier=... or mode=instance tier=none
 	Pods       int    // most pods of the Deployment that were ready at once
 	Wanted     int
 	nodes      int // most nodes of Karpenter's that were ready at once
 	nodeClaims int // NodeClaims that existed during the run
 	surplus    int // instances made beyond NodeClaims
-	Leaked     int // instances and pools that are not the user's, at the end
+	Leaked     int // instances and pools that are not the user's, NodeBalancers and volumes, at the end
 	apiCalls   int
 	elapsed    time.Duration
+	beside     *shown // nil in lke mode
+}
+
+// shown is what instance mode shows beside the nodes, at its best moment: after the reboot.
+type shown struct {
+	beside
+	reboots int // after which the node was Ready again with the same pods
+}
+
+func (s *shown) volumesVerdict() string {
+	if s.volumes > 0 && s.attached == s.volumes {
+		return "ok"
+	}
+	return fmt.Sprintf("%d/%d", s.attached, s.volumes)
+}
+
+func (s *shown) String() string {
+	return fmt.Sprintf(" backends=%d/%d volumes=%s reboots=%d", s.up, s.backends, s.volumesVerdict(), s.reboots)
+}
+
+// problems returns what is missing, nothing of it in lke mode.
+func (s *shown) problems() []string {
+	if s == nil {
+		return nil
+	}
+	problems := s.missing()
+	if s.reboots != 1 {
+		problems = append(problems, fmt.Sprintf("%d reboots kept the node and its pods, want 1", s.reboots))
+	}
+	return problems
 }
 
 // problems returns what is not as it must be; nothing when the run was good.
@@ -30,8 +60,8 @@ func (r Result) problems() []string {
 	wrong(r.nodes == 0, "no node came up")
 	wrong(r.nodes != r.nodeClaims, "%d nodes for %d NodeClaims", r.nodes, r.nodeClaims)
 	wrong(r.surplus != 0, "%d instances beyond NodeClaims were made", r.surplus)
-	wrong(r.Leaked != 0, "%d instances or pools are left", r.Leaked)
-	return problems
+	wrong(r.Leaked != 0, "%d instances, pools, NodeBalancers or volumes are left", r.Leaked)
+	return append(problems, r.beside.problems()...)
 }
 
 func (r Result) String() string {
@@ -39,6 +69,10 @@ func (r Result) String() string {
 	if len(r.problems()) > 0 {
 		verdict = "failed"
 	}
-	return fmt.Sprintf("demo: %s %s pods=%d/%d nodes=%d nodeclaims=%d surplus=%d leaked=%d api_calls=%d elapsed=%s",
-		verdict, r.of, r.Pods, r.Wanted, r.nodes, r.nodeClaims, r.surplus, r.Leaked, r.apiCalls, r.elapsed.Round(time.Second))
+	neighbours := ""
+	if r.beside != nil {
+		neighbours = r.beside.String()
+	}
+	return fmt.Sprintf("demo: %s %s pods=%d/%d nodes=%d nodeclaims=%d surplus=%d leaked=%d%s api_calls=%d elapsed=%s",
+		verdict, r.of, r.Pods, r.Wanted, r.nodes, r.nodeClaims, r.surplus, r.Leaked, neighbours, r.apiCalls, r.elapsed.Round(time.Second))
 }

@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,28 @@ type row struct {
 	nodesReady, nodes       int
 	pools, count, instances int // pools that are not the user's: how many, their counts added up, their instances
 	collections, others     int // API calls by rate-limit class
+	beside                  beside
+}
+
+// unready returns what is missing of pods and nodes.
+func (r row) unready() []string {
+	var missing []string
+	if r.podsReady != wanted {
+		missing = append(missing, fmt.Sprintf("%d of %d pods are ready", r.podsReady, wanted))
+	}
+	if r.nodesReady != r.nodes || r.nodes != r.claims {
+		missing = append(missing, fmt.Sprintf("%d of %d nodes are ready, for %d NodeClaims", r.nodesReady, r.nodes, r.claims))
+	}
+	return missing
+}
+
+// present returns what is left of what must go away.
+func (r row) present() []string {
+	if r.claims == 0 && r.nodes == 0 && r.pools == 0 && r.instances == 0 && r.beside.left() == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d NodeClaims, %d nodes, %d pools, %d instances, %d NodeBalancers and %d volumes are left", r.claims,
+		r.nodes, r.pools, r.instances, r.beside.balancers, r.beside.volumes)}
 }
 
 // table prints a row whenever something changes, so that it reads well on a
@@ -25,7 +48,10 @@ type table struct {
 	opened bool
 }
 
-const rowFormat = "%7s  %-10s  %-13s  %-8s  %-23s  %-20s  %s\n"
+const (
+	rowFormat   = "%7s  %-10s  %-13s  %-8s  %-23s  %-20s  %s\n"
+	plainFormat = "%7s  %-10s  %-13s  %-8s  %-7s  %-11s  %-16s  %-20s  %s\n"
+)
 
 func (t *table) say(what string) {
 	fmt.Fprintf(t.out, "%7s  %s\n", t.elapsed(), what)
@@ -33,25 +59,43 @@ func (t *table) say(what string) {
 
 func (t *table) show(r row) {
 	if !t.opened {
-		made := "LKE pools (nodes wanted)"
-		if t.plain {
-			made = "Linodes"
-		}
-		fmt.Fprintf(t.out, rowFormat, "time", "pods ready", "nodeclaims", "nodes", made, "API calls: lists", "others")
+		t.print([4]string{"time", "pods ready", "nodeclaims", "nodes"}, t.madeColumns(), "API calls: lists", "others")
 		t.opened = true
 	} else if r == t.last {
 		return
 	}
 	t.last = r
-	made := fmt.Sprintf("%d (%d), %d instances", r.pools, r.count, r.instances)
+	t.print([4]string{t.elapsed(), fmt.Sprintf("%d/%d", r.podsReady, r.podsWanted), fmt.Sprintf("%d (%d up)", r.claims, r.claimsLaunched),
+		fmt.Sprintf("%d/%d", r.nodesReady, r.nodes)}, t.made(r), fmt.Sprint(r.collections), fmt.Sprint(r.others))
+}
+
+// madeColumns are the headings of what is made in the account.
+func (t *table) madeColumns() []string {
 	if t.plain {
-		made = fmt.Sprint(r.instances)
+		return []string{"Linodes", "backends up", "volumes attached"}
 	}
-	fmt.Fprintf(t.out, rowFormat, t.elapsed(),
-		fmt.Sprintf("%d/%d", r.podsReady, r.podsWanted),
-		fmt.Sprintf("%d (%d up)", r.claims, r.claimsLaunched),
-		fmt.Sprintf("%d/%d", r.nodesReady, r.nodes),
-		made, fmt.Sprint(r.collections), fmt.Sprint(r.others))
+	return []string{"LKE pools (nodes wanted)"}
+}
+
+func (t *table) made(r row) []string {
+	if t.plain {
+		return []string{fmt.Sprint(r.instances), fmt.Sprintf("%d/%d", r.beside.up, r.beside.backends),
+			fmt.Sprintf("%d/%d", r.beside.attached, r.beside.volumes)}
+	}
+	return []string{fmt.Sprintf("%d (%d), %d instances", r.pools, r.count, r.instances)}
+}
+
+// print prints a line: what Kubernetes has, what was made in the account, and the requests.
+func (t *table) print(kubernetes [4]string, made []string, lists, others string) {
+	format := rowFormat
+	if t.plain {
+		format = plainFormat
+	}
+	var cells []any
+	for _, cell := range slices.Concat(kubernetes[:], made, []string{lists, others}) {
+		cells = append(cells, cell)
+	}
+	fmt.Fprintf(t.out, format, cells...)
 }
 
 func (t *table) elapsed() string { return time.Since(t.start).Round(100 * time.Millisecond).String() }

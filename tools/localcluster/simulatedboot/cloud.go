@@ -55,7 +55,7 @@ func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *proce
 			return false, client.IgnoreNotFound(err)
 		}
 		ready(node).Status, ready(node).Reason = corev1.ConditionUnknown, "HandedOver"
-		node.Status.NodeInfo.BootID = string(uuid.NewUUID()) // the kubelet reported that of this host, the same for every boot
+		node.Status.NodeInfo.BootID = string(uuid.NewUUID()) // the kubelet may end before it has reported that of this boot
 		if node, err = r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 			return false, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/demo"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // demoVerb starts a cluster of its own, beside one that `up` may have left
@@ -29,6 +30,9 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 		opts.StateDir = localcluster.DefaultStateDir(opts.Root, opts.Name)
 	}
 	opts.Progress = os.Stderr
+	if opts.Mode == localcluster.Instance {
+		opts.Kubelets = 1 // package demo relies on it
+	}
 	cluster, err := localcluster.Start(ctx, opts)
 	if err != nil {
 		return err
@@ -39,15 +43,15 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 		return err
 	}
 	fmt.Printf("the simulated Linode account: %s    logs: %s\n", cluster.SimURL, cluster.LogDir())
-	of, class := "tier="+opts.Tier, "linodenodeclass.yaml"
-	if opts.Mode == localcluster.Instance {
-		of, class = "mode="+opts.Mode, "linodenodeclass-kubeadm.yaml"
-	}
-	_, err = demo.Run(ctx, demo.Config{
-		Of: of, Plain: opts.Mode == localcluster.Instance, Class: class, Examples: filepath.Join(opts.Root, "docs", "examples"),
+	cfg := demo.Config{
+		Of: "tier=" + opts.Tier, Class: "linodenodeclass.yaml", Examples: filepath.Join(opts.Root, "docs", "examples"),
 		Client: kube, Sim: cluster.Sim, Token: cluster.SimToken, Out: os.Stdout, Start: start,
-	})
-	if err != nil {
+	}
+	if opts.Mode == localcluster.Instance {
+		cfg.Of, cfg.Class = "mode="+opts.Mode+" tier=none", "linodenodeclass-kubeadm.yaml"
+		cfg.Linode = linodehttp.New(cluster.SimURL, cluster.OwnerToken, "localcluster demo")
+	}
+	if _, err = demo.Run(ctx, cfg); err != nil {
 		return fmt.Errorf("demo: %w; logs: %s", err, cluster.LogDir())
 	}
 	return nil
