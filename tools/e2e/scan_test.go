@@ -28,6 +28,7 @@ var always = []expected{
 	{"leadership lost: the Lease is held by another replica", "the same, when the Lease was read first"},
 	{"Unexpected error when reading response body: context deadline exceeded",
 		"client-go: the API server answered too late; the controller tries again"},
+	{"the LinodeNodeClass of a NodePool does not exist", "a scenario's end deletes NodePools and their classes together"},
 	{"context canceled", "the process was terminated; the next one takes up what was interrupted"},
 }
 
@@ -56,9 +57,6 @@ var deliberate = map[string][]expected{
 	},
 	"replicas": {
 		{"lease", "client-go: the leader was frozen while it read or renewed its Lease"},
-	},
-	"compat": {
-		{"the LinodeNodeClass of a NodePool does not exist", "a scenario's end deletes NodePools and their classes together"},
 	},
 	"reinstall": {
 		{"Failed to watch", "the definitions are uninstalled while the operator runs: to install them again is for a person"},
