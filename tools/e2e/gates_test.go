@@ -71,7 +71,7 @@ func driftAtLimit(t *testing.T, e *environment) {
 func repairAtLimit(t *testing.T, e *environment) {
 	const n = 3 // one of three may be broken without the NodePool counting as broken
 	e.staticNodes(t, n)
-	since, patient := e.now(), e.patient(t, corev1.ConditionFalse)
+	since, patient := e.now(), e.patient(t)
 	e.setLabel(t, patient.Name, plane.NodeLabel, "") // kwok would heal it first
 	e.fallIll(t, patient, corev1.ConditionFalse)
 	e.replacedAtLimit(t, since, []types.UID{patient.UID}, n, 1)

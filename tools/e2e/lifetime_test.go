@@ -66,7 +66,7 @@ func repair(t *testing.T, e *environment) {
 	e.settled(t, app, n)
 	e.matched(t, n)
 	since := e.now()
-	patient := e.patient(t, corev1.ConditionFalse)
+	patient := e.patient(t)
 	instance := instanceOf(t, e, patient)
 	e.fallIll(t, patient, corev1.ConditionFalse)
 	since.awaitGone(t, instance)
@@ -77,16 +77,18 @@ func repair(t *testing.T, e *environment) {
 	}
 }
 
-// patient is a node that may fall ill: a kubelet that is gone is one of those that kwok
-// simulates, which in instance mode are not all.
-func (e *environment) patient(t *testing.T, status corev1.ConditionStatus) corev1.Node {
+// patient waits for a node that may fall ill: a real kubelet, which some nodes of instance mode keep, would report itself well again.
+func (e *environment) patient(t *testing.T) corev1.Node {
 	t.Helper()
-	nodes := e.karpenterNodes(t.Context(), NewWithT(t))
-	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return status == corev1.ConditionFalse || simulatedByKwok(n) })
-	if at < 0 {
-		t.Fatalf("kwok simulates none of %d nodes", len(nodes))
-	}
-	return nodes[at]
+	ctx, g := t.Context(), NewWithT(t)
+	var found corev1.Node
+	g.Eventually(ctx, func(g Gomega) {
+		nodes := e.karpenterNodes(ctx, g)
+		at := slices.IndexFunc(nodes, simulatedByKwok)
+		g.Expect(at).To(BeNumerically(">=", 0), "kwok simulates none of %d nodes", len(nodes))
+		found = nodes[at]
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	return found
 }
 
 // fallIll makes a node ill. What is unknown comes of a kubelet that is gone.

@@ -58,7 +58,7 @@ func patients(t *testing.T, e *environment, app, budget string) (patient corev1.
 	e.apply(t, deployment(app, 3, apart(app)))
 	e.settled(t, app, 3)
 	e.matched(t, 3)
-	return e.patient(t, corev1.ConditionUnknown)
+	return e.patient(t)
 }
 
 // rebootedThenReplaced: core reboots a node at most twice in 24 hours. Until then its Linode and its pods stay what they are.
