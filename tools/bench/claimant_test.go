@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -44,6 +45,7 @@ var retried = map[string]bool{"Provisioning": true, "RateLimited": true, "Linode
 // nothing has to wait for the limiter.
 func (c *core) launch(ctx context.Context, t *testing.T, o *operator, claim *karpv1.NodeClaim) (providerID string, attempts int) {
 	condition := ""
+	claim.CreationTimestamp = metav1.Now() // a bootstrap token ends by it
 	for attempt := 1; ; attempt++ {
 		created, err := o.provider.Create(ctx, claim)
 		if err == nil {

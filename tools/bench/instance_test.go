@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -65,6 +66,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manager.Begin(claims.Ended)
 	backend := instance.NewBackend(instance.Config{
 		Cluster: instance.Cluster{Name: selfManaged, Region: region}, Engine: manager, Secrets: instance.Secrets{Reader: o.kube},
 		Tokens: bootstraptoken.NewIssuer(bootstraptoken.Config{
