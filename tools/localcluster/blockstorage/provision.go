@@ -54,7 +54,8 @@ func (p provisioner) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 // region is where the volume is to be: the chosen node's; that of any node where the class binds at once. It is empty
-// while a node is still to be chosen.
+// while a node is still to be chosen. A chosen node without the driver's label is an error, which is tried again with growing pauses, as
+// in kubernetes-csi/external-provisioner, pkg/controller/topology.go: the label may be newer than this process's reading of the node.
 func (p provisioner) region(ctx context.Context, claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (string, error) {
 	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 	chosen := claim.Annotations[selectedNote]
@@ -70,7 +71,7 @@ func (p provisioner) region(ctx context.Context, claim *corev1.PersistentVolumeC
 			return node.Labels[TopologyKey], nil
 		}
 	}
-	return "", nil
+	return "", fmt.Errorf("claim %s: no node has the label %s yet where it is to be (selected: %q)", claim.Name, TopologyKey, chosen)
 }
 
 func allowed(class *storagev1.StorageClass, labels map[string]string) bool {
