@@ -66,12 +66,20 @@ func (p provisioner) region(ctx context.Context, claim *corev1.PersistentVolumeC
 	if err := p.client.List(ctx, nodes, client.HasLabels{TopologyKey}); err != nil {
 		return "", err
 	}
-	for _, node := range nodes.Items {
-		if (!waits || node.Name == chosen) && allowed(class, node.Labels) {
-			return node.Labels[TopologyKey], nil
+	if !waits {
+		chosen = ""
+	}
+	return regionOf(nodes.Items, chosen, class)
+}
+
+// regionOf returns the region of the chosen node, or of any that the class allows if none is chosen.
+func regionOf(nodes []corev1.Node, chosen string, class *storagev1.StorageClass) (string, error) {
+	for _, node := range nodes {
+		if region := node.Labels[TopologyKey]; region != "" && (chosen == "" || node.Name == chosen) && allowed(class, node.Labels) {
+			return region, nil
 		}
 	}
-	return "", fmt.Errorf("claim %s: no node has the label %s yet where it is to be (selected: %q)", claim.Name, TopologyKey, chosen)
+	return "", fmt.Errorf("no node has the label %s yet where the volume is to be (selected: %q)", TopologyKey, chosen)
 }
 
 func allowed(class *storagev1.StorageClass, labels map[string]string) bool {
