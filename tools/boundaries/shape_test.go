@@ -16,7 +16,7 @@ const (
 	mostFields   = 15
 )
 
-// size is what a type of a package has.
+// size counts what a type of a package has.
 type size struct {
 	methods, fields int
 	at              string // file of its declaration

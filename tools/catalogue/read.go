@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// lists is what the API lists without a token.
+// lists holds what the API lists without a token.
 type lists struct {
 	types        []api.LinodeType
 	regions      []api.Region

@@ -38,7 +38,7 @@ func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool
 		c.unbought(ctx, nodePool, wanted)))
 }
 
-// unbought returns why none of the plans is bought for the NodePool: what keeps it from all of them, or the reason of each.
+// unbought returns why none of the plans is bought for the NodePool: the one reason that excludes all of them, or the reason of each.
 func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool, plans []*cloudprovider.InstanceType) string {
 	if err := reservedTaint(nodePool); err != nil {
 		return err.Error()

@@ -61,7 +61,7 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 	})
 }
 
-// driver is what the plugin on a node reports of it: the Linode's ID, and how many volumes it takes.
+// driver returns what the plugin on a node reports of it: the Linode's ID, and how many volumes it takes.
 func (p nodePlugin) driver(ctx context.Context, node *corev1.Node) (storagev1.CSINodeDriver, error) {
 	name, limit := node.Spec.ProviderID, AttachLimit(simulatedlke.PlanMemory(*node.Status.Capacity.Memory()), lkeDisks)
 	if p.account != nil {

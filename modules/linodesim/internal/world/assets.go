@@ -34,7 +34,7 @@ type balancing struct {
 	backends  map[int][]api.NodeBalancerNode   // by port
 }
 
-// storage is what holds data.
+// storage holds data.
 type storage struct {
 	volumes map[int]api.Volume
 	buckets map[string]bucket // by region and label

@@ -6,7 +6,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 )
 
-// News is what the end of an effect means to callers.
+// News reports to callers how an effect ended.
 type News struct {
 	// Refused is why a purchase was refused for good, nil if it was not, and Key that
 	// of the purchase.
