@@ -111,7 +111,7 @@ func (s *sim) decided(i *simInstance) time.Duration {
 	if i.decided > s.process.began {
 		return i.decided
 	}
-	return s.now
+	return s.Now
 }
 
 // omit notes that a list lacks an instance.
@@ -131,7 +131,7 @@ func (s *sim) noteRead(id int, err error) {
 	case err == nil || claims.KindOf(err) == claims.KindNotFound:
 		i.unread = simUnread{}
 	case i.unread.process != s.process.life+1:
-		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.now}
+		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.Now}
 	default:
 		i.unread.times++
 	}
@@ -146,14 +146,14 @@ func (s *sim) show(d Done) {
 	for _, reading := range append(d.Instances, d.Instance) {
 		if i := s.instance(reading.ID); i != nil && s.tagged(reading.Tags) != nil && s.tagged(reading.Tags) == s.tagged(i.Tags) {
 			if i.shown != s.process.life+1 {
-				i.shown, i.shownAt = s.process.life+1, s.now
+				i.shown, i.shownAt = s.process.life+1, s.Now
 			}
 		}
 	}
 	for _, reading := range append(d.Pools, d.Pool) {
 		for _, slot := range reading.Slots {
 			if i := s.instance(slot.InstanceID); i != nil && i.named != s.process.life+1 {
-				i.named, i.namedAt = s.process.life+1, s.now
+				i.named, i.namedAt = s.process.life+1, s.Now
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func (s *sim) checkScale(a Action) {
 // lookedAt is when the read of a pool began that a write to it rests on. What a
 // person did after that could not be seen.
 func (s *sim) lookedAt(poolID int) time.Duration {
-	began := s.now - simLookAge
+	began := s.Now - simLookAge
 	for _, look := range s.looked {
 		if look.pool == poolID {
 			began = max(began, look.began)
@@ -275,7 +275,7 @@ func (s *sim) checkCeiling(a Action) {
 func (s *sim) checkRefusal(c *simClaimant, err error) {
 	switch claims.KindOf(err) {
 	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
-		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
+		if !s.facts.noRoom && s.Now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
 			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
 		}
 	case claims.KindProvisioning, claims.KindUnavailable, claims.KindRateLimited:
@@ -310,7 +310,7 @@ func (s *sim) checkList(nodes []lkepool.Node, process int) {
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
-		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= tuning.MarkAttempts) ||
+		if earlier && (s.lacking() || s.Now-c.served < lag || i.failed >= tuning.MarkAttempts) ||
 			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}
