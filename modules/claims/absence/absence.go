@@ -62,6 +62,10 @@ func (p Proof) Begun() bool { return !p.first.IsZero() }
 // Twice reports whether two direct reads answered 404, the settle time apart.
 func (p Proof) Twice() bool { return !p.second.IsZero() }
 
+// Lacking returns when the newest list began that lacks the object and must have shown
+// it, the zero time for none.
+func (p Proof) Lacking() time.Time { return p.lacks }
+
 // Since returns when the second 404 was answered, and before that the first.
 func (p Proof) Since() time.Time {
 	if p.Twice() {

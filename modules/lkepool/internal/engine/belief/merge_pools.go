@@ -1,11 +1,10 @@
 package belief
 
 import (
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
@@ -22,66 +21,76 @@ func (e poolEvidence) mergeList(d event.Done) bool {
 	seen := map[int]bool{}
 	for _, reading := range d.Pools {
 		seen[reading.ID] = true
-		if at, gone := e.GonePools[reading.ID]; !gone || listed(d.Began, at) {
-			e.mergeListed(reading, d.Began)
+		if t, absent := e.Absent.Pools.Get(reading.ID); !absent || t.Evidence.Hear(e.listing(d, true), e.bounds(), t.removed) {
+			e.mergeListed(reading, d)
 		}
 	}
-	e.mergeLacking(seen, d.Began)
+	e.mergeLacking(seen, d)
 	e.prunePools(d.Began)
 	return true
 }
 
 // mergeListed applies what a list shows of a pool.
-func (e poolEvidence) mergeListed(reading lkepool.Pool, began time.Time) {
+func (e poolEvidence) mergeListed(reading lkepool.Pool, d event.Done) {
 	p, known := e.Pools.Get(reading.ID)
 	if !known || !p.Ours() {
-		p = e.meetPool(reading, began, listed(began, e.StartedAt))
+		p = e.meetPool(reading, e.listing(d, true), e.listed(d.Began, e.StartedAt))
 		e.Purchases.foundPool(p.hash, p.Count)
 		return
 	}
-	p.last, p.Absence.Since = Latest(p.last, began), time.Time{}
-	dropped := !p.Writes.Dropped.IsZero() && began.Sub(p.Writes.Dropped) >= tuning.RemovalResend
-	if dropped || listed(began, p.Writes.Grown) && listed(began, p.Writes.Shrunk) && differs(p, reading) {
-		p.Direct.Want = true
-	}
-	e.addSlots(p, reading.Slots, began, false)
+	p.Evidence.Hear(e.listing(d, true), e.bounds(), p.Writes.Dropped)
+	resend := !p.Writes.Dropped.IsZero() && d.Began.Sub(p.Writes.Dropped) >= tuning.RemovalResend
+	own := Latest(p.Writes.Grown, p.Writes.Shrunk)
+	p.Look = p.Look || resend || e.listed(d.Began, own) && differs(p, reading)
+	e.addSlots(p, reading.Slots, d.Began, false)
 }
 
 // mergeLacking notes a list that lacks the pools which it has not shown.
-func (e poolEvidence) mergeLacking(seen map[int]bool, began time.Time) {
-	for _, p := range e.Pools.Rows {
-		// A list may be older than the pool itself.
-		if !seen[p.ID] && began.After(p.last) && listed(began, p.Made) && p.Absence.Since.IsZero() {
-			p.Absence.Since, p.Direct.Want = began, p.Ours()
-		}
-	}
+func (e poolEvidence) mergeLacking(seen map[int]bool, d event.Done) {
 	for _, p := range slices.Clone(e.Pools.Rows) {
 		switch {
 		case seen[p.ID]:
 		case !p.Ours():
 			e.Pools.drop(p.ID)
-		case listed(began, p.First):
-			p.Absence.lacks = Latest(p.Absence.lacks, began)
-			e.endIfProvenPool(p)
+		case e.listed(d.Began, p.Made): // an earlier one may be older than the pool itself
+			before := p.Evidence.Missing
+			e.lacked(p, e.listing(d, false))
+			p.Look = p.Look || before.IsZero() && !p.Evidence.Missing.IsZero()
+		}
+	}
+	for at, t := range e.Absent.Pools.Rows {
+		if !seen[e.Absent.Pools.ids[at]] && !t.Gone() {
+			t.Evidence.Hear(e.listing(d, false), e.bounds(), time.Time{})
 		}
 	}
 }
 
-// meetPool records a pool that is new, or not ours and shown again.
-func (e poolEvidence) meetPool(reading lkepool.Pool, began time.Time, witnessed bool) *Pool {
+// lacked follows a fact that lacks a pool, and forgets it when it is proven gone.
+func (e poolEvidence) lacked(p *Pool, f absence.Fact) {
+	if p.Evidence.Hear(f, e.bounds(), p.Writes.Dropped); !p.Evidence.Ended.IsZero() {
+		e.forgetPool(p)
+	}
+}
+
+// meetPool records a pool that is new, or not ours and shown again. One whose proof of
+// being gone was refuted is condemned if it was to be deleted.
+func (e poolEvidence) meetPool(reading lkepool.Pool, f absence.Fact, witnessed bool) *Pool {
 	p, known := e.Pools.Get(reading.ID)
 	if !known {
-		p = &Pool{First: e.now}
+		p = &Pool{}
 		e.Pools.put(reading.ID, p)
 	}
 	slots := reading.Slots
 	p.Pool, p.Slots, p.hash = reading, nil, e.Tags.KeyHash(reading.Tags)
-	p.last, p.Absence = Latest(p.last, began), absence{}
-	e.addSlots(p, slots, began, false)
-	_, back := e.GonePools[reading.ID] // its deletion was without effect
-	delete(e.GonePools, reading.ID)
-	e.named.drop(reading.ID)
-	p.witnessed, p.Direct.Want = witnessed, (back || !witnessed || p.Direct.Want) && p.Ours()
+	p.Evidence.Hear(f, e.bounds(), p.Writes.Dropped)
+	e.addSlots(p, slots, f.Began, f.Direct)
+	t, back := e.Absent.Pools.Get(reading.ID)
+	if back = back && t.ours; back && !t.removed.IsZero() {
+		p.Writes.Dropped = t.removed
+		p.become(Doomed)
+	}
+	e.Absent.Pools.drop(reading.ID)
+	p.witnessed, p.Look = witnessed, (back || !witnessed || p.Look) && p.Ours()
 	return p
 }
 
@@ -89,23 +98,27 @@ func (e poolEvidence) meetPool(reading lkepool.Pool, began time.Time, witnessed 
 func (e poolEvidence) mergePool(d event.Done) {
 	p, known := e.Pools.Get(d.Action.PoolID)
 	if !known {
-		e.mergeNamed(d)
+		e.mergeSought(d)
 		return
 	}
-	p.Direct.end(d, e.cfg.RetryDelay, e.now)
-	switch {
-	case claims.KindOf(d.Err) == claims.KindNotFound:
-		p.Absence.missing(d.Began, e.cfg.SettleTime)
-		e.endIfProvenPool(p)
-		return
-	case d.Err != nil:
-		return
+	switch p.Direct.end(d, e.cfg.RetryDelay, e.now) {
+	case missing:
+		p.Look = false
+		e.lacked(p, e.direct(d, false))
+	case found:
+		p.Look = false
+		p.Evidence.Hear(e.direct(d, true), e.bounds(), p.Writes.Dropped)
+		e.mergeFound(p, d)
 	}
-	p.Absence, p.last = absence{}, Latest(p.last, d.Began)
+}
+
+// mergeFound applies what a direct read shows of a pool.
+func (e poolEvidence) mergeFound(p *Pool, d event.Done) {
+	slots := d.Pool.Slots
 	if !e.Settled(d.Began, Latest(p.Writes.Grown, p.Writes.Shrunk)) || !e.Settled(d.Began, p.Writes.Unsure) {
 		// An own write outranks this reading; it may still agree with it.
-		p.Direct.Agrees = p.Writes.Unsure.IsZero() && d.Pool.Count == p.Count && !e.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
-		e.addSlots(p, d.Pool.Slots, d.Began, true)
+		p.Direct.Agrees = p.Writes.Unsure.IsZero() && d.Pool.Count == p.Count && !e.lacksSlot(p, slots) && sameShape(p.Pool, d.Pool)
+		e.addSlots(p, slots, d.Began, true)
 		return
 	}
 	e.thaw(p, d)
@@ -113,7 +126,6 @@ func (e poolEvidence) mergePool(d event.Done) {
 	if d.Pool.Count < p.Count {
 		p.Lowered.note(d.Pool.Count, e.now)
 	}
-	slots := d.Pool.Slots
 	p.Pool, p.Slots, p.hash, p.Writes.Unsure = d.Pool, nil, e.Tags.KeyHash(d.Pool.Tags), time.Time{}
 	lacking := e.dropSlots(p, slots, d.Began)
 	e.addSlots(p, slots, d.Began, true)
@@ -121,25 +133,19 @@ func (e poolEvidence) mergePool(d event.Done) {
 	p.witnessed = p.witnessed || e.Settled(d.Began, e.StartedAt)
 }
 
-// mergeNamed applies a direct read of a pool that was known by its ID alone.
-func (e poolEvidence) mergeNamed(d event.Done) {
-	named, known := e.named.Get(d.Action.PoolID)
+// mergeSought applies a direct read of a pool that was known by its ID alone.
+func (e poolEvidence) mergeSought(d event.Done) {
+	t, known := e.Absent.Pools.Get(d.Action.PoolID)
 	if !known {
 		return
 	}
-	named.Direct.end(d, e.cfg.RetryDelay, e.now)
-	switch {
-	case claims.KindOf(d.Err) == claims.KindNotFound:
-		named.Absence.missing(d.Began, e.cfg.SettleTime)
-	case d.Err == nil:
-		e.meetPool(d.Pool, d.Began, e.Settled(d.Began, e.StartedAt)).Direct = named.Direct
-	}
-}
-
-// endIfProvenPool forgets a pool that is proven gone.
-func (e poolEvidence) endIfProvenPool(p *Pool) {
-	if p.Absence.proven(p.Writes.Dropped) {
-		e.forgetPool(p)
+	switch t.Direct.end(d, e.cfg.RetryDelay, e.now) {
+	case missing:
+		t.Evidence.Hear(e.direct(d, false), e.bounds(), t.removed)
+	case found:
+		if t.Evidence.Hear(e.direct(d, true), e.bounds(), t.removed) {
+			e.meetPool(d.Pool, e.direct(d, true), e.Settled(d.Began, e.StartedAt)).Direct = t.Direct
+		}
 	}
 }
 
@@ -149,8 +155,8 @@ func (e poolEvidence) thaw(p *Pool, d event.Done) {
 	f := p.Writes.Frozen
 	shown := !f.again && d.Pool.Count == f.Count && e.Settled(d.Began, f.sent) && e.Settled(f.sent, p.Writes.Shrunk) &&
 		!e.unresolved(p)
-	if f.Count != 0 && (shown || e.Settled(d.Began, f.until)) {
-		p.Writes.Frozen = freeze{}
+	if shown || e.Settled(d.Began, f.until) {
+		p.thaw()
 	}
 }
 
@@ -174,7 +180,7 @@ func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) 
 		}
 		lacking = true
 		if n, known := e.Nodes.Get(s.InstanceID); known {
-			n.Detached, n.Slot, n.Removal.Listed = e.now, "", false
+			n.leave(e.now)
 		}
 		s.InstanceID, s.Vacant, s.lost = 0, e.now, true
 	}
@@ -188,7 +194,7 @@ func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) 
 			return false
 		}
 		if known && n.Slot == s.NodeID {
-			n.Detached, n.Slot, n.Removal.Listed = e.now, "", false
+			n.leave(e.now)
 		}
 		return true
 	})
@@ -201,13 +207,13 @@ func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) 
 func (e poolEvidence) addSlots(p *Pool, slots []lkepool.Slot, began time.Time, direct bool) {
 	for _, reading := range slots {
 		if n, known := e.Nodes.Get(reading.InstanceID); known && !direct && n.Home == p.ID && !n.Detached.IsZero() &&
-			!listed(began, n.Detached) {
+			!e.listed(began, n.Detached) {
 			continue // the list may be older than the direct read that lacked the slot
 		}
-		end, gone := e.GoneNodes[reading.InstanceID]
+		t, gone := e.Absent.Nodes.Get(reading.InstanceID)
+		lost := gone && t.removed.IsZero()
 		if gone {
-			end.shown = Latest(end.shown, began)
-			e.GoneNodes[reading.InstanceID] = end
+			t.named = Latest(t.named, began)
 			reading.InstanceID = 0
 		}
 		s := p.slot(reading.NodeID)
@@ -216,12 +222,12 @@ func (e poolEvidence) addSlots(p *Pool, slots []lkepool.Slot, began time.Time, d
 		case gone && !direct:
 			// Either the slot is gone as well, and the list is older than that, or
 			// it is a new one. A direct read decides.
-			p.Direct.Want = p.Direct.Want || !end.removed
+			p.Look = p.Look || lost
 			continue
 		default:
 			// A slot whose instance came and died before its pool listed it has had
 			// its instance, too.
-			s = p.addSlot(reading.NodeID, e.now, gone && !end.removed)
+			s = p.addSlot(reading.NodeID, e.now, lost)
 		}
 		e.mergeSlot(p, s, reading.InstanceID, began, direct)
 	}
@@ -241,7 +247,7 @@ func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direc
 	n, known := e.Nodes.Get(id)
 	if !known {
 		n = instanceEvidence(e).meetNode(id)
-		n.Arrived = p.witnessed && !e.limits.NodesLag && (direct || listed(began, e.StartedAt))
+		n.Arrived = p.witnessed && !e.limits.NodesLag && (direct || e.listed(began, e.StartedAt))
 	}
 	if !n.Removal.Accepted.IsZero() && !(direct && e.Settled(began, n.Removal.Accepted)) {
 		return
@@ -257,25 +263,27 @@ func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direc
 // forgetPool follows the proven end of a pool: its instances go with it, which
 // is to be proven of each.
 func (e poolEvidence) forgetPool(p *Pool) {
+	p.become(ended)
 	e.Pools.drop(p.ID)
-	e.GonePools[p.ID] = e.now
+	e.Absent.Pools.put(p.ID, &Trace{Evidence: p.Evidence, removed: p.Writes.Dropped, ours: p.Ours()})
 	for _, n := range e.Nodes.Rows {
 		if n.Home == p.ID {
-			n.Detached, n.Slot = e.now, ""
+			n.leave(e.now)
 		}
 	}
 }
 
-// prunePools does the same after a list of pools.
+// prunePools forgets, after a list of pools that began then, what is gone, and what no
+// instance names any more.
 func (e poolEvidence) prunePools(began time.Time) {
-	maps.DeleteFunc(e.GonePools, func(_ int, at time.Time) bool { return began.Sub(at) > tuning.GoneMemory })
 	used := map[int]bool{}
 	for _, n := range e.Nodes.Rows {
 		used[n.Home] = true
 	}
-	for _, id := range slices.Clone(e.named.ids) {
-		if named, _ := e.named.Get(id); !used[id] && !named.Direct.Busy {
-			e.named.drop(id)
+	for _, id := range slices.Clone(e.Absent.Pools.ids) {
+		t, _ := e.Absent.Pools.Get(id)
+		if !t.Direct.Busy && (t.Gone() && t.outdated(began) || !t.Gone() && !used[id]) {
+			e.Absent.Pools.drop(id)
 		}
 	}
 }

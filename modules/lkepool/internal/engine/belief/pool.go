@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
@@ -14,8 +15,7 @@ import (
 // direct reads change it, lists only make the engine look.
 type Pool struct {
 	lkepool.Pool
-	// First is when it was first seen.
-	First time.Time
+	Phase PoolPhase
 	// hash is that of the key which the pool was made for, "" for one of another
 	// owner.
 	hash string
@@ -23,11 +23,12 @@ type Pool struct {
 	KnownSlots []slot
 	// Made is when this process created it, the zero time for one that it found.
 	Made time.Time
-	// last is when the newest reading began that showed it.
-	last    time.Time
-	Absence absence
-	Direct  DirectRead
-	Writes  poolWrites
+	// Evidence is that of its existence. Look: a list contradicts what is known, so a
+	// direct read is due.
+	Evidence absence.Evidence
+	Look     bool
+	Direct   DirectRead
+	Writes   poolWrites
 	// Pending has the time since when each node that is on its way has been.
 	Pending []time.Time
 	Lowered lowering
@@ -35,14 +36,6 @@ type Pool struct {
 	witnessed bool
 	// unsettled is since when it has had more members than its count.
 	unsettled time.Time
-}
-
-// NamedPool is a pool that is known by its ID alone. Gone: that it does not exist
-// is proven.
-type NamedPool struct {
-	Absence absence
-	Direct  DirectRead
-	Gone    bool
 }
 
 // slot is the position of one node in a pool, as last seen.
@@ -58,12 +51,9 @@ type slot struct {
 // poolWrites are the writes under way for a pool.
 type poolWrites struct {
 	Growing, Dropping bool
-	// Condemned: a deletion was sent that the platform may have carried out, or may
-	// still carry out. That never ends, and nothing of the pool is used any more.
-	Condemned bool
-	Frozen    freeze
-	Removing  int
-	Retry     backoff
+	Frozen            freeze
+	Removing          int
+	Retry             backoff
 	// began is when the newest one that raises the count was sent, Dropped when
 	// the deletion of the pool was accepted.
 	began, Dropped time.Time
@@ -72,8 +62,8 @@ type poolWrites struct {
 	Grown, Shrunk, Unsure time.Time
 }
 
-// freeze is a count that was sent and not answered with success. It may take effect
-// for as long as Config.LateEffect, after later writes, so no other one is sent.
+// freeze is the count of a frozen pool: sent and not answered with success. It may take
+// effect for as long as Config.LateEffect, after later writes.
 type freeze struct {
 	Count int
 	// sent is when the first attempt was, until how long after the last one the
@@ -83,14 +73,25 @@ type freeze struct {
 	again bool
 }
 
-// attempt notes a count that was not answered.
-func (f *freeze) attempt(d event.Done, until time.Time) {
+// freeze notes a count that was not answered.
+func (p *Pool) freeze(d event.Done, until time.Time) {
+	f := &p.Writes.Frozen
 	if f.Count == d.Action.Count {
 		f.again, f.until = true, Latest(f.until, until)
-		return
+	} else {
+		*f = freeze{Count: d.Action.Count, sent: d.Began, until: until}
 	}
-	*f = freeze{Count: d.Action.Count, sent: d.Began, until: until}
+	p.become(Frozen)
 }
+
+// thaw lets other counts be sent again.
+func (p *Pool) thaw() {
+	p.Writes.Frozen = freeze{}
+	p.become(Usable)
+}
+
+// Doubtful reports whether it is to be read whether the pool exists and is as it is known.
+func (p *Pool) Doubtful() bool { return p.Look || !p.Evidence.Missing.IsZero() }
 
 // lowering counts how often another client lowered the pool's count.
 type lowering struct {

@@ -6,20 +6,48 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // world holds what is known of the cluster: its nodes and pools.
 type world struct {
 	Nodes table[*Node]
 	Pools table[*Pool]
-	// named are the pools that instances name and no reading has shown.
-	named table[*NamedPool]
-	Index index
-	// GoneNodes and GonePools record the objects that were proven gone, pools with
-	// when: late lists show them again.
-	GoneNodes map[int]ended
-	GonePools map[int]time.Time
+	// Absent are the nodes and pools without a record of their own.
+	Absent absent
+	Index  index
+}
+
+// absent are what was proven gone, because late lists show it again, and the pools that
+// instances name and no reading has shown.
+type absent struct{ Nodes, Pools table[*Trace] }
+
+// Trace is all that is known of an object that no reading shows.
+type Trace struct {
+	Evidence absence.Evidence
+	Direct   DirectRead
+	// removed is when this process's removal of it was accepted, zero for never.
+	removed time.Time
+	// named is when the newest reading of a pool began that still names the instance.
+	named time.Time
+	// ours: the pool was made by this engine.
+	ours bool
+}
+
+// Gone reports whether it is proven that the object does not exist any more.
+func (t *Trace) Gone() bool { return !t.Evidence.Ended.IsZero() }
+
+// outdated reports whether no reading that began then or later shows the object.
+func (t *Trace) outdated(began time.Time) bool {
+	return began.Sub(Latest(Latest(t.Evidence.Ended, t.Evidence.Last), t.named)) > tuning.GoneMemory
+}
+
+// GoneNode reports whether an instance is proven gone.
+func (w *world) GoneNode(id int) bool {
+	t, known := w.Absent.Nodes.Get(id)
+	return known && t.Gone()
 }
 
 // Members are the nodes that hold the pool's slots.
@@ -83,8 +111,8 @@ func prefer(a, b *Node) bool {
 	switch {
 	case a.Claim.given != b.Claim.given:
 		return a.Claim.given
-	case a.Claim.Own != b.Claim.Own:
-		return a.Claim.Own
+	case a.Claim.Own() != b.Claim.Own():
+		return a.Claim.Own()
 	case !a.Claim.ClaimedAt.Equal(b.Claim.ClaimedAt):
 		return a.Claim.ClaimedAt.After(b.Claim.ClaimedAt)
 	}
@@ -96,7 +124,7 @@ func prefer(a, b *Node) bool {
 func (w *world) PoolsOf(key lkepool.Key, hash string) (usable []*Pool, edited int) {
 	for _, p := range w.Pools.Rows {
 		switch {
-		case !p.Ours() || p.KeyHash() != hash || p.Writes.Condemned:
+		case !p.Ours() || p.KeyHash() != hash || p.Phase >= Doomed:
 		case p.fits(key):
 			usable = append(usable, p)
 		default:
@@ -139,13 +167,13 @@ func (x *index) moved() { x.byHome = nil }
 // unresolved reports whether a removal of a node of the pool was not answered with
 // success, and may take effect yet.
 func (w *world) unresolved(p *Pool) bool {
-	return slices.ContainsFunc(w.Members(p.ID), func(n *Node) bool { return n.Removal.Condemned && n.Removal.Accepted.IsZero() })
+	return slices.ContainsFunc(w.Members(p.ID), func(n *Node) bool { return n.Phase == Condemned && n.Removal.Accepted.IsZero() })
 }
 
 // Owns reports whether a pool was made by this engine, and whether that is known.
 func (w *world) Owns(poolID int) (owned, known bool) {
-	if _, gone := w.GonePools[poolID]; gone {
-		return true, true // only pools of ours are remembered as gone
+	if t, absent := w.Absent.Pools.Get(poolID); absent && t.Gone() && t.ours {
+		return true, true
 	}
 	p, known := w.Pools.Get(poolID)
 	return known && p.Ours(), known

@@ -25,7 +25,7 @@ func (r *remover) remove(n *belief.Node, since time.Time, reason string) (bool, 
 		return false, nil
 	case n.Removal.Err != nil && !n.Removal.Failed.Before(since):
 		return true, n.Removal.Err
-	case n.Claim.Written() || n.Claim.State == belief.Reserved:
+	case n.Written() || n.Phase == belief.Reserved:
 		return false, nil
 	}
 	p, known := r.known.Pools.Get(n.Home)
@@ -38,13 +38,13 @@ func (r *remover) remove(n *belief.Node, since time.Time, reason string) (bool, 
 // removeFrom goes on with the removal as far as the pool lets it.
 func (r *remover) removeFrom(p *belief.Pool, n *belief.Node, since time.Time, reason string) (bool, error) {
 	switch {
-	case p.Writes.Condemned:
+	case p.Phase >= belief.Doomed:
 		r.dropAgain(p)
 		return false, nil
 	case p.Writes.Growing || p.Writes.Dropping || p.Writes.Removing >= tuning.ParallelRemovals:
 		return false, nil
 	case !r.readForRemoval(p, n.Removal.Accepted, "look before removing"):
-		if !p.Absence.Second.IsZero() && r.known.PoolList.FailedSince(since) {
+		if p.Evidence.Twice() && r.known.PoolList.FailedSince(since) {
 			return true, r.known.PoolList.Err
 		}
 		return r.readFailed(p.Direct, since)
@@ -58,12 +58,12 @@ func (r *remover) removeFrom(p *belief.Pool, n *belief.Node, since time.Time, re
 // removals did to it meanwhile is known.
 func (r *remover) readForRemoval(p *belief.Pool, after time.Time, reason string) bool {
 	if !p.Direct.Ended.IsZero() && r.now.Sub(p.Direct.Ended) <= tuning.ReadValid && !p.Direct.Began.Before(p.Writes.Grown) &&
-		!p.Direct.Began.Before(after) && p.Writes.Unsure.IsZero() && p.Absence.Proof.IsZero() {
+		!p.Direct.Began.Before(after) && p.Writes.Unsure.IsZero() && !p.Evidence.Begun() {
 		return true
 	}
 	switch {
 	case !p.Writes.Unsure.IsZero() && !r.ready(p.Writes.Unsure.Add(r.cfg.SettleTime)):
-	case !p.Absence.Proof.IsZero():
+	case p.Evidence.Begun():
 		r.verifyPool(p, "a 404 has to be answered twice")
 	default:
 		r.readPool(p, reason)
@@ -120,12 +120,12 @@ func (r *remover) last(p *belief.Pool, n *belief.Node) bool {
 // finishRemovals repeats removals whose effect is not known.
 func (r *remover) finishRemovals() {
 	for _, p := range r.known.Pools.Rows {
-		if p.Writes.Condemned {
+		if p.Phase >= belief.Doomed {
 			r.dropAgain(p)
 		}
 	}
 	for _, n := range r.known.Nodes.Rows {
-		if n.Removal.Condemned && n.Removal.Accepted.IsZero() && !n.Removal.Busy && n.Present() && r.ready(n.Removal.Retry.Until) {
+		if n.Phase == belief.Condemned && !n.Removal.Busy && n.Present() && r.ready(n.Removal.Retry.Until) {
 			_, _ = r.remove(n, r.now, "its removal was not answered") // a failure is repeated
 		}
 	}
@@ -138,7 +138,7 @@ func (r *remover) dropAgain(p *belief.Pool) {
 	switch {
 	case p.Writes.Dropping || r.settling() || !r.ready(p.Writes.Retry.Until):
 		return
-	case !p.Absence.Proof.IsZero():
+	case p.Evidence.Begun():
 		r.verifyPool(p, "reads of a pool are answered 404")
 		return
 	case p.Writes.Dropped.IsZero():

@@ -49,15 +49,18 @@ func (w *sweeper) orphan(n *belief.Node, exists func(claims.ClaimID) bool) bool 
 		return false
 	}
 	old := func(since time.Time) bool { return w.now.Sub(since) > w.cfg.OrphanTTL }
-	switch n.Claim.State {
-	case belief.Held:
+	switch {
+	case n.Claimed():
+		if n.Written() {
+			return false
+		}
 		if !exists(n.Claim.Who) {
 			return old(n.Claim.Since) && !w.holds(n)
 		}
 		kept := w.holder(n.Claim.Who)
 		return kept != nil && kept != n && old(n.Claim.Since) && old(kept.Claim.Since) && !w.holds(n)
-	case belief.Free:
-		return w.ready(w.known.LateUntil.Add(w.cfg.SettleTime)) && old(belief.Latest(n.First, n.Claim.At)) && w.surplus(n) && !w.holds(n)
+	case n.Claim.Who.None():
+		return w.ready(w.known.LateUntil.Add(w.cfg.SettleTime)) && old(belief.Latest(n.Evidence.First, n.Claim.At)) && w.surplus(n) && !w.holds(n)
 	}
 	return false
 }
@@ -76,7 +79,7 @@ func (w *sweeper) holds(n *belief.Node) bool {
 // out, as in a pool that was edited, serves none of them.
 func (w *sweeper) surplus(n *belief.Node) bool {
 	p, known := w.known.Pools.Get(n.Home)
-	if !known || w.known.Health(n) != claims.Healthy || w.known.Quarantined(n) && w.now.Sub(n.First) > w.cfg.PendingTimeout {
+	if !known || w.known.Health(n) != claims.Healthy || w.known.Quarantined(n) && w.now.Sub(n.Evidence.First) > w.cfg.PendingTimeout {
 		return true
 	}
 	hash, wanted, before := p.KeyHash(), 0, 0
@@ -172,7 +175,7 @@ func (w *sweeper) tidyPool(r *callers.Request, p *belief.Pool) bool {
 	switch {
 	case p.Writes.Dropping || p.Writes.Removing > 0 || p.Writes.Growing:
 		return false
-	case p.Writes.Condemned:
+	case p.Phase >= belief.Doomed:
 		w.remove.dropAgain(p)
 		return !p.Writes.Dropping
 	case !empty && len(slots) == 0, w.settling(), w.inherited(p), !p.Writes.Retry.Until.Before(r.Since):
