@@ -21,7 +21,7 @@ func (e instanceEvidence) mergeList(d event.Done) {
 	seen := map[int]bool{}
 	for _, reading := range d.Instances {
 		seen[reading.ID] = true
-		if t, absent := e.Absent.Nodes.Get(reading.ID); absent && !t.Evidence.Hear(e.listing(d, true), e.bounds(), t.removed) {
+		if t, absent := e.Absent.Nodes.Get(reading.ID); absent && !t.Evidence.Hear(e.listing(d, true), e.bounds(), t.Removed) {
 			continue
 		}
 		if !reading.Foreign {
@@ -68,10 +68,13 @@ func (e instanceEvidence) lacked(n *Node, f absence.Fact) {
 // meetNode records an instance that is new, or whose proof of being gone was refuted: one
 // that was condemned stays so.
 func (e instanceEvidence) meetNode(id int) *Node {
-	n := &Node{Evidence: absence.Evidence{First: e.now}}
+	n := &Node{Trace: Trace{Evidence: absence.Evidence{First: e.now}}}
 	n.ID = id
-	if t, back := e.Absent.Nodes.Get(id); back && !t.removed.IsZero() {
-		n.removalAccepted(t.removed)
+	if t, back := e.Absent.Nodes.Get(id); back {
+		n.Trace = *t
+	}
+	if !n.Removed.IsZero() {
+		n.become(Condemned)
 	}
 	e.Absent.Nodes.drop(id)
 	e.Nodes.put(id, n)
@@ -83,10 +86,11 @@ func (e instanceEvidence) forgetNode(n *Node) {
 	n.become(gone)
 	e.Nodes.drop(n.ID)
 	e.Index.moved()
-	e.Absent.Nodes.put(n.ID, &Trace{Evidence: n.Evidence, removed: n.Removal.Accepted})
+	t := n.Trace
+	e.Absent.Nodes.put(n.ID, &t)
 	if p, ok := e.Pools.Get(n.Home); ok {
 		if s := p.slot(n.Slot); s != nil && s.InstanceID == n.ID {
-			s.InstanceID, s.Vacant, s.lost = 0, e.now, n.Removal.Accepted.IsZero()
+			s.InstanceID, s.Vacant, s.lost = 0, e.now, n.Removed.IsZero()
 		}
 	}
 }
@@ -161,7 +165,7 @@ func (e instanceEvidence) pruneNodes(began time.Time) {
 		if lacks.IsZero() || n.Direct.Busy {
 			continue
 		}
-		switch removed := n.Removal.Accepted; {
+		switch removed := n.Removed; {
 		case n.Phase == Free && !e.Owned(n):
 			e.Nodes.drop(n.ID) // of another owner
 			e.Index.moved()

@@ -18,246 +18,149 @@ func (e poolEvidence) mergeList(d event.Done) bool {
 	if !e.PoolList.end(d, e.cfg.RetryDelay, e.now) {
 		return false
 	}
-	seen := map[int]bool{}
+	shown := map[int]bool{}
 	for _, reading := range d.Pools {
-		seen[reading.ID] = true
-		if t, absent := e.Absent.Pools.Get(reading.ID); !absent || t.Evidence.Hear(e.listing(d, true), e.bounds(), t.removed) {
-			e.mergeListed(reading, d)
-		}
+		shown[reading.ID] = true
+		e.mergeShown(reading, e.listing(d, true))
 	}
-	e.mergeLacking(seen, d)
+	e.mergeLacking(shown, e.listing(d, false))
 	e.prunePools(d.Began)
 	return true
 }
 
-// mergeListed applies what a list shows of a pool.
-func (e poolEvidence) mergeListed(reading lkepool.Pool, d event.Done) {
+// mergePool applies a direct read of a pool, also of one that was known by its ID alone.
+func (e poolEvidence) mergePool(d event.Done) {
+	p, known := e.Pools.Get(d.Action.PoolID)
+	t := e.traceOf(d.Action.PoolID)
+	ended := t.Direct.end(d, e.cfg.RetryDelay, e.now)
+	if known && ended != failed {
+		p.Look = false
+	}
+	switch ended {
+	case missing:
+		e.lacked(p, t, e.direct(d, false))
+	case found:
+		e.mergeShown(d.Pool, e.direct(d, true))
+	}
+}
+
+// traceOf returns what is known of a pool's existence.
+func (e poolEvidence) traceOf(id int) *Trace {
+	if p, known := e.Pools.Get(id); known {
+		return &p.Trace
+	}
+	return e.Sought(id)
+}
+
+// mergeShown applies what a reading shows of a pool, if it can be believed.
+func (e poolEvidence) mergeShown(reading lkepool.Pool, f absence.Fact) {
 	p, known := e.Pools.Get(reading.ID)
-	if !known || !p.Ours() {
-		p = e.meetPool(reading, e.listing(d, true), e.listed(d.Began, e.StartedAt))
-		e.Purchases.foundPool(p.hash, p.Count)
+	t := e.traceOf(reading.ID)
+	back := t.Gone()
+	if !t.Evidence.Hear(f, e.bounds(), t.Removed) {
 		return
 	}
-	p.Evidence.Hear(e.listing(d, true), e.bounds(), p.Writes.Dropped)
-	resend := !p.Writes.Dropped.IsZero() && d.Began.Sub(p.Writes.Dropped) >= tuning.RemovalResend
-	own := Latest(p.Writes.Grown, p.Writes.Shrunk)
-	p.Look = p.Look || resend || e.listed(d.Began, own) && differs(p, reading)
-	e.addSlots(p, reading.Slots, d.Began, false)
+	switch hash := e.Tags.KeyHash(reading.Tags); {
+	case !known || !p.Ours():
+		e.meetPool(reading, hash, f, !back && e.shows(f.Began, e.StartedAt, f.Direct))
+		if !f.Direct {
+			e.Purchases.foundPool(hash, reading.Count)
+		}
+	case f.Direct:
+		e.mergeFound(p, reading, hash, f.Began)
+	default:
+		resend := !p.Removed.IsZero() && f.Began.Sub(p.Removed) >= tuning.RemovalResend
+		own := Latest(p.Writes.Grown, p.Writes.Shrunk)
+		p.Look = p.Look || resend || e.listed(f.Began, own) && differs(p, reading)
+		e.addSlots(p, reading.Slots, f.Began, false)
+	}
 }
 
 // mergeLacking notes a list that lacks the pools which it has not shown.
-func (e poolEvidence) mergeLacking(seen map[int]bool, d event.Done) {
-	for _, p := range slices.Clone(e.Pools.Rows) {
-		switch {
-		case seen[p.ID]:
-		case !p.Ours():
-			e.Pools.drop(p.ID)
-		case e.listed(d.Began, p.Made): // an earlier one may be older than the pool itself
-			before := p.Evidence.Missing
-			e.lacked(p, e.listing(d, false))
-			p.Look = p.Look || before.IsZero() && !p.Evidence.Missing.IsZero()
+func (e poolEvidence) mergeLacking(shown map[int]bool, f absence.Fact) {
+	for at, t := range e.Absent.Pools.Rows {
+		if !shown[e.Absent.Pools.ids[at]] && !t.Gone() {
+			e.lacked(nil, t, f)
 		}
 	}
-	for at, t := range e.Absent.Pools.Rows {
-		if !seen[e.Absent.Pools.ids[at]] && !t.Gone() {
-			t.Evidence.Hear(e.listing(d, false), e.bounds(), time.Time{})
+	for _, p := range slices.Clone(e.Pools.Rows) {
+		switch {
+		case shown[p.ID]:
+		case !p.Ours():
+			e.Pools.drop(p.ID)
+		case e.listed(f.Began, p.Made): // an earlier one may be older than the pool itself
+			known := p.Evidence.Missing
+			e.lacked(p, &p.Trace, f)
+			p.Look = p.Look || known.IsZero() && !p.Evidence.Missing.IsZero()
 		}
 	}
 }
 
-// lacked follows a fact that lacks a pool, and forgets it when it is proven gone.
-func (e poolEvidence) lacked(p *Pool, f absence.Fact) {
-	if p.Evidence.Hear(f, e.bounds(), p.Writes.Dropped); !p.Evidence.Ended.IsZero() {
+// lacked follows a fact that lacks a pool, nil for one without a record, and forgets it
+// when it is proven gone.
+func (e poolEvidence) lacked(p *Pool, t *Trace, f absence.Fact) {
+	if t.Evidence.Hear(f, e.bounds(), t.Removed); p != nil && t.Gone() {
 		e.forgetPool(p)
 	}
 }
 
 // meetPool records a pool that is new, or not ours and shown again. One whose proof of
 // being gone was refuted is condemned if it was to be deleted.
-func (e poolEvidence) meetPool(reading lkepool.Pool, f absence.Fact, witnessed bool) *Pool {
+func (e poolEvidence) meetPool(reading lkepool.Pool, hash string, f absence.Fact, witnessed bool) *Pool {
 	p, known := e.Pools.Get(reading.ID)
 	if !known {
-		p = &Pool{}
+		p = &Pool{Trace: *e.Sought(reading.ID)}
+		e.Absent.Pools.drop(reading.ID)
 		e.Pools.put(reading.ID, p)
 	}
-	slots := reading.Slots
-	p.Pool, p.Slots, p.hash = reading, nil, e.Tags.KeyHash(reading.Tags)
-	p.Evidence.Hear(f, e.bounds(), p.Writes.Dropped)
-	e.addSlots(p, slots, f.Began, f.Direct)
-	t, back := e.Absent.Pools.Get(reading.ID)
-	if back = back && t.ours; back && !t.removed.IsZero() {
-		p.Writes.Dropped = t.removed
+	if !p.Removed.IsZero() {
 		p.become(Doomed)
 	}
-	e.Absent.Pools.drop(reading.ID)
-	p.witnessed, p.Look = witnessed, (back || !witnessed || p.Look) && p.Ours()
+	p.Pool, p.Slots, p.hash = reading, nil, hash
+	p.witnessed, p.Look = witnessed, (!witnessed || p.Look) && p.Ours()
+	e.addSlots(p, reading.Slots, f.Began, f.Direct)
 	return p
 }
 
-// mergePool applies a direct read of a pool.
-func (e poolEvidence) mergePool(d event.Done) {
-	p, known := e.Pools.Get(d.Action.PoolID)
-	if !known {
-		e.mergeSought(d)
-		return
-	}
-	switch p.Direct.end(d, e.cfg.RetryDelay, e.now) {
-	case missing:
-		p.Look = false
-		e.lacked(p, e.direct(d, false))
-	case found:
-		p.Look = false
-		p.Evidence.Hear(e.direct(d, true), e.bounds(), p.Writes.Dropped)
-		e.mergeFound(p, d)
-	}
+// makePool records a pool that this process created. Its slots are added later.
+func (e poolEvidence) makePool(created lkepool.Pool) *Pool {
+	created.Slots = nil
+	f := absence.Fact{Began: e.now, Answered: e.now, Direct: true, Shows: true}
+	e.traceOf(created.ID).Evidence.Hear(f, e.bounds(), time.Time{})
+	p := e.meetPool(created, e.Tags.KeyHash(created.Tags), f, true)
+	p.Made = e.now
+	return p
 }
 
-// mergeFound applies what a direct read shows of a pool.
-func (e poolEvidence) mergeFound(p *Pool, d event.Done) {
-	slots := d.Pool.Slots
-	if !e.Settled(d.Began, Latest(p.Writes.Grown, p.Writes.Shrunk)) || !e.Settled(d.Began, p.Writes.Unsure) {
+// mergeFound applies what a direct read shows of a pool that is known.
+func (e poolEvidence) mergeFound(p *Pool, reading lkepool.Pool, hash string, began time.Time) {
+	if !e.Settled(began, Latest(p.Writes.Grown, p.Writes.Shrunk)) || !e.Settled(began, p.Writes.Unsure) {
 		// An own write outranks this reading; it may still agree with it.
-		p.Direct.Agrees = p.Writes.Unsure.IsZero() && d.Pool.Count == p.Count && !e.lacksSlot(p, slots) && sameShape(p.Pool, d.Pool)
-		e.addSlots(p, slots, d.Began, true)
+		p.Direct.Agrees = p.Writes.Unsure.IsZero() && reading.Count == p.Count && !e.lacksSlot(p, reading.Slots) && sameShape(p.Pool, reading)
+		e.addSlots(p, reading.Slots, began, true)
 		return
 	}
-	e.thaw(p, d)
-	changed := d.Pool.Count != p.Count || !sameShape(p.Pool, d.Pool)
-	if d.Pool.Count < p.Count {
-		p.Lowered.note(d.Pool.Count, e.now)
+	e.thaw(p, reading.Count, began)
+	changed := reading.Count != p.Count || !sameShape(p.Pool, reading)
+	if reading.Count < p.Count {
+		p.Lowered.note(reading.Count, e.now)
 	}
-	p.Pool, p.Slots, p.hash, p.Writes.Unsure = d.Pool, nil, e.Tags.KeyHash(d.Pool.Tags), time.Time{}
-	lacking := e.dropSlots(p, slots, d.Began)
-	e.addSlots(p, slots, d.Began, true)
+	slots := reading.Slots
+	p.Pool, p.Slots, p.hash, p.Writes.Unsure = reading, nil, hash, time.Time{}
+	lacking := e.dropSlots(p, slots, began)
+	e.addSlots(p, slots, began, true)
 	p.Direct.Agrees = !changed && !lacking
-	p.witnessed = p.witnessed || e.Settled(d.Began, e.StartedAt)
-}
-
-// mergeSought applies a direct read of a pool that was known by its ID alone.
-func (e poolEvidence) mergeSought(d event.Done) {
-	t, known := e.Absent.Pools.Get(d.Action.PoolID)
-	if !known {
-		return
-	}
-	switch t.Direct.end(d, e.cfg.RetryDelay, e.now) {
-	case missing:
-		t.Evidence.Hear(e.direct(d, false), e.bounds(), t.removed)
-	case found:
-		if t.Evidence.Hear(e.direct(d, true), e.bounds(), t.removed) {
-			e.meetPool(d.Pool, e.direct(d, true), e.Settled(d.Began, e.StartedAt)).Direct = t.Direct
-		}
-	}
+	p.witnessed = p.witnessed || e.Settled(began, e.StartedAt)
 }
 
 // thaw lets other counts be sent again: after a direct read that began when the
 // frozen one cannot take effect any more, or that shows it after its only attempt.
-func (e poolEvidence) thaw(p *Pool, d event.Done) {
+func (e poolEvidence) thaw(p *Pool, count int, began time.Time) {
 	f := p.Writes.Frozen
-	shown := !f.again && d.Pool.Count == f.Count && e.Settled(d.Began, f.sent) && e.Settled(f.sent, p.Writes.Shrunk) &&
-		!e.unresolved(p)
-	if shown || e.Settled(d.Began, f.until) {
+	shown := !f.again && count == f.Count && e.Settled(began, f.sent) && e.Settled(f.sent, p.Writes.Shrunk) && !e.unresolved(p)
+	if shown || e.Settled(began, f.until) {
 		p.thaw()
 	}
-}
-
-// lacksSlot reports whether a reading lacks a slot, or its instance, that is known.
-func (e poolEvidence) lacksSlot(p *Pool, slots []lkepool.Slot) bool {
-	return slices.ContainsFunc(p.KnownSlots, func(s slot) bool {
-		n, known := e.Nodes.Get(s.InstanceID)
-		removed := known && !n.Removal.Accepted.IsZero() && !n.Removal.Listed
-		return !removed && !shows(slots, s.Slot)
-	})
-}
-
-// dropSlots takes away what a direct read lacks, and reports whether it lacked
-// anything that no own removal explains.
-func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) (lacking bool) {
-	for i := range p.KnownSlots {
-		// An instance that left its slot, which is still there.
-		s := &p.KnownSlots[i]
-		if s.InstanceID == 0 || shows(slots, s.Slot) || !shows(slots, lkepool.Slot{NodeID: s.NodeID}) || !e.Settled(began, s.seen) {
-			continue
-		}
-		lacking = true
-		if n, known := e.Nodes.Get(s.InstanceID); known {
-			n.leave(e.now)
-		}
-		s.InstanceID, s.Vacant, s.lost = 0, e.now, true
-	}
-	p.KnownSlots = slices.DeleteFunc(p.KnownSlots, func(s slot) bool {
-		if shows(slots, s.Slot) {
-			return false
-		}
-		n, known := e.Nodes.Get(s.InstanceID)
-		lacking = lacking || !known || n.Removal.Accepted.IsZero()
-		if !e.Settled(began, s.seen) {
-			return false
-		}
-		if known && n.Slot == s.NodeID {
-			n.leave(e.now)
-		}
-		return true
-	})
-	return lacking
-}
-
-// addSlots applies what a reading of a pool shows. Slots that are new, or whose
-// instance is new, were seen to arrive if the pool had been witnessed before,
-// except where a pool lists its nodes late.
-func (e poolEvidence) addSlots(p *Pool, slots []lkepool.Slot, began time.Time, direct bool) {
-	for _, reading := range slots {
-		if n, known := e.Nodes.Get(reading.InstanceID); known && !direct && n.Home == p.ID && !n.Detached.IsZero() &&
-			!e.listed(began, n.Detached) {
-			continue // the list may be older than the direct read that lacked the slot
-		}
-		t, gone := e.Absent.Nodes.Get(reading.InstanceID)
-		lost := gone && t.removed.IsZero()
-		if gone {
-			t.named = Latest(t.named, began)
-			reading.InstanceID = 0
-		}
-		s := p.slot(reading.NodeID)
-		switch {
-		case s != nil:
-		case gone && !direct:
-			// Either the slot is gone as well, and the list is older than that, or
-			// it is a new one. A direct read decides.
-			p.Look = p.Look || lost
-			continue
-		default:
-			// A slot whose instance came and died before its pool listed it has had
-			// its instance, too.
-			s = p.addSlot(reading.NodeID, e.now, lost)
-		}
-		e.mergeSlot(p, s, reading.InstanceID, began, direct)
-	}
-}
-
-// mergeSlot applies what a reading shows in a slot: no instance, or this one. What
-// contradicts the instance that is known there is left to dropSlots.
-func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direct bool) {
-	if s.InstanceID != 0 && s.InstanceID != id {
-		return
-	}
-	s.seen = Latest(s.seen, began)
-	if id == 0 {
-		return
-	}
-	s.Vacant = time.Time{}
-	n, known := e.Nodes.Get(id)
-	if !known {
-		n = instanceEvidence(e).meetNode(id)
-		n.Arrived = p.witnessed && !e.limits.NodesLag && (direct || e.listed(began, e.StartedAt))
-	}
-	if !n.Removal.Accepted.IsZero() && !(direct && e.Settled(began, n.Removal.Accepted)) {
-		return
-	}
-	s.InstanceID, s.lost = id, false
-	if n.Home != p.ID {
-		e.Index.moved()
-	}
-	n.Home, n.Slot, n.Detached = p.ID, s.NodeID, time.Time{}
-	n.Removal.Listed = !n.Removal.Accepted.IsZero()
 }
 
 // forgetPool follows the proven end of a pool: its instances go with it, which
@@ -265,7 +168,8 @@ func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direc
 func (e poolEvidence) forgetPool(p *Pool) {
 	p.become(ended)
 	e.Pools.drop(p.ID)
-	e.Absent.Pools.put(p.ID, &Trace{Evidence: p.Evidence, removed: p.Writes.Dropped, ours: p.Ours()})
+	t := p.Trace
+	e.Absent.Pools.put(p.ID, &t)
 	for _, n := range e.Nodes.Rows {
 		if n.Home == p.ID {
 			n.leave(e.now)
@@ -306,10 +210,4 @@ func differs(p *Pool, reading lkepool.Pool) bool {
 // sameShape reports whether two readings differ in count and nodes alone.
 func sameShape(a, b lkepool.Pool) bool {
 	return a.Autoscaled == b.Autoscaled && a.InstanceType == b.InstanceType && slices.Equal(a.Tags, b.Tags) && a.Template.Equal(b.Template)
-}
-
-func shows(slots []lkepool.Slot, s lkepool.Slot) bool {
-	return slices.ContainsFunc(slots, func(other lkepool.Slot) bool {
-		return other.NodeID == s.NodeID && (s.InstanceID == 0 || other.InstanceID == s.InstanceID)
-	})
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
@@ -29,10 +28,7 @@ func (e writeEvidence) mergeGrowth(d event.Done) News {
 	}
 	slots := d.Pool.Slots
 	if !known {
-		created := d.Pool
-		created.Slots = nil // they are added below
-		p = poolEvidence(e).meetPool(created, absence.Fact{Began: e.now, Answered: e.now, Direct: true, Shows: true}, true)
-		p.Made = e.now
+		p = poolEvidence(e).makePool(d.Pool)
 	}
 	p.Count, p.Writes.Grown, p.Writes.Unsure, p.Direct.Agrees = d.Pool.Count, e.now, time.Time{}, false
 	p.Lowered.scaled, p.Writes.Retry = p.Count, backoff{}
@@ -69,7 +65,7 @@ func (e writeEvidence) purchaseFailed(k *KeyState, p *Pool, d event.Done) (news 
 	}
 	if p != nil && claims.KindOf(d.Err) == claims.KindNotFound {
 		p.Look = true
-		poolEvidence(e).lacked(p, e.direct(d, false))
+		poolEvidence(e).lacked(p, &p.Trace, e.direct(d, false))
 	}
 	switch add := d.Action.Bought; {
 	case claims.KindOf(d.Err) == claims.KindQuotaExceeded && add > 1:
@@ -205,5 +201,5 @@ func (e writeEvidence) mergeDrop(d event.Done) {
 		p.Writes.Retry.fail(e.now, e.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 		return
 	}
-	p.Writes.Dropped = e.now
+	p.Removed = e.now
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
@@ -27,10 +26,8 @@ type Node struct {
 	Tagged time.Time
 	// Arrived: this process saw it come, so no earlier one can have claimed it.
 	Arrived bool
-	// Evidence is that of its existence, from readings of instances.
-	Evidence absence.Evidence
-	Direct   DirectRead
-	Removal  removal
+	Trace
+	Removal removal
 }
 
 // claim is the claim on an instance.
@@ -153,11 +150,10 @@ func (l *DirectRead) end(d event.Done, first time.Duration, now time.Time) outco
 // removal is this process's attempt to remove an instance.
 type removal struct {
 	Retry backoff
-	// Accepted is when the platform accepted it. Listed: it still shows the
-	// instance, longer after that than a reading may be out of date.
-	Accepted time.Time
-	Listed   bool
-	Busy     bool
+	// Listed: the pool still lists the instance, longer after the removal was accepted
+	// than a reading may be out of date.
+	Listed bool
+	Busy   bool
 	// Err is why the last attempt failed, and Failed when.
 	Err    error
 	Failed time.Time
@@ -174,7 +170,7 @@ func (n *Node) removalFailed(err error, now time.Time, first time.Duration) {
 
 // removalAccepted notes one that was.
 func (n *Node) removalAccepted(at time.Time) {
-	n.Removal = removal{Accepted: at}
+	n.Removal, n.Removed = removal{}, at
 	n.become(Condemned)
 }
 
@@ -185,7 +181,7 @@ func (n *Node) Present() bool {
 
 // Leaves reports whether the node is about to go, as far as is known.
 func (n *Node) Leaves() bool {
-	return n.State == lkepool.Leaving || !n.Removal.Accepted.IsZero() && !n.Removal.Listed
+	return n.State == lkepool.Leaving || !n.Removed.IsZero() && !n.Removal.Listed
 }
 
 // HomeOrNone is the pool of a node that may be unknown.
@@ -215,9 +211,9 @@ func (n *Node) Holds(who claims.ClaimID) bool {
 // reports; the zero time if neither is known.
 func (n *Node) removedAt() time.Time {
 	if n.State == lkepool.Leaving {
-		return cmp.Or(n.Removal.Accepted, n.Evidence.First)
+		return cmp.Or(n.Removed, n.Evidence.First)
 	}
-	return n.Removal.Accepted
+	return n.Removed
 }
 
 // leave takes the node out of its pool's slots.

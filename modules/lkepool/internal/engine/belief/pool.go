@@ -1,11 +1,8 @@
 package belief
 
 import (
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
@@ -23,12 +20,10 @@ type Pool struct {
 	KnownSlots []slot
 	// Made is when this process created it, the zero time for one that it found.
 	Made time.Time
-	// Evidence is that of its existence. Look: a list contradicts what is known, so a
-	// direct read is due.
-	Evidence absence.Evidence
-	Look     bool
-	Direct   DirectRead
-	Writes   poolWrites
+	Trace
+	// Look: a list contradicts what is known, so a direct read is due.
+	Look   bool
+	Writes poolWrites
 	// Pending has the time since when each node that is on its way has been.
 	Pending []time.Time
 	Lowered lowering
@@ -38,25 +33,14 @@ type Pool struct {
 	unsettled time.Time
 }
 
-// slot is the position of one node in a pool, as last seen.
-type slot struct {
-	lkepool.Slot
-	seen time.Time
-	// Vacant is since when it has been without an instance. lost: it had one,
-	// and whether the platform replaces that is not known.
-	Vacant time.Time
-	lost   bool
-}
-
 // poolWrites are the writes under way for a pool.
 type poolWrites struct {
 	Growing, Dropping bool
 	Frozen            freeze
 	Removing          int
 	Retry             backoff
-	// began is when the newest one that raises the count was sent, Dropped when
-	// the deletion of the pool was accepted.
-	began, Dropped time.Time
+	// began is when the newest one that raises the count was sent.
+	began time.Time
 	// Grown and shrunk are when writes that raised and lowered the count were
 	// answered, Unsure when one failed whose effect is not known.
 	Grown, Shrunk, Unsure time.Time
@@ -125,39 +109,12 @@ func (p *Pool) fits(key lkepool.Key) bool {
 	return !p.Autoscaled && p.InstanceType == key.InstanceType && p.Template.Fits(key.Template)
 }
 
-// slot returns the pool's record of a node ID.
-func (p *Pool) slot(nodeID string) *slot {
-	at, ok := slices.BinarySearchFunc(p.KnownSlots, nodeID, func(s slot, id string) int { return strings.Compare(s.NodeID, id) })
-	if !ok {
-		return nil
-	}
-	return &p.KnownSlots[at]
-}
-
-// addSlot records a slot that is new. lost: its instance is gone already.
-func (p *Pool) addSlot(nodeID string, now time.Time, lost bool) *slot {
-	at, _ := slices.BinarySearchFunc(p.KnownSlots, nodeID, func(s slot, id string) int { return strings.Compare(s.NodeID, id) })
-	p.KnownSlots = slices.Insert(p.KnownSlots, at, slot{Slot: lkepool.Slot{NodeID: nodeID}, Vacant: now, lost: lost})
-	return &p.KnownSlots[at]
-}
-
 // Expect keeps one time for each node that is on its way.
 func (p *Pool) Expect(pending int, now time.Time) {
 	for len(p.Pending) < pending {
 		p.Pending = append(p.Pending, now)
 	}
 	p.Pending = p.Pending[len(p.Pending)-max(0, pending):]
-}
-
-// Lost counts the slots whose instance is gone.
-func (p *Pool) Lost() int {
-	n := 0
-	for _, s := range p.KnownSlots {
-		if s.lost {
-			n++
-		}
-	}
-	return n
 }
 
 // Overfull returns since when the pool has had more members than its count.

@@ -3,12 +3,9 @@ package belief
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // world holds what is known of the cluster: its nodes and pools.
@@ -18,30 +15,6 @@ type world struct {
 	// Absent are the nodes and pools without a record of their own.
 	Absent absent
 	Index  index
-}
-
-// absent are what was proven gone, because late lists show it again, and the pools that
-// instances name and no reading has shown.
-type absent struct{ Nodes, Pools table[*Trace] }
-
-// Trace is all that is known of an object that no reading shows.
-type Trace struct {
-	Evidence absence.Evidence
-	Direct   DirectRead
-	// removed is when this process's removal of it was accepted, zero for never.
-	removed time.Time
-	// named is when the newest reading of a pool began that still names the instance.
-	named time.Time
-	// ours: the pool was made by this engine.
-	ours bool
-}
-
-// Gone reports whether it is proven that the object does not exist any more.
-func (t *Trace) Gone() bool { return !t.Evidence.Ended.IsZero() }
-
-// outdated reports whether no reading that began then or later shows the object.
-func (t *Trace) outdated(began time.Time) bool {
-	return began.Sub(Latest(Latest(t.Evidence.Ended, t.Evidence.Last), t.named)) > tuning.GoneMemory
 }
 
 // GoneNode reports whether an instance is proven gone.
@@ -167,12 +140,12 @@ func (x *index) moved() { x.byHome = nil }
 // unresolved reports whether a removal of a node of the pool was not answered with
 // success, and may take effect yet.
 func (w *world) unresolved(p *Pool) bool {
-	return slices.ContainsFunc(w.Members(p.ID), func(n *Node) bool { return n.Phase == Condemned && n.Removal.Accepted.IsZero() })
+	return slices.ContainsFunc(w.Members(p.ID), func(n *Node) bool { return n.Phase == Condemned && n.Removed.IsZero() })
 }
 
 // Owns reports whether a pool was made by this engine, and whether that is known.
 func (w *world) Owns(poolID int) (owned, known bool) {
-	if t, absent := w.Absent.Pools.Get(poolID); absent && t.Gone() && t.ours {
+	if t, absent := w.Absent.Pools.Get(poolID); absent && t.Gone() && t.seen() { // foreign ones are forgotten at once
 		return true, true
 	}
 	p, known := w.Pools.Get(poolID)

@@ -19,7 +19,7 @@ type remover struct{ *reader }
 // done: the removal was accepted, or an attempt since then failed.
 func (r *remover) remove(n *belief.Node, since time.Time, reason string) (bool, error) {
 	switch {
-	case n.State == lkepool.Leaving || !n.Removal.Accepted.IsZero() && r.now.Sub(n.Removal.Accepted) < tuning.RemovalResend:
+	case n.State == lkepool.Leaving || !n.Removed.IsZero() && r.now.Sub(n.Removed) < tuning.RemovalResend:
 		return true, nil
 	case n.Removal.Busy || r.settling():
 		return false, nil
@@ -43,7 +43,7 @@ func (r *remover) removeFrom(p *belief.Pool, n *belief.Node, since time.Time, re
 		return false, nil
 	case p.Writes.Growing || p.Writes.Dropping || p.Writes.Removing >= tuning.ParallelRemovals:
 		return false, nil
-	case !r.readForRemoval(p, n.Removal.Accepted, "look before removing"):
+	case !r.readForRemoval(p, n.Removed, "look before removing"):
 		if p.Evidence.Twice() && r.known.PoolList.FailedSince(since) {
 			return true, r.known.PoolList.Err
 		}
@@ -110,7 +110,7 @@ func (r *remover) take(p *belief.Pool, n *belief.Node, reason string) (bool, err
 func (r *remover) last(p *belief.Pool, n *belief.Node) bool {
 	for _, s := range p.KnownSlots {
 		if other, known := r.known.Nodes.Get(s.InstanceID); s.InstanceID != n.ID &&
-			(!known || other.Removal.Accepted.IsZero() || other.Removal.Listed) {
+			(!known || other.Removed.IsZero() || other.Removal.Listed) {
 			return false
 		}
 	}
@@ -134,14 +134,14 @@ func (r *remover) finishRemovals() {
 // dropAgain repeats the deletion of a condemned pool: at once if none was accepted,
 // and otherwise if a direct read shows the pool a minute later.
 func (r *remover) dropAgain(p *belief.Pool) {
-	resend := p.Writes.Dropped.Add(tuning.RemovalResend)
+	resend := p.Removed.Add(tuning.RemovalResend)
 	switch {
 	case p.Writes.Dropping || r.settling() || !r.ready(p.Writes.Retry.Until):
 		return
 	case p.Evidence.Begun():
 		r.verifyPool(p, "reads of a pool are answered 404")
 		return
-	case p.Writes.Dropped.IsZero():
+	case p.Removed.IsZero():
 	case !r.ready(resend):
 		return
 	case p.Direct.Began.Before(resend):

@@ -269,10 +269,10 @@ func (s *server) setTags(r *callers.Request) (bool, error) {
 // accepted the removal, or had accepted it before.
 func (s *server) release(r *callers.Request) (bool, error) {
 	n, known := s.known.Nodes.Get(r.Ask.ID)
-	if known && !n.Removal.Accepted.IsZero() && !n.Removal.Accepted.Before(r.Since) {
+	if known && !n.Removed.IsZero() && !n.Removed.Before(r.Since) {
 		return true, nil
 	}
-	if _, home := s.known.Pools.Get(n.HomeOrNone()); !known || !home || !n.Removal.Accepted.IsZero() || !n.Detached.IsZero() ||
+	if _, home := s.known.Pools.Get(n.HomeOrNone()); !known || !home || !n.Removed.IsZero() || !n.Detached.IsZero() ||
 		n.Claim.Who.None() {
 		var found bool
 		var err error

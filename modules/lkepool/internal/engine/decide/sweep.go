@@ -126,9 +126,9 @@ func (w *sweeper) evictNode(r *callers.Request, id int, exists func(claims.Claim
 	if !known {
 		return true
 	}
-	if !n.Removal.Accepted.IsZero() && !n.Removal.Accepted.Before(r.Since) {
+	if !n.Removed.IsZero() && !n.Removed.Before(r.Since) {
 		pool := 0
-		if p, kept := w.known.Pools.Get(n.Home); !kept || !p.Writes.Dropped.IsZero() {
+		if p, kept := w.known.Pools.Get(n.Home); !kept || !p.Removed.IsZero() {
 			pool = n.Home // it went with its last node
 		}
 		s.Collect(pool, nil, w.known.Describe(n).Node)
@@ -152,7 +152,7 @@ func (w *sweeper) evictNode(r *callers.Request, id int, exists func(claims.Claim
 	}
 	ended, err := w.remove.remove(n, r.Since, "collected: no claimant")
 	s.Fail(err)
-	return ended && (err != nil || n.Removal.Accepted.IsZero())
+	return ended && (err != nil || n.Removed.IsZero())
 }
 
 // tidy removes, by name, slots that have been without an instance for longer
