@@ -60,20 +60,22 @@ func (e poolEvidence) mergeShown(reading lkepool.Pool, f absence.Fact) {
 	if !t.Evidence.Hear(f, e.bounds(), t.Removed) {
 		return
 	}
-	switch hash := e.Tags.KeyHash(reading.Tags); {
-	case !known || !p.Ours():
-		e.meetPool(reading, hash, f, !back && e.shows(f.Began, e.StartedAt, f.Direct))
+	hash, witnessed := e.Tags.KeyHash(reading.Tags), e.shows(f.Began, e.StartedAt, f.Direct)
+	if known && p.Ours() {
+		settled := e.mergeKnown(p, reading, hash, f)
+		if witnessed = witnessed && settled; settled {
+			e.dropSlots(p, reading.Slots, f.Began)
+		}
+	} else {
+		witnessed = witnessed && !back
+		p = e.meetPool(reading, hash)
+		p.Look = (p.Look || !witnessed) && p.Ours()
 		if !f.Direct {
 			e.Purchases.foundPool(hash, reading.Count)
 		}
-	case f.Direct:
-		e.mergeFound(p, reading, hash, f.Began)
-	default:
-		resend := !p.Removed.IsZero() && f.Began.Sub(p.Removed) >= tuning.RemovalResend
-		own := Latest(p.Writes.Grown, p.Writes.Shrunk)
-		p.Look = p.Look || resend || e.listed(f.Began, own) && differs(p, reading)
-		e.addSlots(p, reading.Slots, f.Began, false)
 	}
+	e.addSlots(p, reading.Slots, f.Began, f.Direct)
+	p.witnessed = p.witnessed || witnessed // slots that it shows for the first time were not seen to arrive
 }
 
 // mergeLacking notes a list that lacks the pools which it has not shown.
@@ -104,9 +106,9 @@ func (e poolEvidence) lacked(p *Pool, t *Trace, f absence.Fact) {
 	}
 }
 
-// meetPool records a pool that is new, or not ours and shown again. One whose proof of
+// meetPool records a pool that is new, or not ours and shown again, without its slots. One whose proof of
 // being gone was refuted is condemned if it was to be deleted.
-func (e poolEvidence) meetPool(reading lkepool.Pool, hash string, f absence.Fact, witnessed bool) *Pool {
+func (e poolEvidence) meetPool(reading lkepool.Pool, hash string) *Pool {
 	p, known := e.Pools.Get(reading.ID)
 	if !known {
 		p = &Pool{Trace: *e.Sought(reading.ID)}
@@ -117,40 +119,40 @@ func (e poolEvidence) meetPool(reading lkepool.Pool, hash string, f absence.Fact
 		p.become(Doomed)
 	}
 	p.Pool, p.Slots, p.hash = reading, nil, hash
-	p.witnessed, p.Look = witnessed, (!witnessed || p.Look) && p.Ours()
-	e.addSlots(p, reading.Slots, f.Began, f.Direct)
 	return p
 }
 
-// makePool records a pool that this process created. Its slots are added later.
+// makePool records a pool that this process created, without its slots.
 func (e poolEvidence) makePool(created lkepool.Pool) *Pool {
-	created.Slots = nil
 	f := absence.Fact{Began: e.now, Answered: e.now, Direct: true, Shows: true}
 	e.traceOf(created.ID).Evidence.Hear(f, e.bounds(), time.Time{})
-	p := e.meetPool(created, e.Tags.KeyHash(created.Tags), f, true)
-	p.Made = e.now
+	p := e.meetPool(created, e.Tags.KeyHash(created.Tags))
+	p.Made, p.witnessed = e.now, true
 	return p
 }
 
-// mergeFound applies what a direct read shows of a pool that is known.
-func (e poolEvidence) mergeFound(p *Pool, reading lkepool.Pool, hash string, began time.Time) {
-	if !e.Settled(began, Latest(p.Writes.Grown, p.Writes.Shrunk)) || !e.Settled(began, p.Writes.Unsure) {
+// mergeKnown applies what a reading shows of a pool that is known, apart from its slots. It
+// reports whether slots that the reading lacks are gone.
+func (e poolEvidence) mergeKnown(p *Pool, reading lkepool.Pool, hash string, f absence.Fact) (settled bool) {
+	against := e.contradiction(p, reading)
+	own := Latest(p.Writes.Grown, p.Writes.Shrunk)
+	switch {
+	case !f.Direct:
+		resend := !p.Removed.IsZero() && f.Began.Sub(p.Removed) >= tuning.RemovalResend
+		p.Look = p.Look || resend || e.listed(f.Began, own) && (against.shape || against.slots)
+		return false
+	case !e.Settled(f.Began, own) || !e.Settled(f.Began, p.Writes.Unsure):
 		// An own write outranks this reading; it may still agree with it.
-		p.Direct.Agrees = p.Writes.Unsure.IsZero() && reading.Count == p.Count && !e.lacksSlot(p, reading.Slots) && sameShape(p.Pool, reading)
-		e.addSlots(p, reading.Slots, began, true)
-		return
+		p.Direct.Agrees = p.Writes.Unsure.IsZero() && !against.shape && !against.unexplained
+		return false
 	}
-	e.thaw(p, reading.Count, began)
-	changed := reading.Count != p.Count || !sameShape(p.Pool, reading)
+	e.thaw(p, reading.Count, f.Began)
 	if reading.Count < p.Count {
 		p.Lowered.note(reading.Count, e.now)
 	}
-	slots := reading.Slots
 	p.Pool, p.Slots, p.hash, p.Writes.Unsure = reading, nil, hash, time.Time{}
-	lacking := e.dropSlots(p, slots, began)
-	e.addSlots(p, slots, began, true)
-	p.Direct.Agrees = !changed && !lacking
-	p.witnessed = p.witnessed || e.Settled(began, e.StartedAt)
+	p.Direct.Agrees = !against.shape && !against.unexplained
+	return true
 }
 
 // thaw lets other counts be sent again: after a direct read that began when the
@@ -190,24 +192,4 @@ func (e poolEvidence) prunePools(began time.Time) {
 			e.Absent.Pools.drop(id)
 		}
 	}
-}
-
-// differs reports whether a list contradicts what is known of the pool.
-func differs(p *Pool, reading lkepool.Pool) bool {
-	if reading.Count != p.Count || !sameShape(reading, p.Pool) {
-		return true
-	}
-	shown := map[string]int{}
-	for _, s := range reading.Slots {
-		shown[s.NodeID] = s.InstanceID
-	}
-	return slices.ContainsFunc(p.KnownSlots, func(s slot) bool {
-		id, ok := shown[s.NodeID]
-		return !ok || s.InstanceID != 0 && id != s.InstanceID
-	})
-}
-
-// sameShape reports whether two readings differ in count and nodes alone.
-func sameShape(a, b lkepool.Pool) bool {
-	return a.Autoscaled == b.Autoscaled && a.InstanceType == b.InstanceType && slices.Equal(a.Tags, b.Tags) && a.Template.Equal(b.Template)
 }

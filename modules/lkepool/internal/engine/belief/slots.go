@@ -52,45 +52,29 @@ func (p *Pool) Lost() int {
 	return n
 }
 
-// lacksSlot reports whether a reading lacks a slot, or its instance, that is known.
-func (e poolEvidence) lacksSlot(p *Pool, slots []lkepool.Slot) bool {
-	return slices.ContainsFunc(p.KnownSlots, func(s slot) bool {
-		n, known := e.Nodes.Get(s.InstanceID)
-		removed := known && !n.Removed.IsZero() && !n.Removal.Listed
-		return !removed && !shows(slots, s.Slot)
-	})
-}
-
-// dropSlots takes away what a direct read lacks, and reports whether it lacked
-// anything that no own removal explains.
-func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) (lacking bool) {
+// dropSlots takes away what a direct read lacks that began the settle time after it was
+// shown.
+func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) {
 	for i := range p.KnownSlots {
 		// An instance that left its slot, which is still there.
 		s := &p.KnownSlots[i]
 		if s.InstanceID == 0 || shows(slots, s.Slot) || !shows(slots, lkepool.Slot{NodeID: s.NodeID}) || !e.Settled(began, s.seen) {
 			continue
 		}
-		lacking = true
 		if n, known := e.Nodes.Get(s.InstanceID); known {
 			n.leave(e.now)
 		}
 		s.InstanceID, s.Vacant, s.lost = 0, e.now, true
 	}
 	p.KnownSlots = slices.DeleteFunc(p.KnownSlots, func(s slot) bool {
-		if shows(slots, s.Slot) {
+		if shows(slots, s.Slot) || !e.Settled(began, s.seen) {
 			return false
 		}
-		n, known := e.Nodes.Get(s.InstanceID)
-		lacking = lacking || !known || n.Removed.IsZero()
-		if !e.Settled(began, s.seen) {
-			return false
-		}
-		if known && n.Slot == s.NodeID {
+		if n, known := e.Nodes.Get(s.InstanceID); known && n.Slot == s.NodeID {
 			n.leave(e.now)
 		}
 		return true
 	})
-	return lacking
 }
 
 // addSlots applies what a reading of a pool shows. Slots that are new, or whose
@@ -150,10 +134,4 @@ func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direc
 	}
 	n.Home, n.Slot, n.Detached = p.ID, s.NodeID, time.Time{}
 	n.Removal.Listed = !n.Removed.IsZero()
-}
-
-func shows(slots []lkepool.Slot, s lkepool.Slot) bool {
-	return slices.ContainsFunc(slots, func(other lkepool.Slot) bool {
-		return other.NodeID == s.NodeID && (s.InstanceID == 0 || other.InstanceID == s.InstanceID)
-	})
 }

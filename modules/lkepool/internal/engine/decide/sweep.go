@@ -48,22 +48,26 @@ func (w *sweeper) orphan(n *belief.Node, exists func(claims.ClaimID) bool) bool 
 	if !w.known.Owned(n) || !n.Known() || n.Leaves() {
 		return false
 	}
-	old := func(since time.Time) bool { return w.now.Sub(since) > w.cfg.OrphanTTL }
 	switch {
 	case n.Claimed():
-		if n.Written() {
-			return false
-		}
-		if !exists(n.Claim.Who) {
-			return old(n.Claim.Since) && !w.holds(n)
-		}
-		kept := w.holder(n.Claim.Who)
-		return kept != nil && kept != n && old(n.Claim.Since) && old(kept.Claim.Since) && !w.holds(n)
+		return !n.Written() && w.needless(n, exists) && !w.holds(n)
 	case n.Claim.Who.None():
-		return w.ready(w.known.LateUntil.Add(w.cfg.SettleTime)) && old(belief.Latest(n.Evidence.First, n.Claim.At)) && w.surplus(n) && !w.holds(n)
+		return w.ready(w.known.LateUntil.Add(w.cfg.SettleTime)) && w.old(belief.Latest(n.Evidence.First, n.Claim.At)) && w.surplus(n) && !w.holds(n)
 	}
 	return false
 }
+
+// needless reports whether the claimant of an instance does not exist, or has another one.
+func (w *sweeper) needless(n *belief.Node, exists func(claims.ClaimID) bool) bool {
+	if !exists(n.Claim.Who) {
+		return w.old(n.Claim.Since)
+	}
+	kept := w.holder(n.Claim.Who)
+	return kept != nil && kept != n && w.old(n.Claim.Since) && w.old(kept.Claim.Since)
+}
+
+// old reports whether a time is OrphanTTL ago.
+func (w *sweeper) old(since time.Time) bool { return w.now.Sub(since) > w.cfg.OrphanTTL }
 
 // holds reports whether the caller's own records give the instance to a claimant.
 func (w *sweeper) holds(n *belief.Node) bool {
