@@ -99,14 +99,16 @@ type simEffect struct {
 	life  int
 	began time.Time
 	sent  time.Duration
-	// looked is when the newest read of the pool began.
-	looked time.Duration
+	// looked is when the newest read of the pool began. asOf is the moment that the
+	// answer shows.
+	looked, asOf time.Duration
 }
 
 // simCaller waits for an answer.
 type simCaller struct {
 	token int
 	what  string
+	ask   Ask
 	then  func(Answer)
 }
 
@@ -275,7 +277,7 @@ func (s *sim) ask(what string, a Ask, patience time.Duration, then func(Answer))
 	}
 	s.tokens++
 	token := s.tokens
-	s.waiting = append(s.waiting, simCaller{token: token, what: what, then: then})
+	s.waiting = append(s.waiting, simCaller{token: token, what: what, ask: a, then: then})
 	s.After(patience, func() {
 		if s.caller(token) < 0 || s.failure != "" {
 			return

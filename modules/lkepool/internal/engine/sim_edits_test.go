@@ -110,7 +110,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 // lose deletes a Linode behind its pool's back.
 func (p *simPlatform) lose(i *simInstance) {
 	p.taken++
-	i.gone = true
+	i.gone, i.ended = true, p.Now
 	p.recordInstance(i)
 	if i.slot.removed || !p.repairs {
 		return

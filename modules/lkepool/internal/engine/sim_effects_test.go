@@ -31,6 +31,10 @@ func (s *sim) begin(a Action) {
 	if a.Op == OpScale {
 		s.checkScale(a)
 	}
+	if a.Bought > 0 {
+		s.checkPurchase(a)
+	}
+	s.doom(a)
 	if e.fate.kind == faultLate {
 		takes = min(e.fate.takes, tuning.WriteTimeout)
 		e.executed = true
@@ -67,6 +71,11 @@ func (s *sim) end(e *simEffect) {
 	if a.Op == OpGetInstance && !e.canceled {
 		s.noteRead(a.InstanceID, e.result.Err)
 	}
+	if i := s.instance(a.InstanceID); i != nil && e.result.Err != nil {
+		i.troubled = true
+	}
+	s.learn(e)
+	s.learnEnd(e)
 	s.show(e.result)
 	s.feed(e.result)
 }
@@ -93,7 +102,7 @@ func (s *sim) execute(e *simEffect) {
 		if s.wrote != nil {
 			s.wrote(e.action, e)
 		}
-		e.result = s.faultyWrite(e)
+		e.result, e.asOf = s.faultyWrite(e), s.Now
 		if s.trace != nil {
 			s.note("  platform: %s %s", s.describeAction(e.action), outcome(e))
 		}
@@ -106,7 +115,8 @@ func (s *sim) execute(e *simEffect) {
 	if !s.plan.world.exact {
 		old = s.between(0, old)
 	}
-	e.result = s.faultyRead(e.action, e.fate, s.Now-old)
+	e.asOf = s.Now - old
+	e.result = s.faultyRead(e.action, e.fate, e.asOf)
 	s.noteLie(e)
 }
 

@@ -300,9 +300,9 @@ func (s *sim) checkGone(c *simClaimant, err error) {
 	}
 }
 
-// checkList: a claim that this process wrote or read, or that every list shows,
-// is in the answer to a list, unless it is in no list and reading it fails.
-func (s *sim) checkList(nodes []lkepool.Node, process int) {
+// checkList: a claim that this process wrote or read, or that every list shows which began
+// when the answer was asked for, is in it, unless it is in no list and reading it fails.
+func (s *sim) checkList(nodes []lkepool.Node, process int, asked time.Duration) {
 	for _, c := range s.claimants {
 		i := s.instance(c.instance)
 		if !c.alive || c.releasing || i == nil || !i.lives() || i.slot.removed || i.edited || process != s.process.life {
@@ -310,7 +310,7 @@ func (s *sim) checkList(nodes []lkepool.Node, process int) {
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
-		if earlier && (s.lacking() || s.Now-c.served < lag || i.failed >= tuning.MarkAttempts) ||
+		if earlier && (s.lacking() || asked-c.served < lag || i.failed >= tuning.MarkAttempts) ||
 			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}

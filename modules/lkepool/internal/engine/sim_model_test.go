@@ -72,12 +72,20 @@ type simPool struct {
 	// omittedFrom is the process, counted from 1, to which a list last did not
 	// show it although it should have.
 	omittedFrom int
+	known       simKnown
+	// doomed: its deletion was sent.
+	doomed bool
 }
 
 type simSlot struct {
 	nodeID            string
 	instance          *simInstance
 	unlisted, removed bool
+	// since is when it was added, shownBy the process, counted from 1, to which a reading of
+	// its pool listed it. doomed: its removal was sent.
+	since   time.Duration
+	shownBy int
+	doomed  bool
 }
 
 type simInstance struct {
@@ -105,6 +113,12 @@ type simInstance struct {
 	// failed counts failed writes of its tags.
 	failed int
 	unread simUnread
+	// troubled: a request for it alone failed.
+	troubled bool
+	// ended is when it stopped to serve. toldEnd is the process, counted from 1, that an
+	// answer told so, missedBy the one that found nothing at missedAt.
+	ended, missedAt   time.Duration
+	toldEnd, missedBy int
 }
 
 // simUnread is direct reads that failed in a row: for which process, counted from
@@ -197,7 +211,7 @@ func (p *simPlatform) buy(nodes int) {
 func (p *simPlatform) grow(of *simPool, by int) {
 	for range by {
 		p.lastID++
-		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise}
+		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise, since: p.Now}
 		of.slots = append(of.slots, slot)
 		wait := p.between(p.delays.idLeast, p.delays.idMost)
 		p.After(wait, func() { p.start(of, slot) })
@@ -255,7 +269,7 @@ func (p *simPlatform) end(i *simInstance) {
 	if i.State == lkepool.Leaving {
 		return
 	}
-	i.State, i.Status = lkepool.Leaving, simSoonGone
+	i.State, i.Status, i.ended = lkepool.Leaving, simSoonGone, p.Now
 	p.recordInstance(i)
 	p.After(p.between(0, p.delays.gone), func() {
 		i.gone = true

@@ -21,9 +21,10 @@ func (s *sim) sweeps() {
 
 func (s *sim) sweep() {
 	process := s.process.life
+	asked := s.Now
 	s.ask("list", Ask{Kind: AskList}, time.Minute, func(a Answer) {
 		if a.Err == nil {
-			s.checkList(a.Nodes, process)
+			s.checkList(a.Nodes, process, asked)
 			for _, c := range s.claimants {
 				if c.alive && c.instance != 0 && !slices.ContainsFunc(a.Nodes, func(n lkepool.Node) bool { return n.InstanceID == c.instance }) {
 					s.verify(c)

@@ -75,6 +75,7 @@ func (e instanceEvidence) meetNode(id int) *Node {
 	}
 	if !n.Removed.IsZero() {
 		n.become(Condemned)
+		n.Removal.Listed = true // it was shown longer after than a reading may be out of date
 	}
 	e.Absent.Nodes.drop(id)
 	e.Nodes.put(id, n)

@@ -32,7 +32,7 @@ func (e writeEvidence) mergeGrowth(d event.Done) News {
 	}
 	p.Count, p.Writes.Grown, p.Writes.Unsure, p.Direct.Agrees = d.Pool.Count, e.now, time.Time{}, false
 	p.Lowered.scaled, p.Writes.Retry = p.Count, backoff{}
-	p.Expect(p.Count-len(e.Members(p.ID)), e.now)
+	e.Expected(p)
 	poolEvidence(e).addSlots(p, slots, d.Began, true)
 	if k.Room > 0 {
 		k.Room = d.Action.Bought // until not even one more fits

@@ -86,6 +86,14 @@ func (b *Belief) OnTheirWay(p *Pool) int {
 	if !p.Ours() || p.Phase >= Doomed {
 		return 0
 	}
-	p.Expect(max(0, p.Count-len(b.Members(p.ID))-p.Lost()), b.now)
-	return len(p.Pending) - p.Overdue(b.now, b.cfg.PendingTimeout)
+	return b.Expected(p) - p.Overdue(b.now, b.cfg.PendingTimeout)
+}
+
+// Expected counts the nodes of a pool that are on their way, or should be. What two reads
+// did not find is no member, also before a list has shown that it is gone: it was
+// replaced, or its end is about to be proven.
+func (b *Belief) Expected(p *Pool) int {
+	members := slices.DeleteFunc(b.Members(p.ID), func(n *Node) bool { return n.Evidence.Twice() })
+	p.Expect(max(0, p.Count-len(members)-p.Lost()), b.now)
+	return len(p.Pending)
 }

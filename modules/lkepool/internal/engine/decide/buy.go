@@ -165,7 +165,7 @@ func (b *buyer) refuseUnserved(key lkepool.Key, err error) {
 	}
 	pools, _ := b.known.PoolsOf(key, hash)
 	for _, p := range pools {
-		d.pending += max(0, p.Count-len(b.known.Members(p.ID))-p.Lost())
+		d.pending += b.known.Expected(p)
 	}
 	b.refuse(d.unserved(), err)
 }

@@ -61,12 +61,13 @@ func (s *supplier) supply(d *demand) {
 
 func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 	members := s.known.Members(p.ID)
-	if len(members) > p.Count {
-		// Reads do not find some of them: they have been replaced.
-		members = slices.DeleteFunc(members, func(n *belief.Node) bool { return n.Evidence.Twice() })
-	}
-	pending := max(0, p.Count-len(members)-p.Lost())
-	p.Expect(pending, s.now)
+	members = slices.DeleteFunc(members, func(n *belief.Node) bool {
+		if n.Evidence.Twice() {
+			s.prove(n)
+		}
+		return n.Evidence.Twice()
+	})
+	pending := s.known.Expected(p)
 	overdue := p.Overdue(s.now, s.cfg.PendingTimeout)
 	d.pending, d.overdue = d.pending+pending-overdue, d.overdue+overdue
 	for _, since := range p.Pending {

@@ -156,7 +156,7 @@ func (w *sweeper) evictNode(r *callers.Request, id int, exists func(claims.Claim
 	}
 	ended, err := w.remove.remove(n, r.Since, "collected: no claimant")
 	s.Fail(err)
-	return ended && (err != nil || n.Removed.IsZero())
+	return ended && (err != nil || n.Removed.Before(r.Since)) // one that was accepted since is noted above
 }
 
 // tidy removes, by name, slots that have been without an instance for longer
