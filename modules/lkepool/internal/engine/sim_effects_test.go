@@ -139,7 +139,7 @@ func (s *sim) noteLie(e *simEffect) {
 // write to them; a claimant gets another one for each, but not ever more.
 func (s *sim) noteQuarantined(id int) {
 	if i := s.instance(id); i != nil {
-		if i.failed++; i.failed == tuning.MarkAttempts {
+		if i.failed++; i.failed == simAttempts {
 			s.facts.quarantined++
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // What must hold after every event; the numbers are those of the package doc's
@@ -18,6 +17,12 @@ const (
 	// simLookAge is how long before a purchase is sent the read of its pool may
 	// have begun.
 	simLookAge = 10 * time.Second
+	// What the documentation promises, not what package tuning has: requests to one instance
+	// that fail in a row before its claimant gets another one, for how long that waits for
+	// reads of an instance that may be its own, and edited pools that are a person's to mend.
+	simAttempts    = 3
+	simUnreadable  = 2 * time.Minute
+	simEditedPools = 3
 )
 
 // tagged returns the claimant that exists and whose claim the tags carry.
@@ -78,7 +83,7 @@ func (s *sim) checkMark(e *simEffect) {
 // landedLate: the claim landed after the instance was quarantined, or in the lead of
 // another process, so that its claimant gets another one, and this one is collected.
 func (i *simInstance) landedLate() bool {
-	return i.late && (i.failed >= tuning.MarkAttempts || i.lateOf)
+	return i.late && (i.failed >= simAttempts || i.lateOf)
 }
 
 // unseen: an earlier process claimed the instance, and nothing had shown that to
@@ -99,7 +104,7 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	}
 	// No reading showed whose it is, and direct reads of this very instance have
 	// failed, again and again, for so long that no claimant waits for it any more.
-	if u := i.unread; u.process == s.process.life+1 && u.times >= tuning.MarkAttempts && at-u.since >= tuning.UnreadGrace {
+	if u := i.unread; u.process == s.process.life+1 && u.times >= simAttempts && at-u.since >= simUnreadable {
 		return true
 	}
 	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
@@ -310,7 +315,7 @@ func (s *sim) checkList(nodes []lkepool.Node, process int, asked time.Duration) 
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
-		if earlier && (s.lacking() || asked-c.served < lag || i.failed >= tuning.MarkAttempts) ||
+		if earlier && (s.lacking() || asked-c.served < lag || i.failed >= simAttempts) ||
 			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}

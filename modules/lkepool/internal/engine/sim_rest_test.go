@@ -147,7 +147,7 @@ func (s *sim) tooEdited(c *simClaimant) bool {
 			edited++
 		}
 	}
-	return edited >= tuning.EditedLimit
+	return edited >= simEditedPools
 }
 
 // checkBought checks I5: a node for each claimant that called, and one for each that
