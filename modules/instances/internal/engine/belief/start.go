@@ -1,7 +1,9 @@
 package belief
 
-import "github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
-import "github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
+import (
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
+)
 
 // Start notes that an effect begins, and completes it with its term and the time until
 // which it may be sent.
