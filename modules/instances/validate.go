@@ -99,21 +99,26 @@ func (n *Network) check(op string) error {
 		if count[kinds[0]]++; kinds[0] != "VLAN" && count[kinds[0]] > 1 {
 			return claims.Invalid(op, field, "is the second %s interface; one is allowed", kinds[0])
 		}
-		switch {
-		case len(f.Ranges) > 0 && (!f.Public || n.Generation != GenerationLinode):
-			return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
-				GenerationLinode)
-		case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
-			return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
-		case f.VPC != nil && f.VPC.SubnetID <= 0:
-			return claims.Invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
-		case f.VPC != nil && f.VPC.IPv6 != nil:
-			if err := f.VPC.IPv6.check(op, field+".VPC.IPv6"); err != nil {
-				return err
-			}
-		case f.VLAN != nil && f.VLAN.Label == "":
-			return claims.Invalid(op, field+".VLAN.Label", "is empty")
+		if err := f.check(op, field, n.Generation); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (f Interface) check(op, field string, generation Generation) error {
+	switch {
+	case len(f.Ranges) > 0 && (!f.Public || generation != GenerationLinode):
+		return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
+			GenerationLinode)
+	case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
+		return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
+	case f.VPC != nil && f.VPC.SubnetID <= 0:
+		return claims.Invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
+	case f.VPC != nil && f.VPC.IPv6 != nil:
+		return f.VPC.IPv6.check(op, field+".VPC.IPv6")
+	case f.VLAN != nil && f.VLAN.Label == "":
+		return claims.Invalid(op, field+".VLAN.Label", "is empty")
 	}
 	return nil
 }

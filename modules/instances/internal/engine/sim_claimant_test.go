@@ -191,7 +191,7 @@ func (c *simClaimant) checkConflict(err error) {
 	label := simLabel(c.name)
 	if claims.KindOf(err) == claims.KindConflict && !slices.ContainsFunc(c.instances, func(i *simInstance) bool {
 		return i.was(c.began, func(v Instance) bool { return v.Name == label }) && (i.foreign || claimOf(i) != simOwn.ID(c.claimant()))
-	}) && !slices.ContainsFunc(c.instances, func(i *simInstance) bool { return i.Name == label && !i.given.IsZero() }) {
+	}) && !slices.ContainsFunc(c.instances, func(i *simInstance) bool { return i.history[0].value.Name == label && !i.given.IsZero() }) {
 		c.violated("%s/%s is refused for a conflict with its own instance: %v", c.name, c.uid, err)
 	}
 }
@@ -243,8 +243,9 @@ func (s *sim) happens(step simStep) {
 	s.logf("a person %s %d", step.kind, i.InstanceID)
 	switch step.kind {
 	case stepRename:
-		// The label alone prevents a twin from a creation that is still on its way.
-		if s.now.Before(s.late[i.Name]) {
+		// The label alone prevents a twin from a creation that is still on its way, and of
+		// an instance whose creation had no answer until a reading or a list shows it.
+		if s.now.Before(s.late[i.Name]) || i.unanswered && !s.proven.shown[i.InstanceID] {
 			return
 		}
 		i.Name, i.renamed = fmt.Sprintf("renamed-%d", i.InstanceID), true

@@ -42,8 +42,8 @@ func (s *sim) guardRemoval(e Effect, i *simInstance) {
 	}
 	unfinished := simOwn.IsUnfinished(i.Tags) && s.now.Sub(i.born) > 9*time.Minute
 	for _, c := range s.claimants {
-		if claimOf(i) != simOwn.ID(c.claimant()) || c.id != 0 && c.id != e.ID {
-			continue // a creation that landed late, when it had another instance
+		if claimOf(i) != simOwn.ID(c.claimant()) || c.served && c.id != e.ID && i.born.After(c.answeredAt) {
+			continue // a creation that landed after it was given another instance, which a person removed
 		}
 		switch {
 		case c.alive && !c.releasing && !unfinished:

@@ -26,16 +26,27 @@ type simProven struct {
 	added   map[int]time.Time
 	writing map[int]bool
 	held    time.Time
-	// unanswered is the latest write of tags without an answer: while it may land, the
-	// engine relies on no reading of tags that began soon after another one.
-	unanswered map[int]time.Time
+	// shown are the instances that answers have shown.
+	shown map[int]bool
+	// unanswered is the latest write of tags without an answer. landed is when a reading
+	// that began after it, and cannot be of before it, showed its tags: that is all that
+	// the process can know of its time, and a reading that begins within the settle time
+	// after that may be of before the write.
+	unanswered map[int]simWrite
+	landed     map[int]time.Time
+}
+
+// simWrite is a write of tags, and when it was sent.
+type simWrite struct {
+	tags []string
+	sent time.Time
 }
 
 func newProven() simProven {
 	return simProven{
 		gone: map[int]bool{}, status: map[int]time.Time{}, tags: map[int]time.Time{}, written: map[int]time.Time{},
-		read: map[int]time.Time{}, writing: map[int]bool{}, added: map[int]time.Time{},
-		unanswered: map[int]time.Time{},
+		shown: map[int]bool{}, read: map[int]time.Time{}, writing: map[int]bool{}, added: map[int]time.Time{},
+		unanswered: map[int]simWrite{}, landed: map[int]time.Time{},
 	}
 }
 
@@ -49,9 +60,9 @@ func (b *simProven) forget(id int) {
 // begin forgets what was read, as the core does when it begins to lead. Writes
 // stay under way.
 func (b *simProven) begin() {
-	writing, held, unanswered := b.writing, b.held, b.unanswered
+	writing, held, unanswered, landed := b.writing, b.held, b.unanswered, b.landed
 	*b = newProven()
-	b.writing, b.held, b.unanswered = writing, held, unanswered
+	b.writing, b.held, b.unanswered, b.landed = writing, held, unanswered, landed
 }
 
 // learned is called before the core gets an answer.
@@ -64,7 +75,12 @@ func (s *sim) learned(r Result) {
 		b.held = belief.Latest(b.held, s.now.Add(claims.RetryAfterOf(r.Err)))
 	}
 	if r.Op == OpTag && r.Err != nil && claims.EffectOf(r.Err) != claims.EffectNone {
-		b.unanswered[r.ID] = s.now
+		b.unanswered[r.ID] = simWrite{r.Tags, r.Began}
+	}
+	if r.Err == nil && r.Term == s.core.belief.Term {
+		for _, i := range append(slices.Clone(r.Instances), r.Instance) {
+			b.shown[i.InstanceID] = true
+		}
 	}
 	switch {
 	case r.Err != nil || r.Term != s.core.belief.Term:
@@ -84,9 +100,12 @@ func (s *sim) learned(r Result) {
 		proven := r.Began.Add(-s.plan.stale)
 		b.read[r.ID] = belief.Latest(b.read[r.ID], r.Began)
 		b.status[r.ID] = belief.Latest(b.status[r.ID], proven)
-		landed := b.unanswered[r.ID].Add(simLateEffect + 3*s.settings.SettleTime)
-		if !r.Began.Before(b.written[r.ID].Add(s.settings.SettleTime)) && !r.Began.Before(landed) {
+		if !r.Began.Before(belief.Latest(b.written[r.ID], b.landed[r.ID]).Add(s.settings.SettleTime)) {
 			b.tags[r.ID] = belief.Latest(b.tags[r.ID], proven)
+		}
+		if w := b.unanswered[r.ID]; slices.Equal(w.tags, r.Instance.Tags) && !r.Began.Before(w.sent.Add(s.settings.SettleTime)) {
+			delete(b.unanswered, r.ID)
+			b.landed[r.ID] = s.now
 		}
 	case r.Op == OpAddDisk:
 		b.added[r.ID] = s.now

@@ -89,6 +89,7 @@ func (s *sim) perform(r Result, fate simFate, hit bool) (_ Result, wait time.Dur
 		r.Disks = slices.Clone(disks[len(disks)-1:])
 	}
 	if hit && r.Err == nil {
+		s.lose(r.Op, r.Instance, nil)
 		r.Err = unknown
 		if fate.kind == faultHang {
 			return r, Timeout(r.Op)
@@ -109,12 +110,20 @@ func (s *sim) later(r Result, fate simFate) time.Duration {
 	s.after(lands, func() {
 		s.unlanded--
 		s.facts.landed++
-		_, err := s.carryOut(r)
+		made, err := s.carryOut(r)
+		s.lose(r.Op, made, err)
 		if s.trace != nil {
 			s.logf("   %s LANDS LATE: %v", subject(r.Effect), err)
 		}
 	})
 	return takes
+}
+
+// lose notes an instance whose creation the process gets no answer to.
+func (s *sim) lose(o Op, made Instance, err error) {
+	if o == OpCreate && err == nil {
+		s.known(made.InstanceID).unanswered = true
+	}
 }
 
 // carryOut executes a write, and judges what it does.

@@ -111,7 +111,7 @@ func Latest(times ...time.Time) time.Time {
 // Failure is the last failed request about an object: its seq, and the error.
 type Failure struct {
 	Failed int
-	Err    error
+	Cause  error
 }
 
 // Refusals contains errors that other requests of the same form get.
@@ -119,14 +119,14 @@ type Refusals map[string]Refusal
 
 // Refusal is an error that other requests get until a time.
 type Refusal struct {
-	Err   error
+	err   error
 	until time.Time
 }
 
 // Of returns the refusal with a key, nil for none.
 func (r Refusals) Of(key string, now time.Time) error {
 	if refusal, ok := r[key]; ok && now.Before(refusal.until) {
-		return refusal.Err
+		return refusal.err
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (b *Belief) notCreated(r *event.Result, p *Purchase) News {
 
 // keep caches a refusal for other requests of the same form.
 func (r Refusals) keep(order *event.Order, err error, now time.Time) {
-	refusal := Refusal{Err: err, until: now.Add(tuning.RefusalHold)}
+	refusal := Refusal{err: err, until: now.Add(tuning.RefusalHold)}
 	switch claims.KindOf(err) {
 	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
 		r[order.Capacity] = refusal

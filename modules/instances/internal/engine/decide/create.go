@@ -48,7 +48,7 @@ func (c *creator) make(call *callers.Call, p *belief.Purchase) event.Step {
 	order := call.Ask.Order
 	switch {
 	case p.Failed > call.Seq:
-		return event.Refuse(p.Err)
+		return event.Refuse(p.Cause)
 	case p.LabelOwner != 0:
 		return c.inspectOwner(call, p)
 	case !p.Ambiguous.IsZero() || !p.LabelTaken.IsZero():
@@ -170,7 +170,7 @@ func (c *creator) finish(call *callers.Call, p *belief.Purchase, n *belief.Node)
 	p.Resolved() // the owner of the label is known
 	switch {
 	case n.Failed > call.Seq:
-		return event.Refuse(n.Err)
+		return event.Refuse(n.Cause)
 	case c.known.Busy[n.InstanceID]:
 		return event.Wait(time.Time{})
 	}

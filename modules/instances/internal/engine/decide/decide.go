@@ -73,7 +73,7 @@ func (t *turn) delay(call *callers.Call, n *belief.Node) event.Step {
 	case t.known.Busy[n.InstanceID]:
 		return event.Wait(time.Time{})
 	case n.Failed > call.Seq:
-		return event.Refuse(n.Err)
+		return event.Refuse(n.Cause)
 	}
 	return event.Step{}
 }

@@ -19,7 +19,7 @@ func (r *reader) list(since time.Time, seq int, reason string) event.Step {
 	case !l.Began.Before(since) && !l.Began.IsZero():
 		return event.Step{}
 	case l.Failed > seq:
-		return event.Refuse(l.Err)
+		return event.Refuse(l.Cause)
 	case l.Running:
 		return event.Wait(time.Time{})
 	case r.now().Before(since):
@@ -38,7 +38,7 @@ func (r *reader) directly(id int, since time.Time, seq int, reason string) (gone
 	l := r.known.World.Reading(id)
 	switch {
 	case l.Failed > seq:
-		return false, event.Refuse(l.Err)
+		return false, event.Refuse(l.Cause)
 	case l.Running:
 		return false, event.Wait(time.Time{})
 	case l.Absence.Twice():
@@ -91,7 +91,7 @@ func (r *reader) searchStripped(n *belief.Node, since time.Time, seq int) event.
 	case p.Search.Running:
 		return event.Wait(time.Time{})
 	case p.Failed > seq:
-		return event.Refuse(p.Err)
+		return event.Refuse(p.Cause)
 	}
 	if again := p.Search.Began.Add(tuning.ListAgain); !p.Search.Began.Before(since) && r.now().Before(again) {
 		return event.Wait(again)
