@@ -5,7 +5,15 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
+)
+
+// What the invariants rest on, apart from the engine's own constants, which they judge.
+const (
+	// simLookAge is how old the reading before a removal may be, simStaleMost by how much
+	// it may be out of date.
+	simLookAge, simStaleMost = 2 * time.Second, 4 * time.Second
+	// simWindow is the time in which the API allows a number of creations.
+	simWindow = 15 * time.Second
 )
 
 // guard checks a request before it is sent.
@@ -37,7 +45,7 @@ func (s *sim) guard(e Effect) {
 // guardRemoval: an instance goes only for its claimant, or when that has been
 // gone for long enough, and after a reading that shows whose it is.
 func (s *sim) guardRemoval(e Effect, i *simInstance) {
-	if s.now.Sub(s.proven.read[e.ID]) > tuning.ReadValid {
+	if s.now.Sub(s.proven.read[e.ID]) > simLookAge {
 		s.violated("instance %d is removed (%s), and was last read at %.2f s", e.ID, e.Reason, s.proven.read[e.ID].Sub(s.began).Seconds())
 	}
 	unfinished := simOwn.IsUnfinished(i.Tags) && s.now.Sub(i.born) > 9*time.Minute
@@ -63,7 +71,7 @@ func (s *sim) guardCreation(e Effect) {
 		s.violated("a creation in the pause after a 429")
 	}
 	s.sent = append(s.sent, s.now)
-	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < tuning.CreationWindow {
+	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < simWindow {
 		s.violated("%d creations within 15 s", s.plan.creations+1)
 	}
 }
@@ -213,7 +221,7 @@ func (c *simClaimant) beyondCeilings() bool {
 // checkLoss: no removal, whenever it lands, takes the instance of a claimant that was
 // given it.
 func (s *sim) checkLoss(e Effect, sent time.Time) {
-	if i := s.find(e.ID); i != nil && simOwn.ClaimIn(i.Tags).Value == "another" && sent.Sub(i.given) > tuning.ReadValid+s.settings.SettleTime {
+	if i := s.find(e.ID); i != nil && simOwn.ClaimIn(i.Tags).Value == "another" && sent.Sub(i.given) > simLookAge+simStaleMost {
 		s.violated("lost: the removal of %d (%s), which is another claimant's", e.ID, e.Reason)
 	}
 	for _, c := range s.claimants {
