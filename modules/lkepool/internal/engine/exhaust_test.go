@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
 var (
@@ -16,23 +18,44 @@ var (
 	exhaustMost  = flag.Int("exhaust-most", 0, "end each search after so many states; 0 is never")
 )
 
+// A write that is not answered, and takes effect later or never.
+var (
+	late     = []moveKind{moveIsLate}
+	removals = []engine.Op{engine.OpRemove, engine.OpDrop}
+	counts   = []engine.Op{engine.OpScale}
+	writes   = []engine.Op{engine.OpCreate, engine.OpScale, engine.OpMark, engine.OpRemove, engine.OpDrop}
+)
+
+// The sizes of searches: those of the short tests, of all tests, and of `make exhaust`.
+const (
+	sizeShort = iota
+	sizeTest
+	sizeWhole
+)
+
 // smallBounds are the small worlds that are searched completely.
 func smallBounds() []smallBound {
 	return []smallBound{
-		{name: "together"},
-		{name: "apart", apart: true},
-		{name: "apart, release", apart: true, releases: true},
-		{name: "together, 1 fault", faults: 1},
-		{name: "together, crash", crash: true},
-		{name: "together, clean end", clean: true},
-		{name: "apart, two pools", apart: true, poolSize: 1},
-		{name: "together, 2 faults", faults: 2},
-		{name: "together, clean end, 1 fault", clean: true, faults: 1},
-		{name: "apart, 1 fault", apart: true, faults: 1},
-		{name: "apart, crash", apart: true, crash: true},
-		{name: "apart, two pools, crash", apart: true, crash: true, poolSize: 1},
-		{name: "apart, release, 1 fault", apart: true, releases: true, faults: 1},
-		{name: "together, crash, 1 fault", crash: true, faults: 1},
+		{name: "together", size: sizeShort},
+		{name: "apart", apart: true, size: sizeShort},
+		{name: "apart, two pools", apart: true, poolSize: 1, size: sizeShort},
+		{name: "apart, release", apart: true, releases: true, size: sizeTest},
+		{name: "together, 1 fault", faults: 1, size: sizeTest},
+		{name: "together, crash", crash: true, size: sizeTest},
+		{name: "together, clean end", clean: true, size: sizeTest},
+		{name: "apart, clean end", apart: true, clean: true, size: sizeTest},
+		{name: "apart, release, a removal that is late", apart: true, releases: true, faults: 1, only: late, by: removals, size: sizeTest},
+		{name: "three apart, a count that is late", claimants: 3, apart: true, faults: 1, only: late, by: counts, size: sizeTest},
+		{name: "together, 2 writes with a fault", faults: 2, by: writes, size: sizeWhole},
+		{name: "together, clean end, 1 fault", clean: true, faults: 1, size: sizeWhole},
+		{name: "apart, 1 fault", apart: true, faults: 1, size: sizeWhole},
+		{name: "apart, crash", apart: true, crash: true, size: sizeWhole},
+		{name: "apart, two pools, 1 fault", apart: true, faults: 1, poolSize: 1, size: sizeWhole},
+		{name: "apart, two pools, crash", apart: true, crash: true, poolSize: 1, size: sizeWhole},
+		{name: "apart, release, 1 fault", apart: true, releases: true, faults: 1, size: sizeWhole},
+		{name: "three apart", claimants: 3, apart: true, size: sizeWhole},
+		{name: "three apart, 1 fault", claimants: 3, apart: true, faults: 1, size: sizeWhole},
+		{name: "together, crash, 1 write with a fault", crash: true, faults: 1, by: writes, size: sizeWhole},
 	}
 }
 
@@ -40,7 +63,17 @@ func smallBounds() []smallBound {
 // every fate that they may have, and every version that a reading may show.
 func TestExhaustion(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	size := sizeTest
+	switch {
+	case *exhaustWhole:
+		size = sizeWhole
+	case testing.Short():
+		size = sizeShort
+	}
 	for _, b := range smallBounds() {
+		if b.size > size {
+			continue
+		}
 		t.Run(b.name, func(t *testing.T) { exhaust(t, b) })
 	}
 }
@@ -48,12 +81,7 @@ func TestExhaustion(t *testing.T) {
 func exhaust(t *testing.T, b smallBound) {
 	t.Helper()
 	b.cfg = b.cfg.WithDefaults()
-	if b.poolSize == 0 {
-		b.poolSize = 100
-	}
-	if b.arrives == 0 {
-		b.arrives = 2 * time.Second
-	}
+	b.poolSize, b.claimants, b.arrives = cmp.Or(b.poolSize, 100), cmp.Or(b.claimants, 2), cmp.Or(b.arrives, 2*time.Second)
 	r := explore.Search[*smallWorld, smallMove]{
 		Start: func() *smallWorld { return newSmallWorld(&b) }, Workers: runtime.GOMAXPROCS(0), Most: *exhaustMost, Recheck: 5000,
 		// What one turn leaves behind and the next does not read.

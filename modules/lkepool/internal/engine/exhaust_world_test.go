@@ -18,16 +18,21 @@ import (
 // smallBound bounds a small world. It never changes.
 type smallBound struct {
 	name string
+	size int
 	cfg  lkepool.Config
 	// poolSize is how many nodes a pool has at most: 1 makes the second one go to a second pool.
 	poolSize int
-	// apart: the second claimant comes at any step after the first one has its node;
-	// otherwise both come at once.
-	apart bool
-	// releases: the first claimant gives its node back, at any step after both have one.
+	// claimants is how many there are. apart: all but the first come at any step after that
+	// one has its node; otherwise all come at once.
+	claimants int
+	apart     bool
+	// releases: the first claimant gives its node back, at any step after it has one.
 	releases bool
 	// faults is how many effects at most fail, are slow, or are answered 404 wrongly.
 	faults int
+	// only are the faults that there are, nil for all; by are the writes that have them, nil for all requests.
+	only []moveKind
+	by   []engine.Op
 	// crash: the process dies at any step, once; clean: it ends without a write under way.
 	crash, clean bool
 	// arrives is how long after its purchase a node has an instance.
@@ -144,14 +149,14 @@ var (
 
 func newSmallWorld(b *smallBound) *smallWorld {
 	w := &smallWorld{bound: b, now: smallEpoch, faults: b.faults, over: !b.crash && !b.clean}
-	for _, name := range []string{"a", "b"} {
+	for _, name := range []string{"a", "b", "c"}[:b.claimants] {
 		w.claimants = append(w.claimants, smallClaimant{who: claims.Claimant{Name: name, UID: "uid-" + name}})
 	}
 	w.platform.record(w.now)
 	w.lead(true)
 	w.come(0)
-	if !b.apart {
-		w.come(1)
+	for i := 1; i < b.claimants && !b.apart; i++ {
+		w.come(i)
 	}
 	w.settle()
 	return w
@@ -182,7 +187,7 @@ func (w *smallWorld) Moves() []smallMove {
 			if w.claimants[0].handed != 0 {
 				moves = append(moves, smallMove{kind: moveComes, claimant: i})
 			}
-		case i == 0 && w.bound.releases && !c.releasing && !c.gone && w.claimants[0].handed != 0 && w.claimants[1].handed != 0:
+		case i == 0 && w.bound.releases && !c.releasing && !c.gone && c.handed != 0:
 			moves = append(moves, smallMove{kind: moveReleases, claimant: i})
 		}
 	}
@@ -223,25 +228,33 @@ func (w *smallWorld) movesOf(i int) (moves []smallMove) {
 	default:
 		add(moveLands)
 	}
-	if w.faults == 0 {
+	if w.faults == 0 || w.bound.by != nil && !slices.Contains(w.bound.by, e.action.Op) {
 		return moves
 	}
-	switch {
-	case e.action.Op.Write() && e.landed:
-		add(moveLosesAnswer)
-	case e.action.Op.Write():
-		add(moveFails)
-		add(moveIsLate)
-	default:
-		add(moveFails)
-		if e.action.Op == engine.OpGetInstance || e.action.Op == engine.OpGetPool {
-			add(moveMissing)
+	for _, kind := range w.faultsOf(e) {
+		if w.bound.only == nil || slices.Contains(w.bound.only, kind) {
+			add(kind)
 		}
 	}
-	if !e.slow {
-		add(moveIsSlow)
-	}
 	return moves
+}
+
+// faultsOf are the faults that a request may have.
+func (w *smallWorld) faultsOf(e *smallEffect) (kinds []moveKind) {
+	switch {
+	case e.action.Op.Write() && e.landed:
+		kinds = []moveKind{moveLosesAnswer}
+	case e.action.Op.Write():
+		kinds = []moveKind{moveFails, moveIsLate}
+	case e.action.Op == engine.OpGetInstance || e.action.Op == engine.OpGetPool:
+		kinds = []moveKind{moveFails, moveMissing}
+	default:
+		kinds = []moveKind{moveFails}
+	}
+	if !e.slow {
+		kinds = append(kinds, moveIsSlow)
+	}
+	return kinds
 }
 
 // viewsOf are the views that a read may show.
