@@ -41,7 +41,7 @@ func full() *outer {
 	return &outer{a: in, b: in, fixed: &fixed{9}}
 }
 
-func TestAClonesSharesNothingThatChanges(t *testing.T) {
+func TestACloneSharesNothingThatChanges(t *testing.T) {
 	of := full()
 	p := explore.NewPrinter()
 	before := p.Fingerprint(&of)

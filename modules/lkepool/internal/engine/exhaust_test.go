@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	exhaustWhole = flag.Bool("exhaust", false, "search all small worlds, for about ten minutes on two cores")
-	exhaustMost  = flag.Int("exhaust-most", 0, "end each search after so many states; 0 is never")
+	exhaustWhole = flag.Bool("exhaust", false, "search the large ones of the small worlds, too")
+	exhaustMost  = flag.Int("exhaust-most", 1_000_000, "end each search after so many states; 0 is never")
 )
 
 // A write that is not answered, and takes effect later or never.
@@ -33,7 +33,8 @@ const (
 	sizeWhole
 )
 
-// smallBounds are the small worlds that are searched completely.
+// smallBounds are the small worlds. Those of sizeWhole may be searched in part: see
+// -exhaust-most.
 func smallBounds() []smallBound {
 	return []smallBound{
 		{name: "together", size: sizeShort},
@@ -41,20 +42,16 @@ func smallBounds() []smallBound {
 		{name: "apart, two pools", apart: true, poolSize: 1, size: sizeShort},
 		{name: "apart, release", apart: true, releases: true, size: sizeTest},
 		{name: "together, 1 fault", faults: 1, size: sizeTest},
-		{name: "together, crash", crash: true, size: sizeTest},
 		{name: "together, clean end", clean: true, size: sizeTest},
 		{name: "apart, clean end", apart: true, clean: true, size: sizeTest},
-		{name: "apart, release, a removal that is late", apart: true, releases: true, faults: 1, only: late, by: removals, size: sizeTest},
-		{name: "three apart, a count that is late", claimants: 3, apart: true, faults: 1, only: late, by: counts, size: sizeTest},
+		{name: "apart, 1 fault", apart: true, faults: 1, size: sizeWhole},
+		{name: "together, crash", crash: true, size: sizeWhole},
+		{name: "apart, crash", apart: true, crash: true, size: sizeWhole},
+		{name: "apart, two pools, crash", apart: true, crash: true, poolSize: 1, size: sizeWhole},
+		{name: "apart, release, a removal that is late", apart: true, releases: true, faults: 1, only: late, by: removals, size: sizeWhole},
+		{name: "three apart, a count that is late", claimants: 3, apart: true, faults: 1, only: late, by: counts, size: sizeWhole},
 		{name: "together, 2 writes with a fault", faults: 2, by: writes, size: sizeWhole},
 		{name: "together, clean end, 1 fault", clean: true, faults: 1, size: sizeWhole},
-		{name: "apart, 1 fault", apart: true, faults: 1, size: sizeWhole},
-		{name: "apart, crash", apart: true, crash: true, size: sizeWhole},
-		{name: "apart, two pools, 1 fault", apart: true, faults: 1, poolSize: 1, size: sizeWhole},
-		{name: "apart, two pools, crash", apart: true, crash: true, poolSize: 1, size: sizeWhole},
-		{name: "apart, release, 1 fault", apart: true, releases: true, faults: 1, size: sizeWhole},
-		{name: "three apart", claimants: 3, apart: true, size: sizeWhole},
-		{name: "three apart, 1 fault", claimants: 3, apart: true, faults: 1, size: sizeWhole},
 		{name: "together, crash, 1 write with a fault", crash: true, faults: 1, by: writes, size: sizeWhole},
 	}
 }
@@ -93,6 +90,9 @@ func exhaust(t *testing.T, b smallBound) {
 		},
 	}.Run()
 	t.Log(r)
+	if !r.Complete && !*exhaustWhole {
+		t.Error("the search is not complete")
+	}
 	for _, f := range r.Failed {
 		t.Error(f.Why)
 		for _, m := range f.Moves {
