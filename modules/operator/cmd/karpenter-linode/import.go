@@ -123,6 +123,7 @@ func newImportLKE() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%w (--keep names the pool that stays)", err)
 			}
+			im.API = cost.url
 			switch out.name {
 			case asJSON:
 				return writeManifestsAsJSON(cmd.OutOrStdout(), im.Write)
