@@ -30,8 +30,8 @@ var coreSeconds = regexp.MustCompile(`(?m)^BenchmarkBurst/\S+\s.*?\s([0-9.e+-]+)
 // module, so the module's own benchmark is run.
 func runCore(t *testing.T, engine string, claims int) bench.Thought {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", fmt.Sprintf("^BenchmarkBurst$/^%d$", claims), "-benchtime", "1x",
-		"./...")
+	command := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", fmt.Sprintf("^BenchmarkBurst$/^%d$", claims),
+		"-benchtime", "1x", "./...")
 	command.Dir = filepath.Join("..", "..", "modules", engine)
 	command.Env = append(command.Environ(), "GOWORK=off")
 	out, err := command.CombinedOutput()

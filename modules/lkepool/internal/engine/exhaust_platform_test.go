@@ -110,8 +110,8 @@ func (p *smallPlatform) record(now time.Time) {
 		if of.gone {
 			continue
 		}
-		shown := lkepool.Instance{ID: of.id, Name: smallCluster + "-" + of.nodeID, InstanceType: "g6-standard-2", Region: "here", Status: "running",
-			Tags: of.tags}
+		shown := lkepool.Instance{ID: of.id, Name: smallCluster + "-" + of.nodeID, InstanceType: "g6-standard-2", Region: "here",
+			Status: "running", Tags: of.tags}
 		if !of.ends.IsZero() {
 			shown.State, shown.Status = lkepool.Leaving, "deleting"
 		}
@@ -235,7 +235,8 @@ func sooner(a, b time.Time) time.Time {
 }
 
 func smallError(a engine.Action, kind claims.Kind, effect claims.Effect) *claims.Error {
-	return &claims.Error{Kind: kind, Op: string(a.Op), Object: claims.Object("pool", a.PoolID), Effect: effect, Err: errSmall(cmp.Or(string(effect), "?"))}
+	return &claims.Error{Kind: kind, Op: string(a.Op), Object: claims.Object("pool", a.PoolID), Effect: effect,
+		Err: errSmall(cmp.Or(string(effect), "?"))}
 }
 
 // errSmall is the cause of an error: it has no text that differs between runs.
