@@ -13,7 +13,7 @@
 // On a Machine, written by this package:
 //
 //	annotation  karpenter.k8s.linode/claim: <NodeClaim>/<UID>      the claim, the only durable record
-//	annotation  cluster.x-k8s.io/delete-machine: "true"            Cluster API's own: this Machine goes when replicas is lowered
+//	annotation  cluster.x-k8s.io/delete-machine                    Cluster API's own: this Machine goes when replicas is lowered
 //
 // Settings of the operator (environment, flag, chart value):
 //
