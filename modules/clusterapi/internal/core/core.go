@@ -90,8 +90,11 @@ func (c *Core) answer(answers []answer) []Action {
 }
 
 func (c *Core) read(e Read, now time.Time) []Action {
-	c.reading, c.failure = false, e.Err
-	if e.Err != nil {
+	c.reading = false
+	if e.Cancelled {
+		return nil
+	}
+	if c.failure = e.Err; e.Err != nil {
 		return c.answer(c.unread(e.Err))
 	}
 	c.memory.observe(c.cfg, &e.World, now)
@@ -158,7 +161,7 @@ func (c *Core) next(now time.Time) []Action {
 	case c.failure != nil:
 		pause *= 2
 	case slices.ContainsFunc(c.calls, func(call *call) bool { return call.after == c.begun }):
-		pause = 0
+		pause = 0 // it came after the last reading began
 	case c.dirty:
 		pause /= 5
 	}

@@ -24,6 +24,8 @@ type Left struct {
 type Read struct {
 	World clusterapi.World
 	Err   error
+	// Cancelled: the reading ended because no call waited for it; it is nobody's answer.
+	Cancelled bool
 	// Epoch is that of the action that it ends.
 	Epoch int
 }
