@@ -122,7 +122,7 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md
 
 # The package with the schedules of MODULE=.
-SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool/internal/engine)
+SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool)/internal/engine
 
 .PHONY: soak
 soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances
