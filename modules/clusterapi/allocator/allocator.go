@@ -1,0 +1,156 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
+	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/internal/core"
+)
+
+// Allocator hands out Machines. It is safe for concurrent use.
+type Allocator struct {
+	cfg   clusterapi.Config
+	shell *shell
+}
+
+// New returns an Allocator over a backend. It makes no request. The process is taken to lead from now on, after a
+// predecessor that may still write; see Begin.
+func New(backend clusterapi.Backend, cfg clusterapi.Config) (*Allocator, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	if backend == nil {
+		return nil, claims.Invalid("configure", "backend", "is nil")
+	}
+	cfg = cfg.WithDefaults()
+	return &Allocator{cfg: cfg, shell: newShell(backend, cfg)}, nil
+}
+
+// Begin informs the Allocator that this process begins to lead now. What it has read is forgotten; callers keep waiting. After a predecessor
+// that may still write, the version of each free Machine is changed before it is handed out.
+func (a *Allocator) Begin(after claims.Predecessor) { a.shell.begin(after == claims.Ended) }
+
+// Claim returns the claimant's Machine once it has a provider ID: the one that it has, a free one, or a new one. It
+// waits until ctx ends, and then returns KindProvisioning with what it waits for; the next call continues.
+func (a *Allocator) Claim(ctx context.Context, r clusterapi.Request) (clusterapi.Machine, error) {
+	began := a.cfg.Clock.Now()
+	err := check(r)
+	var answer core.Answer
+	if err == nil {
+		answer = a.shell.call(ctx, core.Ask{Kind: core.KindClaim, Request: r})
+		err = answer.Err
+	}
+	if hook := a.cfg.Observer.Claim; hook != nil {
+		hook(claims.ClaimEnd{Claimant: r.Claimant, InstanceType: r.InstanceType, Wait: a.cfg.Clock.Since(began), Err: err})
+	}
+	return answer.Machine, err
+}
+
+func check(r clusterapi.Request) error {
+	const op = "claim"
+	switch {
+	case r.Claimant.Name == "":
+		return claims.Invalid(op, "Request.Claimant.Name", "is empty")
+	case r.Claimant.UID == "":
+		return claims.Invalid(op, "Request.Claimant.UID", "is empty; claimants of one name after another need it")
+	case len(r.Deployments) == 0:
+		return claims.Invalid(op, "Request.Deployments", "is empty; it needs at least one MachineDeployment")
+	}
+	return nil
+}
+
+// Release removes the claimant's Machine: it is marked for deletion, and then replicas is lowered. It returns nil when Cluster API
+// deletes the Machine, KindNotFound when it is gone, KindProvisioning when ctx ends before, and KindConflict for a Machine of another claimant.
+func (a *Allocator) Release(ctx context.Context, providerID string, by claims.Claimant) error {
+	if providerID == "" || by.Name == "" {
+		return claims.Invalid("release", "providerID", "%q and claimant %q must both be set", providerID, by.Name)
+	}
+	return a.shell.call(ctx, core.Ask{Kind: core.KindRelease, ProviderID: providerID, By: by}).Err
+}
+
+// World returns one reading that began after the call.
+func (a *Allocator) World(ctx context.Context) (clusterapi.World, error) {
+	answer := a.shell.call(ctx, core.Ask{Kind: core.KindWorld})
+	return answer.World, answer.Err
+}
+
+// Get returns the Machine with a provider ID, KindNotFound if a reading of all lacks it.
+func (a *Allocator) Get(ctx context.Context, providerID string) (clusterapi.Machine, error) {
+	world, err := a.World(ctx)
+	if err != nil {
+		return clusterapi.Machine{}, err
+	}
+	for _, m := range world.Machines {
+		if providerID != "" && m.ProviderID == providerID {
+			return m, nil
+		}
+	}
+	return clusterapi.Machine{}, claims.Errorf(claims.KindNotFound, "get", providerID, "no Machine of the cluster has it")
+}
+
+// List returns all claimed Machines with a provider ID.
+func (a *Allocator) List(ctx context.Context) ([]clusterapi.Machine, error) {
+	world, err := a.World(ctx)
+	var claimed []clusterapi.Machine
+	for _, m := range world.Machines {
+		if m.Claim != (claims.Claimant{}) && m.ProviderID != "" {
+			claimed = append(claimed, m)
+		}
+	}
+	return claimed, err
+}
+
+// Collect removes Machines that nothing needs: free ones, and those of claimants that do not exist.
+func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
+	if how.Alive == nil {
+		return claims.Collected{}, claims.Invalid("collect", "Sweep.Alive", "is nil")
+	}
+	world, err := a.World(ctx)
+	if err != nil {
+		return claims.Collected{}, err
+	}
+	alive, err := how.Alive(ctx)
+	if err != nil {
+		return claims.Collected{}, err
+	}
+	orphans := a.shell.orphans(world, alive)
+	type end struct {
+		node    claims.Node
+		removed bool
+		err     error
+	}
+	ends := make(chan end, len(orphans))
+	for _, m := range orphans {
+		go func() {
+			removed, err := a.remove(ctx, m, how)
+			ends <- end{m.Node(), removed, err}
+		}()
+	}
+	var collected claims.Collected
+	var failed []error
+	for range orphans {
+		e := <-ends
+		if e.removed {
+			collected.Removed = append(collected.Removed, e.node)
+		}
+		failed = append(failed, e.err)
+	}
+	return collected, errors.Join(failed...)
+}
+
+// remove removes one Machine if it may go now. One that was claimed since, or is gone, is no error.
+func (a *Allocator) remove(ctx context.Context, m clusterapi.Machine, how claims.Sweep) (bool, error) {
+	if how.Vacate != nil {
+		if vacant, err := how.Vacate(ctx, m.Node()); err != nil || !vacant {
+			return false, err
+		}
+	}
+	err := a.shell.call(ctx, core.Ask{Kind: core.KindRelease, UID: m.UID, By: m.Claim}).Err
+	switch claims.KindOf(err) {
+	case claims.KindNotFound, claims.KindConflict, claims.KindProvisioning:
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,33 @@
+// Package core is the engine of package clusterapi as a state machine without goroutine, clock, lock, I/O or
+// context: [Core.Handle] takes an [Event] and the time, and returns [Action]s. One order of events
+// has one result. Package clusterapi/allocator runs it; nothing else imports this package.
+//
+// # Why it is small
+//
+// Each write has the resourceVersion of the reading from which it was decided as its precondition, and
+// readings come from the quorum, one after another. Of all writes with one version one takes effect at
+// most, whenever it lands and whoever sent it. There is no settle time, no bound on late effects, no proof of
+// absence and no frozen count: a reading with another version proves that no earlier write can land any more.
+//
+// # Where things are
+//
+//	core.go      events to actions; when to read; what is under way
+//	callers.go   who waits for what; admitted and answered
+//	memory.go    what outlives a reading: ages, attempts, claims that were seen, refusals
+//	decide.go    one reading and its indexes, and the order of decisions
+//	claim.go     which claimant gets which Machine, and how many are missing
+//	release.go   what is marked for deletion
+//	remove.go    how counts are lowered so that only marked Machines go
+//
+// The files decide, claim, release and remove are functions of a reading, the callers and the memory: they return writes
+// and answers and change nothing else.
+//
+// # How Cluster API shrinks
+//
+// A MachineSet with more Machines than spec.replicas deletes those with a deletion timestamp first, then those with
+// DeleteMachineAnnotation, then unhealthy ones (machineset_deletion_order.go of v1.14). Machines that are being
+// deleted count until they are gone (machineset_controller.go, syncReplicas). Of a MachineDeployment with strategy OnDelete whose
+// replicas are lowered, the oldest MachineSet shrinks first, whichever has the annotated Machine
+// (machinedeployment_rollout_ondelete.go). Where that is another set, the deployment is paused, the set is shrunk by itself, and the
+// deployment resumed: see remove.go.
+package core

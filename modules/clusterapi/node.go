@@ -1,0 +1,30 @@
+package clusterapi
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+)
+
+// ProviderIDPrefix begins the provider IDs of Linodes, as CAPL and the cloud controller manager write them.
+const ProviderIDPrefix = "linode://"
+
+// Node returns the Machine in the vocabulary of package claims. InstanceID is 0 while there is no provider ID, and for one that is
+// not a Linode's. InstanceType, Region and Tags are those of the deployment's template, which a Machine does not contain.
+func (m Machine) Node() claims.Node {
+	node := claims.Node{Name: m.NodeName, Status: m.Phase, Created: m.Created}
+	if m.Claim != (claims.Claimant{}) {
+		node.Claim = claims.Tags{}.Value(m.Claim.Name)
+	}
+	if text, ok := strings.CutPrefix(m.ProviderID, ProviderIDPrefix); ok {
+		node.InstanceID, _ = strconv.Atoi(text)
+	}
+	if node.Name == "" {
+		node.Name = m.Name
+	}
+	if m.Deleting || m.Released {
+		node.Health = claims.Deleting
+	}
+	return node
+}

@@ -1,0 +1,97 @@
+package clusterapi
+
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+)
+
+// World is one reading of a cluster: MachineDeployments with their MachineSets were read before the Machines, each from the quorum.
+type World struct {
+	Deployments []Deployment
+	Machines    []Machine
+}
+
+// Deployment represents a MachineDeployment of the cluster.
+type Deployment struct {
+	Name, UID, ResourceVersion string
+	Labels, Annotations        map[string]string
+	// Template is the infrastructure template of new Machines.
+	Template TemplateRef
+	// Bootstrap is the bootstrap template of new Machines, zero for none.
+	Bootstrap TemplateRef
+	// NodeLabels are the labels in the template of Machines, Taints its taints as key=value:effect.
+	NodeLabels map[string]string
+	Taints     []Taint
+	// FailureDomain and Version are those of new Machines, "" for none.
+	FailureDomain, Version string
+	// Refusal is why the deployment is not used, with a cure; "" if it is.
+	Refusal string
+	// Replicas is spec.replicas. Observed reports that the controller has acted on the current spec.
+	Replicas int
+	Observed bool
+	// Paused reports that the controller has acted on the pause of a removal. Removal is that removal.
+	Paused  bool
+	Removal Removal
+	Sets    []Set
+}
+
+// TemplateRef identifies a template object of the same namespace.
+type TemplateRef struct{ APIGroup, Kind, Name string }
+
+// Taint is a taint of new nodes.
+type Taint struct{ Key, Value, Effect string }
+
+// Removal is the shrinking of one MachineSet while its deployment is paused. The zero value is none.
+type Removal struct {
+	Set      string
+	Replicas int
+}
+
+// Set represents a MachineSet: one revision of a deployment.
+type Set struct {
+	Name, ResourceVersion string
+	Created               time.Time
+	// Replicas is spec.replicas. Observed reports that the controller has acted on the current spec.
+	Replicas int
+	Observed bool
+	// Current reports that new Machines are made by this set.
+	Current bool
+}
+
+// Machine represents a Machine of a deployment of the cluster.
+type Machine struct {
+	Name, UID, ResourceVersion string
+	// Deployment and Set are the names of its owners.
+	Deployment, Set string
+	// Claim is the claimant in ClaimAnnotation, zero for a free Machine.
+	Claim claims.Claimant
+	// Released reports that this package marked the Machine for deletion, Marked that another client did.
+	Released, Marked bool
+	// Deleting reports a deletion timestamp.
+	Deleting bool
+	// ProviderID is "" until the infrastructure provider has made the machine.
+	ProviderID string
+	NodeName   string
+	// Phase is Cluster API's, and Pending the message of the first condition that is not met.
+	Phase, Pending string
+	Version        string
+	Infrastructure TemplateRef
+	Created        time.Time
+	// Failure is why the machine cannot be made, nil if it can.
+	Failure *claims.Error
+}
+
+// Free reports whether a claimant may take the Machine.
+func (m Machine) Free() bool {
+	return m.Claim == claims.Claimant{} && !m.Released && !m.Marked && !m.Deleting && m.Failure == nil
+}
+
+// Request describes the Machine that a claimant needs.
+type Request struct {
+	Claimant claims.Claimant
+	// Deployments are those whose Machines serve, the preferred first.
+	Deployments []string
+	// InstanceType counts under Config.Ceilings.
+	InstanceType string
+}
