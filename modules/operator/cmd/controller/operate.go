@@ -144,11 +144,11 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	if err != nil {
 		return err
 	}
+	if nodes.NodeName != nil {
+		op.Manager = karpentercore.Named(op.Manager, nodes.NodeName, op.EventRecorder)
+	}
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
 	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
-	if nodes.NodeName != nil {
-		kube = karpentercore.Named(kube, nodes.NodeName, op.EventRecorder)
-	}
 	core := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)
 	op.WithControllers(ctx, core...)
