@@ -154,6 +154,17 @@ func TestOfTwoClaimsTheAnswerIsKept(t *testing.T) {
 	}
 }
 
+// TestAReadThatLacksWhatAListHasJustShownBuysNothing replays lives in which a node was
+// replaced: a list that lags still shows it, a direct read right after that does not, and
+// either may be the older one. What is bought then is a node too many.
+func TestAReadThatLacksWhatAListHasJustShownBuysNothing(t *testing.T) {
+	for _, seed := range []uint64{18685, 2008829, 2032349, 2033168} {
+		if why, _, _ := play(harshFromSeed(seed), false); why != "" {
+			t.Errorf("seed %d: %s", seed, why)
+		}
+	}
+}
+
 func firstDifference(a, b string) string {
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(left), len(right)) {

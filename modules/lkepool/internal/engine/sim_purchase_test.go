@@ -114,7 +114,7 @@ func (s *sim) supplyOf(of *simPool) int {
 func (s *sim) learnEnd(e *simEffect) {
 	i := s.instance(e.action.InstanceID)
 	switch {
-	case e.action.Op == OpGetInstance && i != nil && claims.KindOf(e.result.Err) == claims.KindNotFound:
+	case e.action.Op == OpGetInstance && i != nil && !i.lives() && e.asOf >= i.ended && claims.KindOf(e.result.Err) == claims.KindNotFound:
 		if i.missedBy != s.process.life+1 {
 			i.missedBy, i.missedAt = s.process.life+1, s.Now
 		} else if e.sent >= i.missedAt+simSettle {

@@ -21,9 +21,11 @@ type Pool struct {
 	// Made is when this process created it, the zero time for one that it found.
 	Made time.Time
 	Trace
-	// Look: a list contradicts what is known, so a direct read is due.
-	Look   bool
-	Writes poolWrites
+	// Look: a list contradicts what is known, so a direct read is due. Contested is until
+	// when the last direct read may be older than what showed a slot that it lacks.
+	Look      bool
+	Contested time.Time
+	Writes    poolWrites
 	// Pending has the time since when each node that is on its way has been.
 	Pending []time.Time
 	Lowered lowering

@@ -53,7 +53,7 @@ func (p *Pool) Lost() int {
 }
 
 // dropSlots takes away what a direct read lacks that began the settle time after it was
-// shown.
+// shown. What it lacks of younger readings stays, and is contested.
 func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) {
 	for i := range p.KnownSlots {
 		// An instance that left its slot, which is still there.
@@ -66,8 +66,13 @@ func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) 
 		}
 		s.InstanceID, s.Vacant, s.lost = 0, e.now, true
 	}
+	p.Contested = time.Time{}
 	p.KnownSlots = slices.DeleteFunc(p.KnownSlots, func(s slot) bool {
-		if shows(slots, s.Slot) || !e.Settled(began, s.seen) {
+		switch {
+		case shows(slots, s.Slot):
+			return false
+		case !e.Settled(began, s.seen):
+			p.Contested = Latest(p.Contested, s.seen.Add(e.cfg.SettleTime))
 			return false
 		}
 		if n, known := e.Nodes.Get(s.InstanceID); known && n.Slot == s.NodeID {

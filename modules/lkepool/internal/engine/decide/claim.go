@@ -143,6 +143,10 @@ func (c *claimer) restoreTags() {
 		if !c.restorable(n) || !c.ready(n.Claim.Retry.Until) {
 			continue
 		}
+		if n.Evidence.Begun() {
+			c.prove(n)
+			continue
+		}
 		if !c.seenLately(n.Direct) {
 			c.readNode(n, "a claim's tag is missing")
 			continue

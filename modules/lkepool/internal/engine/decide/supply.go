@@ -92,6 +92,11 @@ func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 	case len(members) > p.Count:
 		d.unclear = s.settle(p, members)
 		return
+	case !p.Contested.IsZero():
+		d.unclear = true
+		if s.ready(belief.Latest(p.Contested, p.Direct.Ended.Add(s.cfg.SettleTime))) {
+			s.readPool(p, "a read lacks what a list has just shown")
+		}
 	}
 	for _, n := range members {
 		s.supplyNode(d, p, n)
