@@ -69,18 +69,39 @@ func (s *slot) add(pod *corev1.Pod) {
 	s.owned[controllerOf(pod)]++
 }
 
-func (s *slot) takes(pod *corev1.Pod) bool {
-	return resources.Fits(resources.Merge(s.requested, resources.RequestsForPods(pod)), s.allocatable) &&
-		corescheduling.Taints(s.node.Spec.Taints).ToleratesPod(pod) == nil &&
-		s.labels.Compatible(corescheduling.NewStrictPodRequirements(pod)) == nil
+// A demand has what the nodes are compared for, computed once for a pod and not once for each node.
+type demand struct {
+	pod          *corev1.Pod
+	requests     corev1.ResourceList
+	requirements corescheduling.Requirements
+	owner        any
+}
+
+func demandOf(pod *corev1.Pod) demand {
+	return demand{pod: pod, requests: resources.RequestsForPods(pod), requirements: corescheduling.NewStrictPodRequirements(pod),
+		owner: controllerOf(pod)}
+}
+
+// takes checks the resources first: nodes that are full are most of those that do not take a pod.
+func (s *slot) takes(d demand) bool {
+	for name, quantity := range d.requests {
+		if quantity.IsZero() {
+			continue
+		}
+		sum := s.requested[name].DeepCopy()
+		sum.Add(quantity)
+		if sum.Cmp(s.allocatable[name]) > 0 {
+			return false
+		}
+	}
+	return corescheduling.Taints(s.node.Spec.Taints).ToleratesPod(d.pod) == nil && s.labels.Compatible(d.requirements) == nil
 }
 
 // room is the score of NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation over CPU and memory.
-func (s *slot) room(pod *corev1.Pod) float64 {
-	wanted := resources.RequestsForPods(pod)
+func (s *slot) room(d demand) float64 {
 	fraction := func(name corev1.ResourceName) float64 {
 		sum := s.requested[name].DeepCopy()
-		sum.Add(wanted[name])
+		sum.Add(d.requests[name])
 		of := s.allocatable[name]
 		return share(sum.AsApproximateFloat64(), of.AsApproximateFloat64())
 	}
@@ -91,21 +112,22 @@ func (s *slot) room(pod *corev1.Pod) float64 {
 // best returns the node with the highest score of those that take the pod, nil if none does. Of equal ones it is the first: the
 // kube-scheduler takes any.
 func (b *board) best(pod *corev1.Pod) *slot {
-	fitting := slices.DeleteFunc(slices.Clone(b.slots), func(s *slot) bool { return !s.takes(pod) })
+	wanted := demandOf(pod)
+	fitting := slices.DeleteFunc(slices.Clone(b.slots), func(s *slot) bool { return !s.takes(wanted) })
 	if len(fitting) == 0 {
 		return nil
 	}
-	owner, weight := controllerOf(pod), math.Log(float64(len(fitting)+2))
+	weight := math.Log(float64(len(fitting) + 2))
 	spread := make([]float64, len(fitting))
 	for i, s := range fitting {
-		spread[i] = math.Round(float64(s.owned[owner])*weight + spreadMaxSkew - 1)
+		spread[i] = math.Round(float64(s.owned[wanted.owner])*weight + spreadMaxSkew - 1)
 	}
 	least, most := slices.Min(spread), slices.Max(spread)
 	best, highest := fitting[0], -1.0
 	for i, s := range fitting {
-		score := s.room(pod) + spreadWeight*100
+		score := s.room(wanted) + spreadWeight*100
 		if most > 0 {
-			score = s.room(pod) + spreadWeight*100*(most+least-spread[i])/most
+			score = s.room(wanted) + spreadWeight*100*(most+least-spread[i])/most
 		}
 		if score > highest {
 			best, highest = s, score
