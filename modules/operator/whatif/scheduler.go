@@ -35,14 +35,15 @@ type slot struct {
 	owned       map[any]int // pods by their controller
 }
 
-// newBoard reads the nodes of the simulated cluster, those that it keeps and those that it has made, and their pods.
-func (w *world) newBoard(ctx context.Context) (*board, error) {
+// newBoard reads nodes of the simulated cluster and their pods. Without names these are all nodes: those that it keeps and those that it
+// has made.
+func (w *world) newBoard(ctx context.Context, names ...string) (*board, error) {
 	b, nodes := &board{}, &corev1.NodeList{}
 	if err := w.store.List(ctx, nodes); err != nil {
 		return nil, err
 	}
 	for _, node := range nodes.Items {
-		if node.Spec.Unschedulable {
+		if node.Spec.Unschedulable || len(names) > 0 && !slices.Contains(names, node.Name) {
 			continue
 		}
 		s := &slot{name: node.Name, node: &node, labels: corescheduling.NewLabelRequirements(node.Labels),
@@ -136,12 +137,13 @@ func (b *board) best(pod *corev1.Pod) *slot {
 	return best
 }
 
-// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns those that fit nowhere.
-func (w *world) schedule(ctx context.Context, queue []*corev1.Pod) (left []*corev1.Pod, _ error) {
+// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns those that fit nowhere. With names only
+// these nodes are looked at.
+func (w *world) schedule(ctx context.Context, queue []*corev1.Pod, names ...string) (left []*corev1.Pod, _ error) {
 	if len(queue) == 0 {
 		return nil, nil
 	}
-	b, err := w.newBoard(ctx)
+	b, err := w.newBoard(ctx, names...)
 	if err != nil {
 		return nil, err
 	}
