@@ -5,11 +5,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// Event is one of [Asked], [Left], [Read], [Written] and [Tick].
+// Event is one of [Arrived], [Left], [Read], [Written] and [Tick].
 type Event any
 
-// Asked reports a call that came.
-type Asked struct {
+// Arrived reports a call that came.
+type Arrived struct {
 	Token int
 	Ask   Ask
 }
