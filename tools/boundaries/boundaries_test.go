@@ -32,8 +32,11 @@ var lean = []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "si
 var machinery = []string{"sigs.k8s.io/karpenter/pkg/apis/v1", "sigs.k8s.io/controller-runtime"}
 
 var rules = map[string]rule{
-	"modules/claims":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
-	"modules/linode":    {imports: []string{"modules/claims"}, never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/claims": {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/linode": {imports: []string{"modules/claims"}, never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/clusterapi": {
+		imports: []string{"modules/claims"}, never: []string{"sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"},
+	},
 	"modules/linodesim": {imports: []string{"modules/linode"}, never: lean},
 	"modules/lkeprobe":  {imports: []string{"modules/linode", "modules/linodesim"}, never: lean},
 	"modules/lkepool": {

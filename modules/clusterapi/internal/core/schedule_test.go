@@ -24,7 +24,9 @@ func TestSchedules(t *testing.T) {
 	}
 	seeds := schedule.Seeds{First: *scheduleSeed, Count: count, Failures: *scheduleFailures, Every: *scheduleProgress}
 	if seeds.Every > 0 {
-		seeds.Progress = func(r schedule.Report) { t.Logf("%d schedules, %d violations, %s", r.Done, len(r.Failed), r.Took.Round(time.Second)) }
+		seeds.Progress = func(r schedule.Report) {
+			t.Logf("%d schedules, %d violations, %s", r.Done, len(r.Failed), r.Took.Round(time.Second))
+		}
 	}
 	report := seeds.Run(func(seed uint64) string { return newLife(seed, nil).run() })
 	for i, failed := range report.Failed {
