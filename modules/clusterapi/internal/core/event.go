@@ -5,7 +5,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// Event is one of the five types below.
+// Event is one of [Asked], [Left], [Read], [Written] and [Tick].
 type Event any
 
 // Asked reports a call that came.
@@ -24,7 +24,7 @@ type Left struct {
 type Read struct {
 	World clusterapi.World
 	Err   error
-	// Cancelled: the reading ended because no call waited for it; no call gets its answer.
+	// Cancelled: the reading ended because no call waited for it; it answers no call.
 	Cancelled bool
 	// Epoch is that of the action that it ends.
 	Epoch int
@@ -52,7 +52,7 @@ const (
 	KindWorld
 )
 
-// A request of a call.
+// Ask has the parameters of a call.
 type Ask struct {
 	Kind    Kind
 	Request clusterapi.Request

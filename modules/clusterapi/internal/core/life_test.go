@@ -41,7 +41,7 @@ type life struct {
 	landed  map[clusterapi.Op]int
 }
 
-// scene holds the choices of a seed.
+// scene has the parameters that a seed draws.
 type scene struct {
 	deployments int
 	claimants   int
@@ -265,7 +265,7 @@ func (l *life) down() bool {
 	return l.scene.outage && !l.quiet && l.agenda.Now > l.scene.horizon/3 && l.agenda.Now < l.scene.horizon/2
 }
 
-// read reads deployments and then Machines, the order that a Backend guarantees.
+// read reads deployments and then Machines, in the order that a Backend guarantees.
 func (l *life) read(a core.Action) {
 	process := l.process
 	ends := func(e core.Read) {
