@@ -5,7 +5,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// Event is one of [Asked], [Left], [Read], [Written] and [Tick].
+// Event is one of the five types below.
 type Event any
 
 // Asked reports a call that came.
@@ -52,7 +52,7 @@ const (
 	KindWorld
 )
 
-// Ask has the parameters of a call.
+// A request of a call.
 type Ask struct {
 	Kind    Kind
 	Request clusterapi.Request
