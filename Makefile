@@ -122,10 +122,10 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md
 
 # The package with the schedules of MODULE=.
-SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool)/internal/engine
+SOAKED = $(if $(filter modules/clusterapi,$(MODULE)),modules/clusterapi/internal/core,$(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool)/internal/engine)
 
 .PHONY: soak
-soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances
+soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances, modules/clusterapi
 	@GOWORK=off go -C $(SOAKED) test -c -o "$(CURDIR)/.bin/soak" . && cd $(SOAKED) && \
 		"$(CURDIR)/.bin/soak" -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 

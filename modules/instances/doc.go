@@ -32,7 +32,7 @@
 // The engine is a state machine without goroutine, clock, I/O or context, in
 // internal/engine: what is known of the platform (belief), who waits (callers), and what
 // follows (decide) are packages, whose docs state what each may read and write. A call
-// asks for its next step until it is answered: an effect, a wait, or the answer. This
+// requests its next step until it is answered: an effect, a wait, or the answer. This
 // package has the vocabulary and the shell: order.go turns a Spec into what the engine
 // has to know of it, shell.go runs calls and, with package claims/effects, effects, and
 // requests.go makes calls of the [Backend] of them.

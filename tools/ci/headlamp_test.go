@@ -47,7 +47,8 @@ func TestHeadlamp(t *testing.T) {
 	}
 	read := func(class string) (entry headlampEntry) {
 		t.Helper()
-		printed, err := exec.CommandContext(t.Context(), node, filepath.Join(folder, "show.mjs"), class).CombinedOutput() //nolint:gosec // a test's own
+		show := exec.CommandContext(t.Context(), node, filepath.Join(folder, "show.mjs"), class) //nolint:gosec // a test's own
+		printed, err := show.CombinedOutput()
 		if err == nil {
 			err = json.Unmarshal(printed, &entry)
 		}
@@ -69,7 +70,9 @@ func TestHeadlamp(t *testing.T) {
 	entry = read(`{"spec": {"image": "linode/debian12", "tags": ["a", "b"], "bootstrap": {"type": "k3s"}}, "status": {"kubernetesVersion": "1.35",
 		"firewall": {"id": 7, "label": "workers"}, "conditions": [{"type": "Ready", "status": "False", "reason": "NotAuthorized", "message": "the token"},
 		{"type": "LaunchesAccepted", "status": "False", "message": "no such image"}]}}`)
-	for name, want := range map[string]string{"Cluster": "here", "Status": "NotAuthorized", "Kubernetes": "1.35", "Image": "linode/debian12", "Firewall": "workers"} {
+	for name, want := range map[string]string{
+		"Cluster": "here", "Status": "NotAuthorized", "Kubernetes": "1.35", "Image": "linode/debian12", "Firewall": "workers",
+	} {
 		if entry.Columns[name] != want {
 			t.Errorf("column %s shows %q, want %q", name, entry.Columns[name], want)
 		}

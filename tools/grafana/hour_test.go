@@ -15,12 +15,11 @@ import (
 
 // idle are panels of what does not happen in the recorded hour.
 var idle = []string{
-	"Memory requested",    // the pods request none
-	"What waits, and why", // in the last moment: the pod that waits has no NodeClaim
 	"Waiting for the limits",
 }
 
-// The hour that docs/images/dashboard.png shows has data for every query of the chart's dashboard as it is now, but for what did not happen.
+// The hour that docs/images/dashboard.png shows has data for every query of the chart's dashboard as it is now, but for what did
+// not happen.
 func TestEachPanelHasDataInTheRecordedHour(t *testing.T) {
 	recorded := readHour(t)
 	var then grafana.Dashboard

@@ -109,11 +109,11 @@ dashboard() {
 		sed -e 's/</\\u003c/g' "$work/answered.json"
 		echo '</script><script src="panels.js"></script>'
 	} >"$work/dashboard.html"
-	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1222
+	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1200
 }
 
 # hour is an hour of a cluster's life in six minutes: scale-ups, a plan without capacity, an API that is down, a scale-down
-# that is consolidated, and in the end a pod that fits nowhere. A second of it counts as ten.
+# that is consolidated, and in the end a pod that fits nowhere and a NodeClaim that the API has no answer for. A second of it counts as ten.
 hour() {
 	ends=$(($(date +%s) + 360))
 	deploy 5
@@ -134,6 +134,9 @@ hour() {
 	passed 40
 	deploy 7
 	kubectl run nowhere --image registry.k8s.io/pause:3.10 --overrides '{"spec": {"nodeSelector": {"node.kubernetes.io/instance-type": "g6-nanode-1"}}}'
+	passed 20
+	make -s break NAME=api-down
+	kubectl scale deployment inflate --replicas 12
 	passed 0
 }
 

@@ -68,9 +68,13 @@ func goTest(ctx context.Context, dir string, args []string) (string, error) {
 }
 
 // firstFailure names the innermost test that failed first, and for a random
-// schedule what it broke.
+// schedule what it broke. A timeout has its own name: on a busy machine it shows
+// nothing about the mutant.
 func firstFailure(out string) string {
-	name := "a panic or a timeout"
+	name := "a panic"
+	if strings.Contains(out, "panic: test timed out") {
+		name = "a timeout"
+	}
 	for line := range strings.Lines(out) {
 		text := strings.TrimSpace(line)
 		if failed, ok := strings.CutPrefix(text, "--- FAIL: "); ok {

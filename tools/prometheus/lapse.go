@@ -42,6 +42,8 @@ func (a appender) Append(ref storage.SeriesRef, l labels.Labels, t int64, v floa
 	return a.Appender.Append(ref, l, a.lapse.at(t), v)
 }
 
-func (a appender) AppendHistogram(ref storage.SeriesRef, l labels.Labels, t int64, h *histogram.Histogram, f *histogram.FloatHistogram) (storage.SeriesRef, error) {
+func (a appender) AppendHistogram(
+	ref storage.SeriesRef, l labels.Labels, t int64, h *histogram.Histogram, f *histogram.FloatHistogram,
+) (storage.SeriesRef, error) {
 	return a.Appender.AppendHistogram(ref, l, a.lapse.at(t), h, f)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore"
 )
 
-// inner is what things share.
+// inner holds the value that things share.
 type inner struct {
 	n    int
 	self *inner

@@ -17,7 +17,9 @@ func TestAHistoryAnswersWithWhatWas(t *testing.T) {
 	h.Record(3*time.Second, "old", true)
 	h.Record(3*time.Second, "older", true)
 	h.Record(5*time.Second, "", false)
-	for at, want := range map[time.Duration]string{0: "", time.Second: "new", 2 * time.Second: "new", 4 * time.Second: "older", time.Hour: ""} {
+	for at, want := range map[time.Duration]string{
+		0: "", time.Second: "new", 2 * time.Second: "new", 4 * time.Second: "older", time.Hour: "",
+	} {
 		if got, existed := h.At(at); got != want || existed != (want != "") {
 			t.Errorf("at %s: %q, %t, want %q", at, got, existed, want)
 		}
@@ -30,7 +32,9 @@ func TestAHistoryAnswersWithWhatWas(t *testing.T) {
 
 func TestAGapHidesItsShareWhileItLasts(t *testing.T) {
 	g := schedule.Gap{From: time.Minute, Length: 10 * time.Second, Share: 2}
-	for at, hidden := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true, 69 * time.Second: true, 70 * time.Second: false} {
+	for at, hidden := range map[time.Duration]bool{
+		59 * time.Second: false, time.Minute: true, 69 * time.Second: true, 70 * time.Second: false,
+	} {
 		if g.Hides(at, 4) != hidden || g.Hides(at, 5) {
 			t.Errorf("at %s: %t and %t, want %t and false", at, g.Hides(at, 4), g.Hides(at, 5), hidden)
 		}

@@ -135,7 +135,7 @@ func (d machineDeployment) convert(sets []machineSet) clusterapi.Deployment {
 	result := clusterapi.Deployment{
 		Name: d.Name, UID: string(d.UID), ResourceVersion: d.ResourceVersion, Labels: d.Labels, Annotations: d.Annotations,
 		Template: template.InfrastructureRef.public(), Bootstrap: template.Bootstrap.ConfigRef.public(),
-		NodeLabels: d.Spec.Template.Metadata.Labels, Taints: template.Taints, FailureDomain: template.FailureDomain, Version: template.Version,
+		NodeLabels: d.Spec.Template.Metadata.Labels, Taints: template.Taints,
 		Refusal: d.refusal(), Replicas: ptr.Deref(d.Spec.Replicas, 0), Observed: d.Status.ObservedGeneration == d.Generation,
 		Removal: clusterapi.ParseRemoval(d.Annotations[clusterapi.RemovalAnnotation]),
 	}
@@ -165,7 +165,8 @@ func (d machineDeployment) refusal() string {
 	case d.DeletionTimestamp != nil:
 		return "it is being deleted"
 	case strategy != onDelete:
-		return fmt.Sprintf("spec.rollout.strategy.type is %q; set it to %s, so that Karpenter replaces Machines under its budgets", strategy, onDelete)
+		return fmt.Sprintf("spec.rollout.strategy.type is %q; set it to %s, so that Karpenter replaces Machines under its budgets",
+			strategy, onDelete)
 	case d.Annotations[minSizeAnnotation] != "" || d.Annotations[maxSizeAnnotation] != "":
 		return "it has the annotations of the cluster autoscaler; remove " + minSizeAnnotation + " and " + maxSizeAnnotation +
 			", because two autoscalers undo each other's changes"
@@ -184,7 +185,7 @@ func (m machine) convert(infra map[clusterapi.TemplateRef]infraMachine) clustera
 		Name: m.Name, UID: string(m.UID), ResourceVersion: m.ResourceVersion, Deployment: m.Labels[deploymentLabel], Set: m.Labels[setLabel],
 		Claim: clusterapi.ParseClaim(m.Annotations[clusterapi.ClaimAnnotation]), Released: mark == clusterapi.ReleasedValue,
 		Marked: marked && mark != clusterapi.ReleasedValue, Deleting: m.DeletionTimestamp != nil, ProviderID: m.Spec.ProviderID,
-		NodeName: m.Status.NodeRef.Name, Phase: m.Status.Phase, Version: m.Spec.Version, Infrastructure: ref, Created: m.CreationTimestamp.Time,
+		NodeName: m.Status.NodeRef.Name, Phase: m.Status.Phase, Created: m.CreationTimestamp.Time,
 	}
 	if owner := metav1.GetControllerOf(&m.ObjectMeta); owner != nil {
 		result.Set = owner.Name

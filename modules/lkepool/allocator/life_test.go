@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	lives    = flag.Int("lives", 300, "how many random lives to run; with -short a tenth")
+	lives    = flag.Int("lives", 300, "how many random lives to run; with -short a thirtieth")
 	lifeSeed = flag.Uint64("life-seed", 1, "seed of the first life; -lives 1 replays one")
 )
 
@@ -28,7 +28,7 @@ var (
 func TestLives(t *testing.T) {
 	n := *lives
 	if testing.Short() {
-		n = max(1, n/10)
+		n = max(1, n/30)
 	}
 	for i := range n {
 		seed := *lifeSeed + uint64(i)

@@ -3,6 +3,7 @@ package whatif
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,19 @@ const (
 
 var arrivals = []arrival{asPlanned, inOrder, lastNodeFirst, lastPodFirst, lastFirst, together}
 
+// manyPods is the number of pods above which fewer arrivals are tried, for the time that each takes.
+const manyPods = 1000
+
+// tried returns the arrivals for so many pods, and a note where these are not all.
+func tried(pods int) ([]arrival, string) {
+	if pods <= manyPods {
+		return arrivals, ""
+	}
+	some := []arrival{asPlanned, inOrder, together}
+	return some, fmt.Sprintf("of more than %d pods the range is computed from %d orders of arrival and not from %d: it may be wider", manyPods,
+		len(some), len(arrivals))
+}
+
 // join makes the planned nodes. Pods whose constraints look at other pods, at volumes or at ports are placed as planned.
 func (w *world) join(ctx context.Context, planned []*scheduling.NodeClaim) error {
 	if w.arrival == asPlanned {
@@ -44,17 +58,24 @@ func (w *world) join(ctx context.Context, planned []*scheduling.NodeClaim) error
 		waiting.take(claim)
 	}
 	queue := waiting.sorted(w.arrival)
-	for _, claim := range planned {
-		if _, err := w.make(ctx, claim); err != nil {
+	for i, claim := range planned {
+		name, err := w.make(ctx, claim)
+		if err != nil {
 			return err
 		}
 		if w.arrival == together {
 			continue
 		}
-		var err error
-		if queue, err = w.schedule(ctx, queue); err != nil {
+		var joined []string // all nodes at first; then those that have joined before are only fuller than when they did not take the pod
+		if i > 0 {
+			joined = []string{name}
+		}
+		if queue, err = w.schedule(ctx, queue, joined...); err != nil {
 			return err
 		}
+	}
+	if w.arrival != together {
+		return nil
 	}
 	_, err := w.schedule(ctx, queue)
 	return err

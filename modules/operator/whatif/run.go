@@ -225,9 +225,13 @@ func (r *run) simulate(ctx context.Context, report *Report) error {
 func (r *run) sensitivity(ctx context.Context, report *Report) error {
 	simulations, ctx := errgroup.WithContext(ctx)
 	simulations.SetLimit(runtime.GOMAXPROCS(0))
-	prices := make([]float64, len(arrivals))
+	orders, note := tried(report.Pods)
+	if note != "" {
+		report.Notes = append(report.Notes, note)
+	}
+	prices := make([]float64, len(orders))
 	prices[0] = report.ThenMonthly
-	for i, as := range arrivals[1:] {
+	for i, as := range orders[1:] {
 		simulations.Go(func() error {
 			s, err := r.settle(ctx, r.nodePools, as)
 			if err == nil {

@@ -35,14 +35,15 @@ type slot struct {
 	owned       map[any]int // pods by their controller
 }
 
-// newBoard reads the nodes of the simulated cluster, those that it keeps and those that it has made, and their pods.
-func (w *world) newBoard(ctx context.Context) (*board, error) {
+// newBoard reads nodes of the simulated cluster and their pods. Without names these are all nodes: those that it keeps and those that it
+// has made.
+func (w *world) newBoard(ctx context.Context, names ...string) (*board, error) {
 	b, nodes := &board{}, &corev1.NodeList{}
 	if err := w.store.List(ctx, nodes); err != nil {
 		return nil, err
 	}
 	for _, node := range nodes.Items {
-		if node.Spec.Unschedulable {
+		if node.Spec.Unschedulable || len(names) > 0 && !slices.Contains(names, node.Name) {
 			continue
 		}
 		s := &slot{name: node.Name, node: &node, labels: corescheduling.NewLabelRequirements(node.Labels),
@@ -69,18 +70,39 @@ func (s *slot) add(pod *corev1.Pod) {
 	s.owned[controllerOf(pod)]++
 }
 
-func (s *slot) takes(pod *corev1.Pod) bool {
-	return resources.Fits(resources.Merge(s.requested, resources.RequestsForPods(pod)), s.allocatable) &&
-		corescheduling.Taints(s.node.Spec.Taints).ToleratesPod(pod) == nil &&
-		s.labels.Compatible(corescheduling.NewStrictPodRequirements(pod)) == nil
+// A demand has what the nodes are compared for, computed once for a pod and not once for each node.
+type demand struct {
+	pod          *corev1.Pod
+	requests     corev1.ResourceList
+	requirements corescheduling.Requirements
+	owner        any
+}
+
+func demandOf(pod *corev1.Pod) demand {
+	return demand{pod: pod, requests: resources.RequestsForPods(pod), requirements: corescheduling.NewStrictPodRequirements(pod),
+		owner: controllerOf(pod)}
+}
+
+// takes checks the resources first: nodes that are full are most of those that do not take a pod.
+func (s *slot) takes(d demand) bool {
+	for name, quantity := range d.requests {
+		if quantity.IsZero() {
+			continue
+		}
+		sum := s.requested[name].DeepCopy()
+		sum.Add(quantity)
+		if sum.Cmp(s.allocatable[name]) > 0 {
+			return false
+		}
+	}
+	return corescheduling.Taints(s.node.Spec.Taints).ToleratesPod(d.pod) == nil && s.labels.Compatible(d.requirements) == nil
 }
 
 // room is the score of NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation over CPU and memory.
-func (s *slot) room(pod *corev1.Pod) float64 {
-	wanted := resources.RequestsForPods(pod)
+func (s *slot) room(d demand) float64 {
 	fraction := func(name corev1.ResourceName) float64 {
 		sum := s.requested[name].DeepCopy()
-		sum.Add(wanted[name])
+		sum.Add(d.requests[name])
 		of := s.allocatable[name]
 		return share(sum.AsApproximateFloat64(), of.AsApproximateFloat64())
 	}
@@ -91,21 +113,22 @@ func (s *slot) room(pod *corev1.Pod) float64 {
 // best returns the node with the highest score of those that take the pod, nil if none does. Of equal ones it is the first: the
 // kube-scheduler takes any.
 func (b *board) best(pod *corev1.Pod) *slot {
-	fitting := slices.DeleteFunc(slices.Clone(b.slots), func(s *slot) bool { return !s.takes(pod) })
+	wanted := demandOf(pod)
+	fitting := slices.DeleteFunc(slices.Clone(b.slots), func(s *slot) bool { return !s.takes(wanted) })
 	if len(fitting) == 0 {
 		return nil
 	}
-	owner, weight := controllerOf(pod), math.Log(float64(len(fitting)+2))
+	weight := math.Log(float64(len(fitting) + 2))
 	spread := make([]float64, len(fitting))
 	for i, s := range fitting {
-		spread[i] = math.Round(float64(s.owned[owner])*weight + spreadMaxSkew - 1)
+		spread[i] = math.Round(float64(s.owned[wanted.owner])*weight + spreadMaxSkew - 1)
 	}
 	least, most := slices.Min(spread), slices.Max(spread)
 	best, highest := fitting[0], -1.0
 	for i, s := range fitting {
-		score := s.room(pod) + spreadWeight*100
+		score := s.room(wanted) + spreadWeight*100
 		if most > 0 {
-			score = s.room(pod) + spreadWeight*100*(most+least-spread[i])/most
+			score = s.room(wanted) + spreadWeight*100*(most+least-spread[i])/most
 		}
 		if score > highest {
 			best, highest = s, score
@@ -114,12 +137,13 @@ func (b *board) best(pod *corev1.Pod) *slot {
 	return best
 }
 
-// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns those that fit nowhere.
-func (w *world) schedule(ctx context.Context, queue []*corev1.Pod) (left []*corev1.Pod, _ error) {
+// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns those that fit nowhere. With names only
+// these nodes are looked at.
+func (w *world) schedule(ctx context.Context, queue []*corev1.Pod, names ...string) (left []*corev1.Pod, _ error) {
 	if len(queue) == 0 {
 		return nil, nil
 	}
-	b, err := w.newBoard(ctx)
+	b, err := w.newBoard(ctx, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Package engine is the engine of package instances as a state machine, without
-// goroutine, clock, lock, I/O or context. A caller is admitted ([Core.Admit]) and asks for
+// goroutine, clock, lock, I/O or context. A caller is admitted ([Core.Admit]) and requests
 // its next step ([Core.Next]) until it is answered; the end of an effect goes to
 // [Core.Handle]. One order of events always has one result, so that a test can replay it.
 // Package instances has the shell that runs it; nothing else imports this package.

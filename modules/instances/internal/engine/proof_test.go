@@ -22,12 +22,14 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 		lists          []time.Duration
 		gone           bool
 	}{
-		"one 404":                            {age: old, missed: []time.Duration{0}, lists: []time.Duration{time.Minute}},
-		"two, the settle time apart":         {age: old, missed: []time.Duration{0, settle}},
-		"two and a list":                     {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle}, gone: true},
-		"two and a list from before":         {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle - 1}},
-		"two and a list that may lag":        {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{time.Minute}},
-		"two and a list that cannot lag":     {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{tuning.ListLag}, gone: true},
+		"one 404":                     {age: old, missed: []time.Duration{0}, lists: []time.Duration{time.Minute}},
+		"two, the settle time apart":  {age: old, missed: []time.Duration{0, settle}},
+		"two and a list":              {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle}, gone: true},
+		"two and a list from before":  {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle - 1}},
+		"two and a list that may lag": {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{time.Minute}},
+		"two and a list that cannot lag": {
+			age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{tuning.ListLag}, gone: true,
+		},
 		"lists alone":                        {age: old, lists: []time.Duration{0, time.Minute}},
 		"right after its creation":           {made: 1, missed: []time.Duration{0, settle - 1}, lists: []time.Duration{old}},
 		"one right after, two later":         {made: 1, missed: []time.Duration{1, settle + 1, 2 * settle}, lists: []time.Duration{old}},
@@ -222,7 +224,10 @@ func TestACreationCountsUntilAListMustShowIt(t *testing.T) {
 	core.belief.Settings.MaxNodes = 5
 	who := claims.ClaimID{Value: "b"}
 	order := &Order{Who: who, Label: "demo-b", InstanceType: "plan"}
-	core.handle(Result{Effect: Effect{Op: OpCreate, Who: who, Order: order, Term: core.belief.Term}, Began: core.belief.Now, Err: unanswered(OpCreate)})
+	core.handle(Result{
+		Effect: Effect{Op: OpCreate, Who: who, Order: order, Term: core.belief.Term}, Began: core.belief.Now,
+		Err: unanswered(OpCreate),
+	})
 	core.belief.Purchases.Of(who, order.Label).NotMade()
 	shown := core.belief.Now.Add(core.belief.Settings.LateEffect + tuning.ListLag)
 	for _, c := range []struct {
@@ -297,7 +302,10 @@ func TestNothingIsRememberedForEver(t *testing.T) {
 		core.handle(Result{Effect: Effect{Op: OpDelete, ID: 5000 + n, Term: core.belief.Term}, Began: core.belief.Now, Err: unanswered(OpDelete)})
 		core.belief.World.End(5000 + n)
 		order := &Order{Who: who, Label: "demo-churn"}
-		core.handle(Result{Effect: Effect{Op: OpCreate, Who: who, Order: order, Term: core.belief.Term}, Began: core.belief.Now, Err: unanswered(OpCreate)})
+		core.handle(Result{
+			Effect: Effect{Op: OpCreate, Who: who, Order: order, Term: core.belief.Term}, Began: core.belief.Now,
+			Err: unanswered(OpCreate),
+		})
 	}
 	w := &core.belief.World
 	if sizes := []int{len(w.Nodes), len(w.ByClaim), len(w.Gone), len(w.Reads), len(w.Writes)}; slices.Max(sizes) > 70 {
@@ -305,7 +313,8 @@ func TestNothingIsRememberedForEver(t *testing.T) {
 	}
 	core.belief.Now = core.belief.Now.Add(time.Hour)
 	core.handle(Result{Effect: Effect{Op: OpTag}})
-	if sizes := []int{len(w.Gone), len(w.Reads), len(w.Writes), len(core.belief.Purchases.All()), len(core.callers.Known())}; slices.Max(sizes) > 0 || w.Nodes[7] != o {
+	sizes := []int{len(w.Gone), len(w.Reads), len(w.Writes), len(core.belief.Purchases.All()), len(core.callers.Known())}
+	if slices.Max(sizes) > 0 || w.Nodes[7] != o {
 		t.Errorf("an hour later: sizes %v", sizes)
 	}
 }

@@ -69,7 +69,9 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	s.changed = s.check
 	for _, foreign := range []Instance{
 		{Node: claims.Node{Name: "of-a-person"}},
-		{Node: claims.Node{Name: "demo2-c0", Tags: []string{NewTags(claims.Tags{}, "demo2", "").Cluster, simOwn.NameTag(claims.ClaimID{Value: "c0"})}}},
+		{Node: claims.Node{Name: "demo2-c0", Tags: []string{
+			NewTags(claims.Tags{}, "demo2", "").Cluster, simOwn.NameTag(claims.ClaimID{Value: "c0"}),
+		}}},
 		{Node: claims.Node{Name: "of-this-cluster-alone", Tags: []string{simOwn.Cluster}}},
 		{Node: claims.Node{Name: "lke1-2-3", Tags: []string{simOwn.Cluster, simOwn.NameTag(claims.ClaimID{Value: "c0"})}}, Foreign: true},
 	} {

@@ -63,7 +63,7 @@ type simLife struct {
 	disks int
 	// edits counts the changes of its instance's tags.
 	edits int
-	// large asks for the larger plan.
+	// large requests the larger plan.
 	large bool
 }
 

@@ -133,7 +133,7 @@ func (w *smallWorld) checkBought() {
 	}
 }
 
-// disorder is what I3 does not allow at rest.
+// disorder reports a state that I3 does not allow at rest.
 func (w *smallWorld) disorder() string {
 	for _, c := range w.claimants {
 		switch i := w.platform.instance(c.handed); {

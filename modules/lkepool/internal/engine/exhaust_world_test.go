@@ -66,7 +66,7 @@ type smallWorld struct {
 type smallEffect struct {
 	action engine.Action
 	sent   time.Time
-	// landed: it has taken effect; answer is what the platform returns for it.
+	// landed: it has taken effect; answer holds the platform's reply to it.
 	landed bool
 	answer engine.Done
 	// slow: time passes without its answer.
@@ -88,7 +88,7 @@ type smallClaimant struct {
 	releasing bool
 }
 
-// smallSweep is what a controller does every two minutes.
+// smallSweep does the work of a controller that runs every two minutes.
 type smallSweep struct {
 	at    time.Time
 	token int
@@ -97,7 +97,7 @@ type smallSweep struct {
 	runs  int
 }
 
-// smallMove is what happens next.
+// smallMove names the next event.
 type smallMove struct {
 	kind moveKind
 	// effect is an index of under or late, view one of the platform's views, claimant one of claimants.

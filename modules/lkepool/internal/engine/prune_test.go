@@ -45,7 +45,8 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	w, callers := s.process.core.belief, s.process.core.callers
 	if s.failure != "" || len(w.Nodes.Rows) > 3 || len(w.Absent.Nodes.Rows) > 10 || len(w.Absent.Pools.Rows) > 10 || len(callers.Claims) > 0 ||
 		len(w.Index.ByClaim) > 3 {
-		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure, len(w.Nodes.Rows), len(w.Absent.Nodes.Rows), len(w.Absent.Pools.Rows),
+		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure,
+			len(w.Nodes.Rows), len(w.Absent.Nodes.Rows), len(w.Absent.Pools.Rows),
 			len(callers.Claims),
 			len(w.Index.ByClaim))
 	}

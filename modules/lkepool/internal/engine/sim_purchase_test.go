@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// simKnown is what the process that leads was shown of a pool.
+// simKnown holds the facts of a pool that the leading process was shown.
 type simKnown struct {
 	// life is the process, counted from 1. asOf is the newest state of the pool that it was
 	// shown and could believe, wrote when its last write to it was answered.
@@ -74,7 +74,8 @@ func (s *sim) checkPurchase(a Action) {
 	for _, c := range s.claimants {
 		i := s.instance(c.handed)
 		unserved := i == nil || !i.lives() || c.handed != c.instance
-		if c.alive && s.waits(c) && c.hash == a.Key.Hash() && unserved && !s.marking(func(e *simEffect) bool { return s.tagged(e.action.Tags) == c }) {
+		if c.alive && s.waits(c) && c.hash == a.Key.Hash() && unserved &&
+			!s.marking(func(e *simEffect) bool { return s.tagged(e.action.Tags) == c }) {
 			wait++
 		}
 	}

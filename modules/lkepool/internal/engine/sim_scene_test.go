@@ -79,7 +79,8 @@ func (sc *scene) addFault(w sceneWords) error {
 // gap answers direct reads with 404 for a while.
 func (sc *scene) gap(w sceneWords) error {
 	sc.plan.gaps = append(sc.plan.gaps, simGap{
-		Gap: schedule.Gap{From: sc.Now, Length: w.span("length", 10*time.Second), Share: 1}, pools: w.flag("pools"), instances: w.flag("instances"),
+		Gap:   schedule.Gap{From: sc.Now, Length: w.span("length", 10*time.Second), Share: 1},
+		pools: w.flag("pools"), instances: w.flag("instances"),
 	})
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Record is what an index contains.
+// Record is an entry of an index.
 type Record interface {
 	comparable
 	Claimant() claims.ClaimID

@@ -14,7 +14,7 @@ type builder struct {
 	tags *tagger
 }
 
-// needs is what an instance lacks.
+// needs lists the parts that an instance lacks.
 type needs struct{ building, late bool }
 
 // needs reports whether an instance is to be built up, and whether it is too late for

@@ -46,7 +46,7 @@ func (c *collector) list(call *callers.Call) event.Step {
 	return event.End(event.Answer{Instances: all})
 }
 
-// Survey is what a sweep finds.
+// Survey lists the findings of a sweep.
 type Survey struct {
 	// Orphans have been unneeded for OrphanTTL.
 	Orphans []claims.Node

@@ -18,7 +18,7 @@ type Decider struct {
 	collect *collector
 }
 
-// turn is what all decisions read.
+// turn holds the facts that all decisions read.
 type turn struct {
 	known   *belief.Belief
 	callers *callers.Callers

@@ -4,7 +4,7 @@
 //
 // # One step of one call
 //
-// A call asks for its next step ([Decider.Next]) until it is answered: an effect, a wait,
+// A call requests its next step ([Decider.Next]) until it is answered: an effect, a wait,
 // or the answer. Between two steps anything may have changed, so each step is decided
 // from the beginning:
 //

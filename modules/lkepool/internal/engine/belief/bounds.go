@@ -13,7 +13,7 @@ func (t *terms) bounds() absence.Bounds {
 	return absence.Bounds{Settle: t.cfg.SettleTime, Lag: tuning.ListLag}
 }
 
-// direct is what a direct read shows of its object's existence, listing what a list does.
+// direct is the evidence of a direct read for its object's existence, listing that of a list.
 func (t *terms) direct(d event.Done, shows bool) absence.Fact {
 	return absence.Fact{Began: d.Began, Answered: t.now, Direct: true, Shows: shows}
 }

@@ -120,7 +120,7 @@ func (l *DirectRead) Failing() bool {
 	return l.Retry.Failed >= tuning.MarkAttempts && claims.KindOf(l.Err) != claims.KindRateLimited
 }
 
-// outcome is what a direct read ended with.
+// outcome is the result of a direct read.
 type outcome int
 
 const (

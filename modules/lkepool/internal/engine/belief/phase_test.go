@@ -49,7 +49,9 @@ func TestWhatWasRemovedAndComesBackStaysCondemned(t *testing.T) {
 	key := lkepool.Key{InstanceType: "g6-standard-2"}
 	pool := lkepool.Pool{ID: 5, Count: 2, InstanceType: key.InstanceType, Tags: []string{key.Tag(claims.Tags{}), lkepool.ManagedTag},
 		Slots: []lkepool.Slot{{NodeID: "5-1", InstanceID: 7}}}
-	instances := event.Done{Action: event.Action{Op: event.OpListInstances}, Instances: []lkepool.Instance{{ID: 7, Tags: []string{lkepool.ManagedTag}}}}
+	instances := event.Done{
+		Action: event.Action{Op: event.OpListInstances}, Instances: []lkepool.Instance{{ID: 7, Tags: []string{lkepool.ManagedTag}}},
+	}
 	pools := event.Done{Action: event.Action{Op: event.OpListPools}, Pools: []lkepool.Pool{pool}}
 	apply(0, pools)
 	apply(0, instances)
