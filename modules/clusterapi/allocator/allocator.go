@@ -29,8 +29,9 @@ func New(backend clusterapi.Backend, cfg clusterapi.Config) (*Allocator, error) 
 }
 
 // Begin informs the Allocator that this process begins to lead now. What it has read is forgotten; callers keep waiting.
-// After a predecessor that may still write, the version of each free Machine is changed before it is handed out.
-func (a *Allocator) Begin(after claims.Predecessor) { a.shell.begin(after == claims.Ended) }
+// The version of each Machine that is free then is changed before it is handed out: a write of the process before may land
+// late, also when that process ended in order.
+func (a *Allocator) Begin() { a.shell.begin() }
 
 // Claim returns the claimant's Machine once it has a provider ID: the one that it has, a free one, or a new one. It
 // waits until ctx ends, and then returns KindProvisioning with what it waits for; the next call continues.

@@ -88,7 +88,7 @@ func engine(t *testing.T, c *cluster, cfg clusterapi.Config) *allocator.Allocato
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Begin(claims.Ended)
+	a.Begin()
 	return a
 }
 

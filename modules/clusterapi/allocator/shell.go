@@ -40,7 +40,7 @@ type shell struct {
 
 func newShell(backend clusterapi.Backend, cfg clusterapi.Config) *shell {
 	return &shell{backend: backend, cfg: cfg, runner: effects.NewRunner(parallel, cfg.Clock), wake: make(chan struct{}, 1),
-		core: core.New(cfg, false), callers: map[int]chan core.Answer{}}
+		core: core.New(cfg), callers: map[int]chan core.Answer{}}
 }
 
 // call puts a call to the core and waits for its answer. When ctx ends, the core answers at once.
@@ -65,10 +65,10 @@ func (s *shell) call(ctx context.Context, ask core.Ask) core.Answer {
 	return <-done
 }
 
-func (s *shell) begin(clean bool) {
+func (s *shell) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.core.Begin(clean)
+	s.core.Begin()
 	if s.running {
 		s.post(core.Tick{})
 	}

@@ -27,14 +27,14 @@ type Core struct {
 	failure error // of the last reading
 }
 
-// New returns a core whose process begins to lead. clean reports that no process before has writes under way.
-func New(cfg clusterapi.Config, clean bool) *Core {
-	return &Core{cfg: cfg, memory: newMemory(!clean), busy: map[string]bool{}}
+// New returns a core whose process begins to lead.
+func New(cfg clusterapi.Config) *Core {
+	return &Core{cfg: cfg, memory: newMemory(), busy: map[string]bool{}}
 }
 
 // Begin forgets what was read and sent, and keeps the calls.
-func (c *Core) Begin(clean bool) {
-	c.memory, c.busy = newMemory(!clean), map[string]bool{}
+func (c *Core) Begin() {
+	c.memory, c.busy = newMemory(), map[string]bool{}
 	c.epoch++
 	c.reading, c.dirty, c.wake = false, false, time.Time{}
 	for _, call := range c.calls {

@@ -29,8 +29,6 @@ type life struct {
 	token   int
 	waiting map[int]func(core.Answer)
 	ticks   int
-	// underWay counts writes of this process without an answer.
-	underWay int
 
 	claimants []*claimant
 	// needs counts the Machines that claimants needed, excuses those that may exist beside them, by cause.
@@ -113,7 +111,7 @@ func (l *life) run() string {
 		names = append(names, l.platform.add(fmt.Sprintf("d%d", i), true).name)
 	}
 	l.platform.add("foreign", false)
-	l.core = core.New(l.cfg, true)
+	l.core = core.New(l.cfg)
 	for i := range l.scene.claimants {
 		c := &claimant{id: claims.Claimant{Name: fmt.Sprintf("claim-%d", i), UID: fmt.Sprintf("u%d", i)}, kept: l.between(0, l.scene.horizon)}
 		c.deployments = slices.Clone(names[l.random.IntN(len(names)):])
@@ -218,12 +216,10 @@ func (l *life) edit() {
 
 // takeOver ends the process, with its writes under way, and starts another one.
 func (l *life) takeOver() {
-	clean := l.underWay == 0
-	l.note("take-over, clean %v", clean)
+	l.note("take-over")
 	l.process++
-	l.underWay = 0
 	l.waiting = map[int]func(core.Answer){}
-	l.core = core.New(l.cfg, clean)
+	l.core = core.New(l.cfg)
 	l.excuses["take-over"] += len(l.claimants)
 	for _, c := range l.claimants {
 		if c.born && !c.dead {
@@ -286,11 +282,9 @@ func (l *life) read(a core.Action) {
 // send draws the fate of a write: done; lost before or after its effect; or landing after its failure was reported.
 func (l *life) send(a core.Action) {
 	process := l.process
-	l.underWay++
 	answer := func(after time.Duration, err error) {
 		l.agenda.After(after, func() {
 			if process == l.process {
-				l.underWay--
 				l.note("  answer %s %s: %v", a.Write.Op, a.Write.Object, err)
 				l.handle(core.Written{Write: a.Write, Err: err, Epoch: a.Epoch})
 			}

@@ -39,9 +39,11 @@ type refusal struct {
 	at  time.Time
 }
 
-func newMemory(fencing bool) *memory {
+// newMemory knows nothing yet. Its first reading has to be fenced: a process before this one may have written without an
+// answer, and such a write may land later, however that process ended.
+func newMemory() *memory {
 	return &memory{seen: map[string]seen{}, attempts: map[claims.Claimant]attempt{}, unfenced: map[string]string{},
-		short: map[string]time.Time{}, refused: map[string]refusal{}, fencing: fencing}
+		short: map[string]time.Time{}, refused: map[string]refusal{}, fencing: true}
 }
 
 // observe takes a reading up.
