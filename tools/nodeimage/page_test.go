@@ -53,7 +53,7 @@ func TestThePageHasTheVersionsOfTheScript(t *testing.T) {
 // installStep returns the preJoinCommands of the page as one script, as the operator's user data runs them.
 func installStep(t *testing.T) string {
 	t.Helper()
-	block := first(t, read(t, filepath.Join(repository, "docs/images.md")), "(?s)```yaml\\n([^`]*preJoinCommands:[^`]*)```")
+	block := first(t, read(t, filepath.Join(repository, "docs/images.md")), "(?s)```yaml\\n([^`]*name: kubeadm-at-boot\\n[^`]*)```")
 	var class struct {
 		Spec struct {
 			Bootstrap struct {
