@@ -28,6 +28,8 @@ import (
 const (
 	patience = 4 * time.Minute
 	interval = 250 * time.Millisecond
+	// seldom is between looks through the Linode API, which refuses more than 200 reads of collections in a minute.
+	seldom = 2 * time.Second
 )
 
 // environment is one local cluster with the operator running.

@@ -96,7 +96,7 @@ func (e *environment) allBackends(t *testing.T, karpenters int, network string) 
 			got = append(got, host)
 		}
 		g.Expect(got).To(ConsistOf(want), "backends of the nodes' internal addresses")
-	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	}).WithTimeout(patience).WithPolling(seldom).Should(Succeed())
 }
 
 func internalIP(node corev1.Node) string {
@@ -130,7 +130,7 @@ func (e *environment) unbehindBalancer(t *testing.T) {
 		var balancers struct{ Data []api.NodeBalancer }
 		e.get(t, "/nodebalancers", &balancers)
 		g.Expect(balancers.Data).To(BeEmpty(), "NodeBalancers")
-	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	}).WithTimeout(patience).WithPolling(seldom).Should(Succeed())
 }
 
 // unaddressed: the class can be used, and its condition names what would fail the NodeBalancers.

@@ -46,5 +46,5 @@ func (e *environment) attachedInTheAccount(t *testing.T, app string) {
 			id, _, _ := strings.Cut(pv.Spec.CSI.VolumeHandle, "-")
 			g.Expect("linode://"+strconv.Itoa(attached[id])).To(Equal(node.Spec.ProviderID), "volume %s of pod %s", id, pod.Name)
 		}
-	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	}).WithTimeout(patience).WithPolling(seldom).Should(Succeed())
 }
