@@ -5,9 +5,6 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // burstOf lets n claimants come at once, and returns the time that the core took
@@ -21,17 +18,17 @@ func burstOf(tb testing.TB, n int, enterprise bool) (took time.Duration, events 
 	s.timed = &took
 	s.lead()
 	s.runUntil(3 * time.Minute)
-	served := 0
+	sc := &scene{sim: s}
 	for i := range n {
-		name := "c" + strconv.Itoa(i)
-		request := lkepool.Request{Claimant: claims.Claimant{Name: name, UID: name}, Key: simKeys[0]}
-		s.ask(name, Ask{Kind: AskClaim, Request: request}, 10*time.Minute, func(a Answer) {
-			if a.Err == nil {
-				served++
-			}
-		})
+		sc.asks(sc.newClaimant("c"+strconv.Itoa(i), simKeys[0]), 10*time.Minute, 0, true)
 	}
 	s.runUntil(s.Now + 5*time.Minute)
+	served := 0
+	for _, c := range s.claimants {
+		if c.handed != 0 {
+			served++
+		}
+	}
 	if served != n || s.failure != "" {
 		tb.Fatalf("%d of %d are served: %s", served, n, s.failure)
 	}
