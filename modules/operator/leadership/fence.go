@@ -12,6 +12,10 @@
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
 //
+// A Lease that was released says that no write of its holder, or of those before, may take effect any more. While one is under way, for
+// 2 minutes after one that was answered with a server error or not at all, and for as long after following a replica that died, it is
+// not released, and expires. The next replica then waits for that, and for what the writes may do.
+//
 // Guaranteed: no write is begun after the Lease has expired, nor before the first election, nor after the Lease was released. The
 // Lease counts as expired when its duration has passed on the wall clock or on the monotonic clock, whichever is first: the first may
 // be set back, the second may stop while a VM is paused. Other replicas wait for the same duration, from when they observed the last
@@ -50,6 +54,7 @@ type Fence struct {
 	led      atomic.Bool
 	elected  func(released bool)
 	free     atomic.Bool // the Lease was released when it was last read, or did not exist
+	writes   unanswered
 	replaced chan struct{}
 	once     sync.Once // closes replaced
 }
@@ -77,10 +82,21 @@ func (l *lease) valid(now moment) bool {
 }
 
 // NewFence returns the Fence of a process that does not lead yet. elected is called once, before any controller starts, when this
-// process has got the Lease, with whether nothing of a replica before may be under way: it released the Lease, or there was none. It may
-// be nil.
+// process has got the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none.
+// It may be nil.
 func NewFence(elected func(released bool)) *Fence {
 	return &Fence{now: systemNow, elected: elected, replaced: make(chan struct{})}
+}
+
+// follow is called once, when this process has got the Lease.
+func (f *Fence) follow(now moment) {
+	free := f.free.Load()
+	if !free {
+		f.writes.inherit(now)
+	}
+	if f.elected != nil {
+		f.elected(free)
+	}
 }
 
 func (f *Fence) leads() bool { return f.lease.Load().valid(f.now()) }
@@ -97,7 +113,8 @@ func (f *Fence) Start(ctx context.Context) error {
 }
 
 // Lock returns the elector's lock, observed: a renewal counts from when its request was begun, for the duration in the Lease. A Lease
-// that has expired is not released, because client-go would overwrite the Lease of another replica.
+// that has expired is not released, because client-go would overwrite the Lease of another replica, nor is one whose holder has a
+// write that may take effect yet.
 func (f *Fence) Lock(next resourcelock.Interface) resourcelock.Interface { return lock{next, f} }
 
 type lock struct {
@@ -135,12 +152,15 @@ func (l lock) write(record resourcelock.LeaderElectionRecord, do func() error) e
 			return ErrNotLeading
 		}
 		l.fence.lease.Store(nil) // another replica may lead as soon as it reads the Lease
+		if l.fence.writes.any(begun) {
+			return ErrUnanswered
+		}
 	}
 	if err := do(); err != nil || releases {
 		return err
 	}
-	if !l.fence.led.Swap(true) && l.fence.elected != nil {
-		l.fence.elected(l.fence.free.Load())
+	if !l.fence.led.Swap(true) {
+		l.fence.follow(begun)
 	}
 	l.fence.lease.Store(&lease{begun, time.Duration(record.LeaseDurationSeconds) * time.Second})
 	return nil

@@ -23,11 +23,15 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		return g.next.RoundTrip(request)
 	}
 	w := &write{fence: g.fence}
-	if w.mayNot() {
+	g.fence.writes.begin()
+	if w.mayNot() { // a Lease that is given back counts the writes after this
+		g.fence.writes.end(false, g.fence.now())
 		return nil, heldBack()
 	}
 	answer, err := g.next.RoundTrip(w.guarded(request))
-	if err != nil && w.held.Load() {
+	held := err != nil && w.held.Load()
+	g.fence.writes.end(!held && leavesOpen(answer, err), g.fence.now())
+	if held {
 		return nil, heldBack()
 	}
 	return answer, err

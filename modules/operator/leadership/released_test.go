@@ -6,7 +6,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 )
 
-// Only a replica that gave the Lease back has no write under way.
+// Only a replica that gave the Lease back has no write that may take effect yet.
 func TestAReplicaKnowsWhetherTheOneBeforeReleasedTheLease(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(*lease)

@@ -62,7 +62,7 @@ type Deps struct {
 type Nodes struct {
 	Backend cloudprovider.Backend
 	Engine  Engine
-	// Begin forgets what was read, because this replica leads from now on. released: no write of a replica before is under way.
+	// Begin forgets what was read, because this replica leads from now on. released: no write of a replica before may take effect any more.
 	Begin       func(released bool)
 	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
 	Controllers []controller.Controller              // of this mode alone
