@@ -38,12 +38,13 @@ func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 type Predecessor = claims.Predecessor
 
 const (
-	// MayStillWrite is a process that may have writes under way: it died, or nothing
-	// is known of it. What it made is neither changed nor handed out for
+	// MayStillWrite is a process that may have writes under way, or such as failed and
+	// take effect later: it died, or nothing is known of it. What it made is neither changed nor handed out for
 	// Config.LateEffect, claims aside; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
-	// Ended is a process that had the answer to its last write before it gave up
-	// leading, or that never existed. Config.SettleTime is waited for, and no more.
+	// Ended is a process of which no write may take effect any more, nor one of those before
+	// it: each was answered with success or a refusal, or is older than Config.LateEffect. Or
+	// there was none. Config.SettleTime is waited for, and no more.
 	Ended = claims.Ended
 )
 

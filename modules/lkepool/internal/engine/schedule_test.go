@@ -25,9 +25,9 @@ var (
 // drawn is the schedule of a seed.
 func drawn(seed uint64) *simSchedule {
 	if *scheduleFaults == "all" || *scheduleFaults == "" && seed%2 == 1 {
-		return harshFromSeed(seed)
+		return harshFromSeed(seed).endOrderly()
 	}
-	return fromSeed(seed)
+	return fromSeed(seed).endOrderly()
 }
 
 // play runs a schedule and returns its first violation, with the course of
@@ -84,8 +84,8 @@ func TestSchedules(t *testing.T) {
 			explain(t, f.Seed)
 		}
 	}
-	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, the last at rest after %s, %d violations %v",
-		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.settled, len(run.Failed),
+	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, %d orderly ends, the last at rest after %s, %d violations %v",
+		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.released, sums.settled, len(run.Failed),
 		byInvariant)
 	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {
 		_, trace, _ := play(drawn(*scheduleSeed), true)
@@ -113,6 +113,7 @@ func (t *scheduleSums) add(s *sim) {
 		t.events += s.facts.events
 		t.landed += s.facts.landed
 		t.grouped += s.facts.grouped
+		t.released += s.facts.released
 		t.settled = max(t.settled, s.facts.settled)
 	}
 }
@@ -162,6 +163,35 @@ func TestAReadThatLacksWhatAListHasJustShownBuysNothing(t *testing.T) {
 		if why, _, _ := play(harshFromSeed(seed), false); why != "" {
 			t.Errorf("seed %d: %s", seed, why)
 		}
+	}
+}
+
+// TestANodeThatAnOldListShowsTakesNoPlace replays lives in which a list that lags shows a
+// node that is gone as a member of a pool that waits for another one. What is bought then
+// is a node too many.
+func TestANodeThatAnOldListShowsTakesNoPlace(t *testing.T) {
+	for _, plan := range []*simSchedule{fromSeed(2002598), harshFromSeed(2025369), harshFromSeed(2138167)} {
+		if why, _, _ := play(plan, false); why != "" {
+			t.Errorf("seed %d: %s", plan.seed, why)
+		}
+	}
+}
+
+// TestACountThatAnOlderReadLowersBuysNothing replays take-overs in which a list shows a
+// count of the process before that took effect just then, and a read shows the one before.
+func TestACountThatAnOlderReadLowersBuysNothing(t *testing.T) {
+	for _, seed := range []uint64{2101885, 2111739} {
+		if why, _, _ := play(harshFromSeed(seed), false); why != "" {
+			t.Errorf("seed %d: %s", seed, why)
+		}
+	}
+}
+
+// TestAPoolIsNotGoneByAListOlderThanIt replays a life in which reads of a new pool are
+// answered 404 for a while, and lists are as old as they may be.
+func TestAPoolIsNotGoneByAListOlderThanIt(t *testing.T) {
+	if why, _, _ := play(harshFromSeed(2115721), false); why != "" {
+		t.Error(why)
 	}
 }
 

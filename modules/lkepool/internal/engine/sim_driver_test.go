@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,24 +38,6 @@ type sim struct {
 	failure string
 }
 
-// simProcess is the process that leads; core is nil while none does.
-type simProcess struct {
-	core *Core
-	// life counts the processes, so that answers to an earlier one are dropped.
-	life int
-	// clock is how far its clock is off.
-	clock time.Duration
-	began time.Duration
-	// tick is when the core wants a tick, if ticking.
-	tick    time.Duration
-	ticking bool
-	spins   int
-	// clean: the process before has no write under way.
-	clean bool
-	// misled: it was given a list that lacks pools.
-	misled bool
-}
-
 // simFacts records the facts for which some invariants make exceptions.
 type simFacts struct {
 	calls, lists int
@@ -77,6 +58,8 @@ type simFacts struct {
 	landed, grouped int
 	// unjoined: nodes were reported that did not join.
 	unjoined bool
+	// released is how many processes gave their Lease back.
+	released int
 	// hidden is how many nodes earlier processes bought or claimed where lists
 	// could not show that yet to the one that took over, or left it out.
 	hidden int
@@ -145,56 +128,6 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 
 // local is the time on the process's clock.
 func (s *sim) local() time.Time { return simEpoch.Add(s.Now + s.process.clock) }
-
-// lead starts a process that leads from now on.
-func (s *sim) lead() {
-	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL}.WithDefaults()
-	if s.plan.known {
-		cfg.Holder = s.holder
-	}
-	cfg.Ceilings.MaxNodes = s.plan.maxNodes
-	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
-	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
-	s.process.core, s.process.began = New(cfg, limits, s.local(), s.process.life == 0 || s.process.clean), s.Now
-	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
-	s.hide(s.boughtSince(s.Now+simSettle-s.plan.world.lag) + s.markedSince(s.Now+simSettle-s.plan.world.lag))
-}
-
-// die ends the process. What it sent may still arrive at the platform before
-// another one leads.
-func (s *sim) die(gap, clock time.Duration) {
-	if s.process.core == nil {
-		return
-	}
-	s.note("the process dies")
-	s.process.core, s.process.ticking = nil, false
-	s.process.life++
-	for _, e := range s.inflight {
-		switch {
-		case e.executed:
-		case s.random.IntN(2) == 0:
-			e.executed = true
-		case s.plan.harsh && e.action.Op.Write():
-			e.executed = true
-			e.fate.kind = faultLate
-			s.facts.lost += e.action.Bought
-			s.late++
-			s.After(s.between(0, simLateEffect), func() { s.land(e) })
-		default:
-			s.After(s.between(0, gap), func() { s.execute(e) })
-		}
-	}
-	s.inflight = nil
-	callers := s.waiting
-	s.waiting = nil
-	s.After(gap, func() {
-		s.process.clock = clock
-		s.lead()
-		for _, c := range callers {
-			c.then(Answer{Err: errSimLost})
-		}
-	})
-}
 
 // runUntil lets everything happen that is due until then.
 func (s *sim) runUntil(until time.Duration) {

@@ -62,6 +62,9 @@ func (s *sim) end(e *simEffect) {
 	s.inflight = slices.DeleteFunc(s.inflight, func(other *simEffect) bool { return other == e })
 	a := &e.action
 	e.result.Action, e.result.Began = *a, e.began
+	if a.Op.Write() && e.result.Err != nil && claims.EffectOf(e.result.Err) == claims.EffectUnknown {
+		s.process.open = s.Now + simLateEffect
+	}
 	if a.Op == OpGetPool && e.result.Err == nil {
 		s.sawPool(a.PoolID, e.sent)
 	}

@@ -169,6 +169,14 @@ func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
 	return i.edited && (c.instance == 0 || !s.plan.known)
 }
 
+// answeredBefore: an earlier process answered, the claimant has no record of that, and a
+// claim that was sent before landed on another instance since. Both carry its claim, and
+// which of them was the answer is nowhere to be read. It has only one: the other is collected.
+func (s *sim) answeredBefore(c *simClaimant, had, i *simInstance) bool {
+	return c.instance == 0 && c.served < s.process.began && i.late && i.marked > c.served && i.decided < s.process.began &&
+		s.tagged(had.Tags) == c && s.tagged(i.Tags) == c
+}
+
 // checkHanded is I1 and I2 for an answer.
 func (s *sim) checkHanded(c *simClaimant, n lkepool.Node) {
 	i := s.instance(n.InstanceID)
@@ -182,7 +190,7 @@ func (s *sim) checkHanded(c *simClaimant, n lkepool.Node) {
 		}
 	}
 	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.slot.removed && !s.unknowable(c, had) && !i.copied &&
-		!s.unseen(had, s.decided(i)) {
+		!s.unseen(had, s.decided(i)) && !s.answeredBefore(c, had, i) {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {

@@ -119,6 +119,8 @@ type simInstance struct {
 	// answer told so, missedBy the one that found nothing at missedAt.
 	ended, missedAt   time.Duration
 	toldEnd, missedBy int
+	// seenBy is the process, counted from 1, to which a reading showed it.
+	seenBy int
 }
 
 // simUnread is direct reads that failed in a row: for which process, counted from

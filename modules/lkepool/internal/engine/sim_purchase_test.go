@@ -47,6 +47,11 @@ func (s *sim) learn(e *simEffect) {
 	if e.result.Err != nil {
 		return
 	}
+	for _, shown := range append(e.result.Instances, e.result.Instance) {
+		if i := s.instance(shown.ID); i != nil {
+			i.seenBy = s.process.life + 1
+		}
+	}
 	for _, shown := range append(e.result.Pools, e.result.Pool) {
 		of := s.pool(shown.ID)
 		if of == nil {
@@ -93,12 +98,17 @@ func (s *sim) checkPurchase(a Action) {
 
 // supplyOf is how many nodes of a pool can serve, as far as the process was shown them. One
 // that replaced another does not change the count, so for as long as no answer has told the
-// process that a node ended, one of the others seems to be that one.
+// process that a node ended, one of the others seems to be that one. So does an instance that an
+// answer showed, of a slot that landed late and that none has shown: it seems to have come into
+// one of the known slots.
 func (s *sim) supplyOf(of *simPool) int {
 	supply := 0
 	for _, slot := range of.slots {
-		if slot.since <= s.known(of).asOf && s.serves(slot) {
+		switch known, serves := slot.since <= s.known(of).asOf, s.serves(slot); {
+		case known && serves:
 			supply++
+		case !known && !serves && slot.instance != nil && slot.instance.seenBy == s.process.life+1:
+			supply--
 		}
 	}
 	for _, i := range s.instances {

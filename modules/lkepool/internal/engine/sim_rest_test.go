@@ -66,7 +66,7 @@ func (s *sim) report(kind simStepKind, key lkepool.Key) {
 func (s *sim) take(step simStep) {
 	switch step.kind {
 	case stepDeath:
-		s.die(step.gap, step.clock)
+		s.stop(step)
 		return
 	case stepUnjoined, stepJoined:
 		s.report(step.kind, simKeys[step.pick%len(simKeys)])

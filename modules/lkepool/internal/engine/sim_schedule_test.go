@@ -39,6 +39,9 @@ type simHarshness struct {
 // simLateEffect is how long after its answer a write may take effect.
 const simLateEffect = 2 * time.Minute
 
+// simLease is how long another process waits for a Lease that was not given back.
+const simLease = 15 * time.Second
+
 // simWeather is how the platform behaves all the time.
 type simWeather struct {
 	// stale and lag are how far single reads and lists may be out of date,
@@ -76,6 +79,8 @@ type simStep struct {
 	pick int
 	// gap is how long no process leads, clock how far the next process's clock is off.
 	gap, clock time.Duration
+	// orderly: the process that dies gives its Lease back, if it may.
+	orderly bool
 }
 
 type simStepKind int
@@ -146,6 +151,16 @@ func fromSeed(seed uint64) *simSchedule {
 func harshFromSeed(seed uint64) *simSchedule {
 	s := fromSeed(seed)
 	s.worsen(simSeed{rand.New(rand.NewPCG(seed, 13))})
+	return s
+}
+
+// endOrderly makes some processes end in order. It draws from dice of its own, so that a
+// seed has the same deaths without it.
+func (s *simSchedule) endOrderly() *simSchedule {
+	d := rand.New(rand.NewPCG(s.seed, 17))
+	for i := range s.steps {
+		s.steps[i].orderly = s.steps[i].kind == stepDeath && d.IntN(3) == 0
+	}
 	return s
 }
 

@@ -3,6 +3,7 @@ package belief
 import (
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
@@ -78,7 +79,7 @@ func (b *Belief) Meet(id int) *Node {
 func (b *Belief) Sought(id int) *Trace {
 	t, known := b.Absent.Pools.Get(id)
 	if !known {
-		t = &Trace{}
+		t = &Trace{Evidence: absence.Evidence{First: b.now}} // a list may be older than the pool
 		b.Absent.Pools.put(id, t)
 	}
 	return t

@@ -3,6 +3,7 @@ package belief
 import (
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -25,6 +26,19 @@ func (e poolEvidence) contradiction(p *Pool, reading lkepool.Pool) (c contradict
 	c.shape = reading.Count != p.Count || reading.Autoscaled != p.Autoscaled || reading.InstanceType != p.InstanceType ||
 		!slices.Equal(reading.Tags, p.Tags) || !reading.Template.Equal(p.Template)
 	return c
+}
+
+// noteCount notes the count that a reading shows. A direct read that may be older than
+// what showed a higher one does not refute that: which of them holds is contested.
+func (e poolEvidence) noteCount(p *Pool, count int, f absence.Fact) {
+	switch m := &p.most; {
+	case count > m.count, f.Direct && e.Settled(f.Began, m.began):
+		*m = shownCount{count, f.Began}
+	case count == m.count:
+		m.began = Latest(m.began, f.Began)
+	case f.Direct:
+		p.Contested = Latest(p.Contested, m.began.Add(e.cfg.SettleTime))
+	}
 }
 
 // shows reports whether slots have one, with its instance if it has any.

@@ -45,6 +45,7 @@ func (e instanceEvidence) mergeInstance(d event.Done) {
 	n.Direct.Agrees = false
 	switch n.Direct.end(d, e.cfg.RetryDelay, e.now) {
 	case missing:
+		n.Vouched = false
 		e.lacked(n, e.direct(d, false))
 	case found:
 		if d.Instance.Foreign {
@@ -117,7 +118,7 @@ func (e instanceEvidence) seeInstance(reading lkepool.Instance, began time.Time,
 	if n.State != lkepool.Leaving {
 		state = reading.State
 	}
-	n.Instance, n.State = reading, state
+	n.Instance, n.State, n.Vouched = reading, state, n.Vouched || direct
 	n.Tagged = Latest(n.Tagged, began)
 	n.Evidence.Hear(absence.Fact{Began: began, Answered: e.now, Direct: direct, Shows: true}, e.bounds(), n.removedAt())
 	if reading.PoolID != 0 && n.Slot == "" && n.Detached.IsZero() {

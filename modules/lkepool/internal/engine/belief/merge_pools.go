@@ -65,10 +65,12 @@ func (e poolEvidence) mergeShown(reading lkepool.Pool, f absence.Fact) {
 		settled := e.mergeKnown(p, reading, hash, f)
 		if witnessed = witnessed && settled; settled {
 			e.dropSlots(p, reading.Slots, f.Began)
+			e.noteCount(p, reading.Count, f)
 		}
 	} else {
 		witnessed = witnessed && !back
 		p = e.meetPool(reading, hash)
+		e.noteCount(p, reading.Count, f)
 		p.Look = (p.Look || !witnessed) && p.Ours()
 		if !f.Direct {
 			e.Purchases.foundPool(hash, reading.Count)
@@ -139,7 +141,11 @@ func (e poolEvidence) mergeKnown(p *Pool, reading lkepool.Pool, hash string, f a
 	switch {
 	case !f.Direct:
 		resend := !p.Removed.IsZero() && f.Began.Sub(p.Removed) >= tuning.RemovalResend
-		p.Look = p.Look || resend || e.listed(f.Began, own) && (against.shape || against.slots)
+		p.Look = p.Look || resend
+		if e.listed(f.Began, own) {
+			p.Look = p.Look || against.shape || against.slots
+			e.noteCount(p, reading.Count, f)
+		}
 		return false
 	case !e.Settled(f.Began, own) || !e.Settled(f.Began, p.Writes.Unsure):
 		// An own write outranks this reading; it may still agree with it.

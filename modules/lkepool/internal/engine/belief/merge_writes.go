@@ -31,7 +31,7 @@ func (e writeEvidence) mergeGrowth(d event.Done) News {
 		p = poolEvidence(e).makePool(d.Pool)
 	}
 	p.Count, p.Writes.Grown, p.Writes.Unsure, p.Direct.Agrees = d.Pool.Count, e.now, time.Time{}, false
-	p.Lowered.scaled, p.Writes.Retry = p.Count, backoff{}
+	p.Lowered.scaled, p.Writes.Retry, p.most = p.Count, backoff{}, shownCount{}
 	e.Expected(p)
 	poolEvidence(e).addSlots(p, slots, d.Began, true)
 	if k.Room > 0 {
@@ -110,6 +110,7 @@ func (e writeEvidence) mergeMark(d event.Done) News {
 	absent := claims.KindOf(d.Err) == claims.KindNotFound
 	if absent {
 		// As good as a direct read that answered 404.
+		n.Vouched = false
 		instanceEvidence(e).lacked(n, e.direct(d, false))
 	}
 	switch {
@@ -168,7 +169,7 @@ func (e writeEvidence) mergeRemoval(d event.Done) {
 		return
 	}
 	if known {
-		p.Count, p.Writes.Shrunk, p.Lowered = max(0, p.Count-1), e.now, lowering{}
+		p.Count, p.Writes.Shrunk, p.Lowered, p.most = max(0, p.Count-1), e.now, lowering{}, shownCount{}
 	}
 	if alive {
 		n.removalAccepted(e.now)

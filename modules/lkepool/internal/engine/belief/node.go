@@ -26,6 +26,8 @@ type Node struct {
 	Tagged time.Time
 	// Arrived: this process saw it come, so no earlier one can have claimed it.
 	Arrived bool
+	// Vouched: the newest direct read of it, or own write to it, that was answered shows it.
+	Vouched bool
 	Trace
 	Removal removal
 }

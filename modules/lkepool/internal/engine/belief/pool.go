@@ -25,7 +25,9 @@ type Pool struct {
 	// when the last direct read may be older than what showed a slot that it lacks.
 	Look      bool
 	Contested time.Time
-	Writes    poolWrites
+	// most is the highest count that a reading showed since the last own write.
+	most   shownCount
+	Writes poolWrites
 	// Pending has the time since when each node that is on its way has been.
 	Pending []time.Time
 	Lowered lowering
@@ -46,6 +48,12 @@ type poolWrites struct {
 	// Grown and shrunk are when writes that raised and lowered the count were
 	// answered, Unsure when one failed whose effect is not known.
 	Grown, Shrunk, Unsure time.Time
+}
+
+// shownCount is a count, and when the newest reading began that shows it.
+type shownCount struct {
+	count int
+	began time.Time
 }
 
 // freeze is the count of a frozen pool: sent and not answered with success. It may take

@@ -22,8 +22,7 @@ type buyer struct{ *reader }
 func (b *buyer) buy(d *demand) {
 	b.refuseOverdue(d)
 	missing := len(d.unserved())
-	if missing == 0 || d.unclear || d.unread >= tuning.QuarantineLimit || d.state.Creating > 0 || !b.gathered(d) ||
-		!b.ready(d.state.Retry.Until) || !b.allowed(d, &missing) {
+	if missing == 0 || !b.clear(d) || d.state.Creating > 0 || !b.gathered(d) || !b.ready(d.state.Retry.Until) || !b.allowed(d, &missing) {
 		return
 	}
 	if d.state.Room > 0 {
@@ -54,6 +53,32 @@ func (b *buyer) repeatFrozen(d *demand, missing int) int {
 		}
 	}
 	return missing
+}
+
+// clear reports whether it is known what the pools of the key have.
+func (b *buyer) clear(d *demand) bool {
+	return !d.unclear && d.unread < tuning.QuarantineLimit && b.occupied(d)
+}
+
+// occupied reports whether the members that no slot shows are there. Lists alone show
+// them, and an old one may show a node that is gone, in the place of one on its way: what
+// would be bought then is a node too many. They are read first.
+func (b *buyer) occupied(d *demand) bool {
+	all := true
+	for _, p := range d.pools {
+		for _, n := range b.known.Members(p.ID) {
+			if n.Slot != "" || n.Vouched || n.Evidence.Twice() || n.Direct.Failing() {
+				continue
+			}
+			all = false
+			if n.Evidence.Begun() {
+				b.prove(n)
+			} else {
+				b.readNode(n, "no pool lists it, and lists may be old")
+			}
+		}
+	}
+	return all
 }
 
 // gathered reports whether the burst that the claimants belong to is complete.

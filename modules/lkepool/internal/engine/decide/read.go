@@ -70,7 +70,8 @@ func (r *reader) surveyed(since time.Time, reason string) bool {
 }
 
 // located reads a pool that an instance names, and lists have not shown. It reports
-// whether that is over: the pool is gone, or reading it fails again and again.
+// whether that is over: reading it fails again and again, or two reads and a list after
+// them lack it. That is no proof yet, because the pool may be younger than the list shows.
 func (r *reader) located(id int) bool {
 	p := r.known.Sought(id)
 	switch {
@@ -80,7 +81,8 @@ func (r *reader) located(id int) bool {
 	case r.ready(belief.Latest(p.Direct.Retry.Until, p.Evidence.Since().Add(r.cfg.SettleTime))):
 		r.do(event.Action{Op: event.OpGetPool, PoolID: id, Reason: "an instance names it, and no list shows it"})
 	}
-	return p.Gone() || p.Direct.Failing()
+	lacks := p.Evidence.Twice() && !r.known.PoolList.Began.Before(p.Evidence.Since())
+	return p.Gone() || p.Direct.Failing() || lacks
 }
 
 // verifyPool reads a pool that a list lacks or contradicts; a 404 has to be
