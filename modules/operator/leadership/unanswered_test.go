@@ -34,16 +34,17 @@ func TestALeaseIsGivenBackOnlyWhenNoWriteMayTakeEffectYet(t *testing.T) {
 		later  time.Duration // between the answer and the end of the process
 		kept   bool
 	}{
-		"a write that succeeded":                    {method: "PUT", answer: gives{status: 200}},
-		"a write that was refused":                  {method: "PUT", answer: gives{status: 400}},
-		"a write that was limited":                  {method: "POST", answer: gives{status: 429}},
-		"a gateway that gave up":                    {method: "PUT", answer: gives{status: 504}, kept: true},
-		"a server that gave up waiting":             {method: "PUT", answer: gives{status: 408}, kept: true},
-		"a connection that broke":                   {method: "DELETE", answer: gives{err: io.ErrUnexpectedEOF}, kept: true},
-		"a gateway that gave up almost 2 m before":  {method: "PUT", answer: gives{status: 504}, later: leadership.LateEffect - 1, kept: true},
-		"a gateway that gave up 2 minutes before":   {method: "PUT", answer: gives{status: 504}, later: leadership.LateEffect},
-		"a read that failed":                        {method: "GET", answer: gives{status: 504}},
-		"a write that has no answer yet":            {method: "POST", answer: gives{status: 200, after: time.Minute}, later: -time.Second, kept: true},
+		"a write that succeeded":                   {method: "PUT", answer: gives{status: 200}},
+		"a write that was refused":                 {method: "PUT", answer: gives{status: 400}},
+		"a write that was limited":                 {method: "POST", answer: gives{status: 429}},
+		"a gateway that gave up":                   {method: "PUT", answer: gives{status: 504}, kept: true},
+		"a server that gave up waiting":            {method: "PUT", answer: gives{status: 408}, kept: true},
+		"a connection that broke":                  {method: "DELETE", answer: gives{err: io.ErrUnexpectedEOF}, kept: true},
+		"a gateway that gave up almost 2 m before": {method: "PUT", answer: gives{status: 504}, later: leadership.LateEffect - 1, kept: true},
+		"a gateway that gave up 2 minutes before":  {method: "PUT", answer: gives{status: 504}, later: leadership.LateEffect},
+		"a read that failed":                       {method: "GET", answer: gives{status: 504}},
+		"a write that has no answer yet": {method: "POST", answer: gives{status: 200, after: time.Minute}, later: -time.Second,
+			kept: true},
 		"a write that was answered at the very end": {method: "POST", answer: gives{status: 200, after: time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,9 +84,10 @@ func TestSchedules(t *testing.T) {
 			explain(t, f.Seed)
 		}
 	}
-	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, %d orderly ends, the last at rest after %s, %d violations %v",
-		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.released, sums.settled, len(run.Failed),
-		byInvariant)
+	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, %d orderly ends, "+
+		"the last at rest after %s, %d violations %v",
+		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.released,
+		sums.settled, len(run.Failed), byInvariant)
 	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {
 		_, trace, _ := play(drawn(*scheduleSeed), true)
 		t.Log(trace)
@@ -191,6 +192,14 @@ func TestACountThatAnOlderReadLowersBuysNothing(t *testing.T) {
 // answered 404 for a while, and lists are as old as they may be.
 func TestAPoolIsNotGoneByAListOlderThanIt(t *testing.T) {
 	if why, _, _ := play(harshFromSeed(2115721), false); why != "" {
+		t.Error(why)
+	}
+}
+
+// TestAPoolWithAMemberTooManyServesAfterAWhile replays a life in which a node was replaced
+// and reads of it fail, so that its pool keeps more members than its count.
+func TestAPoolWithAMemberTooManyServesAfterAWhile(t *testing.T) {
+	if why, _, _ := play(harshFromSeed(3070969), false); why != "" {
 		t.Error(why)
 	}
 }

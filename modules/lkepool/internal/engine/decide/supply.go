@@ -90,8 +90,10 @@ func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 			s.readPool(p, "a write to the pool was not answered")
 		}
 	case len(members) > p.Count:
-		d.unclear = s.settle(p, members)
-		return
+		if s.settle(p, members) {
+			d.unclear = true
+			return
+		}
 	case !p.Contested.IsZero():
 		d.unclear = true
 		if s.ready(belief.Latest(p.Contested, p.Direct.Ended.Add(s.cfg.SettleTime))) {
@@ -126,7 +128,8 @@ func (s *supplier) supplyNode(d *demand, p *belief.Pool, n *belief.Node) {
 }
 
 // settle looks at a pool with more members than its count: one of them is gone,
-// or about to go. It reports whether that is still to be waited for.
+// or about to go. It reports whether that is still to be waited for; then they are handed
+// out, each after a look, because one that cannot be read must not make the others useless.
 func (s *supplier) settle(p *belief.Pool, members []*belief.Node) bool {
 	since := p.Overfull(s.now)
 	if s.now.Sub(since) > tuning.UnsettledGrace {
