@@ -59,6 +59,9 @@ func (c *creator) make(call *callers.Call, p *belief.Purchase) event.Step {
 			return c.refuse(p, err)
 		}
 	}
+	if s := c.list(c.known.FreshAt(), call.Seq, "what was made before"); !s.None() {
+		return s
+	}
 	if s := c.fit(call, p); !s.None() {
 		return s
 	}
