@@ -393,27 +393,3 @@ func TestAReadingFromBeforeAnElectionShowsNothing(t *testing.T) {
 		t.Errorf("the reading from after does not count: %+v", s)
 	}
 }
-
-// Two claimants send the same request at once. The platform refuses one of them.
-func TestARefusalDoesNotAnswerACreationUnderWay(t *testing.T) {
-	core, _ := oneInstance(t)
-	core.handle(Result{Effect: Effect{Op: OpList, Term: core.belief.Term}, Began: core.belief.Now})
-	calls, effects := map[string]*Call{}, map[string]*Effect{}
-	for _, name := range []string{"b", "c"} {
-		order := &Order{Who: claims.ClaimID{Value: name}, Label: "demo-" + name, InstanceType: "plan", Capacity: "plan", Form: "form"}
-		calls[name] = core.Admit(Ask{Kind: AskCreate, Order: order}, core.belief.Now)
-		effects[name] = core.Next(calls[name], core.belief.Now).Effect
-		if effects[name] == nil || effects[name].Op != OpCreate {
-			t.Fatalf("claimant %s: %+v, want a creation", name, effects[name])
-		}
-	}
-	core.handle(Result{Effect: *effects["c"], Began: core.belief.Now, Err: &claims.Error{
-		Kind: claims.KindInvalid, Op: "create", Field: "Spec.Image", Effect: claims.EffectNone,
-	}})
-	if s := core.Next(calls["c"], core.belief.Now); s.End == nil || claims.KindOf(s.End.Err) != claims.KindInvalid {
-		t.Errorf("the claimant that was refused: %+v", s)
-	}
-	if s := core.Next(calls["b"], core.belief.Now); !s.Wait {
-		t.Errorf("the claimant whose creation is under way: %+v", s)
-	}
-}

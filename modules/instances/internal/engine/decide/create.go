@@ -82,11 +82,11 @@ func (c *creator) refuse(p *belief.Purchase, err error) event.Step {
 	return event.Refuse(err)
 }
 
-// ready reports whether a claimant can use its turn: one whose creation is under way or
-// whose label is searched holds up no other.
+// ready reports whether a claimant can use its turn: one that has an instance, whose
+// creation is under way or whose label is searched holds up no other.
 func (c *creator) ready(who claims.ClaimID) bool {
 	p, known := c.known.Purchases.Get(who)
-	return !known || !p.Busy && !p.Resolving()
+	return len(c.known.World.Has(who)) == 0 && (!known || !p.Busy && !p.Resolving())
 }
 
 // fit applies the ceilings. They count what exists until it is proven gone, and what
