@@ -84,7 +84,7 @@ func (w *World) seenInList(i event.Instance, began time.Time) {
 		return
 	}
 	if n == nil {
-		w.Add(i, w.Tags.ClaimIn(i.Tags)).Listed = began
+		w.Discover(i, w.Tags.ClaimIn(i.Tags)).Listed = began
 		return
 	}
 	if n.Listed.Before(began) {
@@ -166,7 +166,7 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	n := w.Nodes[i.InstanceID]
 	if n == nil {
 		if w.Tags.Ours(i) {
-			w.Add(i, w.Tags.ClaimIn(i.Tags)).Read = began
+			w.Discover(i, w.Tags.ClaimIn(i.Tags)).Read = began
 		}
 		return
 	}
@@ -188,7 +188,7 @@ func (w *World) seen(i event.Instance, began time.Time) {
 func (w *World) made(i event.Instance, who claims.ClaimID) {
 	n := w.Nodes[i.InstanceID]
 	if n == nil {
-		n = w.Add(i, who)
+		n = w.Discover(i, who)
 		n.Build.Since = time.Time{}
 	}
 	n.Made = w.Now
@@ -208,8 +208,8 @@ func (w *World) changed(r *event.Result) {
 	}
 }
 
-// Add records an instance that was not known.
-func (w *World) Add(i event.Instance, who claims.ClaimID) *Node {
+// Discover records an instance that was not known.
+func (w *World) Discover(i event.Instance, who claims.ClaimID) *Node {
 	n := &Node{Instance: i, Who: who, First: w.Now}
 	n.Build.Since = w.SettledAt()
 	w.keepTags(n)
