@@ -171,7 +171,10 @@ func (s *sim) checkSlots() {
 	known := s.core.belief
 	list := &known.World.List
 	s.core.callers.Expire(s.now)
-	if at := known.Pace.Slot(s.now); at.IsZero() || at.After(s.now) || list.Began.IsZero() || list.Began.Before(belief.Latest(known.CompleteAt(), known.FreshAt())) {
+	if at := known.Pace.Slot(s.now); at.IsZero() || at.After(s.now) || list.Began.IsZero() {
+		return
+	}
+	if list.Began.Before(belief.Latest(known.CompleteAt(), known.FreshAt())) {
 		return
 	}
 	if s.settings.Bounded() && (list.Running || list.Began.Before(known.ShownAt())) {
