@@ -85,8 +85,8 @@
 // # Not guaranteed
 //
 //   - An instance that a user renames before this process has read it, within 2 minutes of
-//     its creation, when the process that made it has ended or the creation had no answer,
-//     may be made twice. Collect removes one.
+//     its creation and before lists show it, when the process that made it has ended or the
+//     creation had no answer, may be made twice. Collect removes one.
 //   - Tags that a user removed before this process started are lost: Collect reports
 //     the instance if it still has the cluster's tag.
 //   - An accepted removal without effect, and then two wrong 404s, prove together
@@ -101,7 +101,8 @@
 //
 // One request for each instance, and one list for all at the start of the
 // process, with a second one when it has led for two minutes, and a third one after
-// LateEffect if the process before may still write. Data disks cost
+// LateEffect if the process before may still write. In the first two minutes a creation
+// follows a list that is at most 15 s old, which is eight lists at most. Data disks cost
 // five requests more for all, two of them lists, one write for each, and reads of
 // one object while instance and disks become ready. Delete is a read and a write,
 // and two reads prove its end; List is one list for 500 instances. Proof without a

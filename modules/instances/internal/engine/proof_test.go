@@ -87,7 +87,7 @@ func oneInstance(t testing.TB) (*Core, *belief.Node) {
 	t.Helper()
 	who := claims.ClaimID{Value: "a"}
 	c := New(Settings{Cluster: "demo"}.WithDefaults(), simOwn, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	return c, c.belief.World.Add(Instance{Node: claims.Node{InstanceID: 7, Tags: simOwn.ClaimTags(who)}}, who)
+	return c, c.belief.World.Discover(Instance{Node: claims.Node{InstanceID: 7, Tags: simOwn.ClaimTags(who)}}, who)
 }
 
 // handle is Handle at the time of what is known.
@@ -266,7 +266,7 @@ func TestWritesThatMayLandOutliveALead(t *testing.T) {
 	core, o := oneInstance(t)
 	core.fails(Effect{Op: OpDelete})
 	core.Begin(claims.Ended, core.belief.Now)
-	again := core.belief.World.Add(o.Instance, o.Who)
+	again := core.belief.World.Discover(o.Instance, o.Who)
 	if !core.belief.World.Condemned(again) {
 		t.Error("the removal is forgotten")
 	}
@@ -298,7 +298,7 @@ func TestNothingIsRememberedForEver(t *testing.T) {
 		core.handle(Result{Effect: Effect{Op: OpRead, ID: id, Term: core.belief.Term}, Began: core.belief.Now,
 			Instance: Instance{Node: claims.Node{InstanceID: id}}})
 		who := claims.ClaimID{Value: "churn", UID: string(rune(n))}
-		core.belief.World.Add(Instance{Node: claims.Node{InstanceID: 5000 + n, Tags: simOwn.ClaimTags(who)}}, who)
+		core.belief.World.Discover(Instance{Node: claims.Node{InstanceID: 5000 + n, Tags: simOwn.ClaimTags(who)}}, who)
 		core.handle(Result{Effect: Effect{Op: OpDelete, ID: 5000 + n, Term: core.belief.Term}, Began: core.belief.Now, Err: unanswered(OpDelete)})
 		core.belief.World.End(5000 + n)
 		order := &Order{Who: who, Label: "demo-churn"}
@@ -371,5 +371,25 @@ func burst(b *testing.B, n int) {
 		if len(sent) == 0 && now.Sub(started) > time.Hour {
 			b.Fatalf("%d are left", len(calls))
 		}
+	}
+}
+
+// Begin drops everything that was read: what was being read is of before it as well.
+func TestAReadingFromBeforeAnElectionShowsNothing(t *testing.T) {
+	core, o := oneInstance(t)
+	call := core.Admit(Ask{Kind: AskGet, ID: 7}, core.belief.Now)
+	before := core.Next(call, core.belief.Now).Effect
+	core.Begin(claims.MayStillWrite, core.belief.Now)
+	after := core.Next(call, core.belief.Now).Effect
+	if before == nil || after == nil {
+		t.Fatalf("effects %+v, %+v, want two readings", before, after)
+	}
+	core.handle(Result{Effect: *before, Began: core.belief.Now, Instance: o.Instance})
+	if s := core.Next(call, core.belief.Now); !s.Wait || core.belief.World.Nodes[7] != nil {
+		t.Errorf("the reading from before counts: %+v, %+v", s, core.belief.World.Nodes[7])
+	}
+	core.handle(Result{Effect: *after, Began: core.belief.Now, Instance: o.Instance})
+	if s := core.Next(call, core.belief.Now); s.End == nil || s.End.Err != nil {
+		t.Errorf("the reading from after does not count: %+v", s)
 	}
 }

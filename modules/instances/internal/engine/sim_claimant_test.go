@@ -244,8 +244,10 @@ func (s *sim) happens(step simStep) {
 	switch step.kind {
 	case stepRename:
 		// The label alone prevents a twin from a creation that is still on its way, and of
-		// an instance whose creation had no answer until a reading or a list shows it.
-		if s.now.Before(s.late[i.Name]) || i.unanswered && !s.proven.shown[i.InstanceID] {
+		// an instance that no reading can have shown to the process: one whose creation had
+		// no answer, and one of the process before that lists lag behind.
+		hidden := i.unanswered || s.now.Sub(i.born) < s.plan.lag+simVisible
+		if s.now.Before(s.late[i.Name]) || hidden && !s.proven.shown[i.InstanceID] {
 			return
 		}
 		i.Name, i.renamed = fmt.Sprintf("renamed-%d", i.InstanceID), true

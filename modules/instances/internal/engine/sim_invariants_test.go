@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
 )
 
 // What the invariants rest on, apart from the engine's own constants, which they judge.
@@ -14,6 +15,9 @@ const (
 	simLookAge, simStaleMost = 2 * time.Second, 4 * time.Second
 	// simWindow is the time in which the API allows a number of creations.
 	simWindow = 15 * time.Second
+	// simVisible is for how long lists have shown an instance that a person renames,
+	// unless the process has seen it.
+	simVisible = 20 * time.Second
 )
 
 // guard checks a request before it is sent.
@@ -167,7 +171,10 @@ func (s *sim) checkSlots() {
 	known := s.core.belief
 	list := &known.World.List
 	s.core.callers.Expire(s.now)
-	if at := known.Pace.Slot(s.now); at.IsZero() || at.After(s.now) || list.Began.IsZero() || list.Began.Before(known.CompleteAt()) {
+	if at := known.Pace.Slot(s.now); at.IsZero() || at.After(s.now) || list.Began.IsZero() {
+		return
+	}
+	if list.Began.Before(belief.Latest(known.CompleteAt(), known.FreshAt())) {
 		return
 	}
 	if s.settings.Bounded() && (list.Running || list.Began.Before(known.ShownAt())) {

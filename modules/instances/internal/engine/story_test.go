@@ -63,6 +63,12 @@ func stories() map[string]*simSchedule {
 	s.steps = []simStep{{at: 2050 * time.Millisecond, kind: stepDeath}, {at: 143 * time.Second, kind: stepRename}}
 	story("a list of the first minutes does not show all that was made before", s)
 
+	s = quick(2)
+	s.lag = time.Minute
+	s.lives = []simLife{{at: 2 * time.Second, timeout: 10 * time.Second, again: 100 * time.Second}}
+	s.steps = []simStep{{at: 2100 * time.Millisecond, kind: stepDeath}, {at: 85 * time.Second, kind: stepRename}}
+	story("a creation in the first minutes follows a new list", s)
+
 	s = simSchedule{seed: 7, stale: 3900 * time.Millisecond, lag: time.Second, latency: 80 * time.Millisecond, boot: 20 * time.Second,
 		orphanTTL: time.Minute, creations: 1}
 	s.lives = []simLife{{at: 5250 * time.Millisecond, timeout: 5 * time.Second, again: time.Second, disks: 2}}

@@ -82,8 +82,8 @@ func (t *Terms) ShownAt() time.Time { return t.Started.Add(t.landing + tuning.Li
 
 // CompleteAt returns the earliest beginning of a list that must show every instance made
 // by the process that led before: first those made by requests that took effect at once,
-// then those made late. It is zero while no such list is possible: until then labels alone
-// prevent a second instance.
+// then those made late. It is zero while no such list is possible: until then labels and the list of
+// FreshAt prevent a second instance.
 func (t *Terms) CompleteAt() time.Time {
 	for _, at := range []time.Time{t.ShownAt(), t.Started.Add(t.Settings.SettleTime + tuning.ListLag)} {
 		if !t.Now.Before(at) {
@@ -91,6 +91,16 @@ func (t *Terms) CompleteAt() time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// FreshAt returns the earliest beginning of the list that a creation follows. While no
+// list can be complete, a later one shows more of what the process before made, also
+// what a user renamed, whose label prevents nothing.
+func (t *Terms) FreshAt() time.Time {
+	if !t.CompleteAt().IsZero() {
+		return time.Time{}
+	}
+	return t.Now.Add(-tuning.FirstLists)
 }
 
 // stale reports whether an effect began before this process began to lead. Such a

@@ -38,10 +38,9 @@
 //	building.go         the progress of an instance with data disks
 //	read.go, write.go   readings, and writes that may still take effect
 //	purchase.go         creations by claimant; pace.go: when the next may be sent
-//	merge.go            which rule a result is merged by
-//	merge_lists.go      lists, of the cluster and of one label
-//	merge_reads.go      direct readings, and the proof that an instance is gone
-//	merge_writes.go     answers to writes, and to readings of parts
+//	merge.go            the way of a result: first its end, then what it shows
+//	requests.go         the end of a request: failures, and writes that may still land
+//	evidence.go         what results show of instances, and the proof that one is gone
 //	start.go            effects that begin
 //
 // # What it may read and write

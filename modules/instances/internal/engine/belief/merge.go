@@ -17,23 +17,14 @@ type News struct {
 	Leaves bool
 }
 
-// Merge applies the result of an effect.
+// Merge applies the result of an effect: first its end, then what it shows.
 func (b *Belief) Merge(r *event.Result) News {
 	b.Seq++
-	switch r.Op {
-	case event.OpList:
-		b.World.listed(r)
-	case event.OpFind:
-		b.labelSearched(r)
-	case event.OpRead:
-		b.World.readOne(r)
-	case event.OpCreate:
-		return b.created(r)
-	default:
-		delete(b.Busy, r.ID)
-		b.World.changed(r)
+	news, shows := b.ended(r)
+	if shows {
+		b.learn(r)
 	}
-	return News{}
+	return news
 }
 
 // Prune drops expired state once a while, and then reports it.

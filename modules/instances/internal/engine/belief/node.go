@@ -41,7 +41,11 @@ type Removal struct {
 func (n *Node) Claimant() claims.ClaimID { return n.Who }
 
 // Seen returns the latest time at which the instance is known to have existed.
-func (n *Node) Seen() time.Time { return Latest(n.Read, n.Made, n.Tagged, n.Listed) }
+func (n *Node) Seen() time.Time { return Latest(n.confirmed(), n.Listed) }
+
+// confirmed returns the latest time at which a direct reading or an own write showed the
+// instance.
+func (n *Node) confirmed() time.Time { return Latest(n.Read, n.Made, n.Tagged) }
 
 // Unneeded notes whether nothing needs the instance, and since when.
 func (n *Node) Unneeded(unneeded bool, now time.Time) {
@@ -79,7 +83,7 @@ func stateOf(status string) state {
 	return up
 }
 
-// started reports whether an instance with this status has been booted.
-func started(status string) bool {
-	return stateOf(status) == up && status != "provisioning" && status != "busy"
+// started reports whether the instance has been booted.
+func (n *Node) started() bool {
+	return stateOf(n.Status) == up && n.Status != "provisioning" && n.Status != "busy"
 }

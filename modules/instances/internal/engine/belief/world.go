@@ -34,27 +34,6 @@ func newWorld(t *Terms, writes map[int]*Write) World {
 	}
 }
 
-// Add records an instance that was not known.
-func (w *World) Add(i event.Instance, who claims.ClaimID) *Node {
-	n := &Node{Instance: i, Who: who, First: w.Now}
-	n.Build.Since = w.SettledAt()
-	w.keepTags(n)
-	w.Nodes[i.InstanceID] = n
-	w.ByClaim.Add(n)
-	return n
-}
-
-// End forgets an instance that is proven gone.
-func (w *World) End(id int) {
-	w.Gone[id] = w.Now
-	delete(w.Writes, id)
-	delete(w.Reads, id)
-	if n := w.Nodes[id]; n != nil {
-		delete(w.Nodes, id)
-		w.ByClaim.Remove(n)
-	}
-}
-
 // Sorted returns the instances in the order of their IDs.
 func (w *World) Sorted() []*Node {
 	return slices.SortedFunc(maps.Values(w.Nodes), func(a, b *Node) int { return cmp.Compare(a.InstanceID, b.InstanceID) })
@@ -163,26 +142,4 @@ func (w *World) View(n *Node) event.Instance {
 		i.Health = claims.Stopped
 	}
 	return i
-}
-
-// Known returns the time from which an instance has existed at the latest. One that
-// this process did not see was made by the one before.
-func (w *World) Known(id int) time.Time {
-	if n := w.Nodes[id]; n != nil {
-		return n.First
-	}
-	return w.Started
-}
-
-// keepTags records the tags of an instance that has its claim's, and whether it has the
-// mark of unfinished ones, which ends with the boot. Without the claim nothing is
-// known of the mark: a user removed both.
-func (w *World) keepTags(n *Node) {
-	if started(n.Status) {
-		n.Build.Ran = true
-	}
-	if !w.Tags.Ours(n.Instance) || !w.Tags.ClaimIn(n.Tags).Is(n.Who) {
-		return
-	}
-	n.claimedTags, n.Build.Marked = w.Tags.Finished(n.Tags), w.Tags.IsUnfinished(n.Tags)
 }

@@ -59,6 +59,9 @@ func (c *creator) make(call *callers.Call, p *belief.Purchase) event.Step {
 			return c.refuse(p, err)
 		}
 	}
+	if s := c.list(c.known.FreshAt(), call.Seq, "what was made before"); !s.None() {
+		return s
+	}
 	if s := c.fit(call, p); !s.None() {
 		return s
 	}
@@ -79,11 +82,11 @@ func (c *creator) refuse(p *belief.Purchase, err error) event.Step {
 	return event.Refuse(err)
 }
 
-// ready reports whether a claimant can use its turn: one whose creation is under way or
-// whose label is searched holds up no other.
+// ready reports whether a claimant can use its turn: one that has an instance, whose
+// creation is under way or whose label is searched holds up no other.
 func (c *creator) ready(who claims.ClaimID) bool {
 	p, known := c.known.Purchases.Get(who)
-	return !known || !p.Busy && !p.Resolving()
+	return len(c.known.World.Has(who)) == 0 && (!known || !p.Busy && !p.Resolving())
 }
 
 // fit applies the ceilings. They count what exists until it is proven gone, and what
@@ -179,7 +182,7 @@ func (c *creator) finish(call *callers.Call, p *belief.Purchase, n *belief.Node)
 	if n.Build.Making != 0 && needs.building && !needs.late && !world.Leaving(n) {
 		return c.build.awaitDisk(n)
 	}
-	if since := c.readSince(call, n, needs.building); n.Made.Before(since) {
+	if since := c.readSince(call, n, needs); n.Made.Before(since) {
 		if gone, s := c.directly(n.InstanceID, since, call.Seq, "the claimant's instance"); gone || !s.None() {
 			return s
 		}
@@ -203,13 +206,16 @@ func (c *creator) finish(call *callers.Call, p *belief.Purchase, n *belief.Node)
 
 // readSince returns when the reading began, at the earliest, that an instance is returned
 // or changed on.
-func (c *creator) readSince(call *callers.Call, n *belief.Node, building bool) time.Time {
+func (c *creator) readSince(call *callers.Call, n *belief.Node, needs needs) time.Time {
 	since := call.Began
-	if building || c.known.World.Leaving(n) {
+	if needs.building || c.known.World.Leaving(n) {
 		since = belief.Latest(since, n.Build.Since)
 	}
 	if c.known.World.Stripped(n) {
 		since = belief.Latest(since, c.known.World.Inherited(n))
+	}
+	if needs.late || c.resend(n) { // a removal follows a current reading
+		since = belief.Latest(since, c.now().Add(-tuning.ReadValid))
 	}
 	return since
 }

@@ -9,7 +9,8 @@
 // from the beginning:
 //
 //	create   an instance of the claimant that is known: finish
-//	         its label: inspectOwner, resolve; the ceilings: fit; its turn, and a slot
+//	         its label: inspectOwner, resolve; in the first minutes a new list; the
+//	         ceilings: fit; its turn, and a slot
 //	finish   a current reading; disks, devices, boot: buildUp; tags that were removed
 //	delete   a current reading, whose it is, the removal
 //	tags     a current reading, whose it is, the write once none may land after it

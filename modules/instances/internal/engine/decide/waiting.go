@@ -66,6 +66,8 @@ func (c *creator) waitsFor(call *callers.Call, p *belief.Purchase, e *claims.Err
 		return fmt.Sprintf("the ceilings count all instances of the cluster, which lists show for certain in %s", e.RetryAfter.Round(time.Second))
 	case c.callers.Queued(call.Who):
 		return c.queued(call, e)
+	case c.known.World.List.Running:
+		return "the instances of the cluster are being listed again"
 	}
 	return "an instance that has its label is being looked at"
 }

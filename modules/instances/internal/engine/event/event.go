@@ -129,6 +129,14 @@ func (r *Result) Missing() bool { return claims.KindOf(r.Err) == claims.KindNotF
 // Unknown reports whether a failure leaves open whether it had its effect.
 func (r *Result) Unknown() bool { return claims.EffectOf(r.Err) == claims.EffectUnknown }
 
+// Label returns the label of an OpCreate or an OpFind.
+func (e *Effect) Label() string {
+	if e.Op == OpCreate {
+		return e.Order.Label
+	}
+	return e.Text
+}
+
 // Answer contains what a call returns.
 type Answer struct {
 	Instance  Instance

@@ -24,6 +24,10 @@ const (
 	// ListAgain is the pause between lists for an instance that direct reads do not show
 	// and a list does.
 	ListAgain = 30 * time.Second
+	// FirstLists is the greatest age of the list before a creation in the first minutes
+	// of a lead, when lists may lack what the process before made. It bounds the calls: at
+	// most eight lists in the list lag.
+	FirstLists = 15 * time.Second
 	// SendWithin is the time for which a write may wait to be sent, because it rests on
 	// a reading right before; CreateWithin is that of a creation, which its label guards.
 	SendWithin   = 5 * time.Second

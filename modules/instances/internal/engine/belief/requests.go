@@ -10,30 +10,85 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
-// created applies the answer to a creation.
-func (b *Belief) created(r *event.Result) News {
-	p := b.Purchases.Of(r.Who, r.Order.Label)
+// ended records that a request is under way no more, and why it failed. It reports what
+// that means to callers, and whether the result shows anything.
+func (b *Belief) ended(r *event.Result) (news News, shows bool) {
+	switch r.Op {
+	case event.OpList:
+		return News{}, !b.stale(r.Term) && b.World.List.ended(r, b.Seq)
+	case event.OpRead:
+		read := b.World.Reads[r.ID]
+		return News{}, read != nil && !b.stale(r.Term) && read.ended(r, b.Seq)
+	case event.OpFind, event.OpCreate:
+		return b.purchaseEnded(r)
+	}
+	delete(b.Busy, r.ID)
+	return News{}, b.World.changeEnded(r)
+}
+
+// purchaseEnded records the end of a creation, or of a search for its label.
+func (b *Belief) purchaseEnded(r *event.Result) (news News, shows bool) {
+	if r.Op == event.OpFind && b.stale(r.Term) {
+		return News{}, false
+	}
+	p := b.Purchases.Of(r.Who, r.Label())
+	if r.Op == event.OpFind {
+		return News{}, p.Search.ended(r, &p.Failure, b.Seq)
+	}
+	return b.creationEnded(r, p)
+}
+
+func (l *Listing) ended(r *event.Result, seq int) (shows bool) {
+	l.Running = false
+	switch {
+	case r.Cancelled:
+		return false
+	case r.Err != nil:
+		l.Failure = Failure{seq, r.Err}
+		return false
+	}
+	l.Began = r.Began
+	return true
+}
+
+func (d *Read) ended(r *event.Result, seq int) (shows bool) {
+	d.Running = false
+	if r.Err != nil && !r.Cancelled && !r.Missing() {
+		d.Failure = Failure{seq, r.Err}
+	}
+	return !r.Cancelled && (r.Err == nil || r.Missing())
+}
+
+func (s *Search) ended(r *event.Result, failure *Failure, seq int) (shows bool) {
+	s.Running = false
+	switch {
+	case r.Cancelled:
+		return false
+	case r.Err != nil:
+		*failure = Failure{seq, r.Err}
+		return false
+	}
+	s.Began = r.Began
+	s.InARow++
+	return true
+}
+
+func (b *Belief) creationEnded(r *event.Result, p *Purchase) (news News, shows bool) {
 	p.Busy = false
 	b.Pace.done(b.Now, !r.Unsent)
 	switch {
 	case r.Unsent: // it is decided again
-		return News{}
-	case r.Err == nil:
-		n := b.World.Nodes[r.Instance.InstanceID]
-		if n == nil {
-			n = b.World.Add(r.Instance, p.Who)
-			n.Build.Since = time.Time{}
-		}
-		n.Made = b.Now
-		p.Resolved()
-		p.Freed()
-		p.LastFailure = nil
-		return News{Who: p.Who, Leaves: true}
+		return News{}, false
+	case r.Err != nil:
+		return b.notCreated(r, p), false
 	}
-	return b.notCreated(r, p)
+	p.Resolved()
+	p.Freed()
+	p.LastFailure = nil
+	return News{Who: p.Who, Leaves: true}, true
 }
 
-// notCreated applies the failure of a creation, which may have made an instance.
+// notCreated records the failure of a creation, which may have made an instance.
 func (b *Belief) notCreated(r *event.Result, p *Purchase) News {
 	p.LastFailure = r.Err
 	effect := claims.EffectOf(r.Err)
@@ -68,37 +123,26 @@ func (r Refusals) keep(order *event.Order, err error, now time.Time) {
 	}
 }
 
-// changed applies the end of a write to an instance, or of a reading of its parts.
-func (w *World) changed(r *event.Result) {
+// changeEnded records the end of a write to an instance, or of a reading of its parts.
+func (w *World) changeEnded(r *event.Result) (shows bool) {
 	if r.Op.Write() && r.Err != nil && !r.Unsent {
 		w.unanswered(r)
 	}
 	n := w.Nodes[r.ID]
 	switch {
 	case n == nil, r.Unsent, r.Cancelled, w.stale(r.Term) && r.Op.OfParts():
-		return
+		return false
 	case r.Missing() && r.Op == event.OpDisk: // of the disk or of the instance: the list of disks distinguishes them
 		n.Build.invalidate(w.Now)
-		return
-	case r.Missing():
-		w.missed(r.ID, r.Began)
-		return
-	case r.Err != nil:
+		return false
+	case r.Err != nil && !r.Missing():
 		n.Failure = Failure{w.Seq, r.Err}
 		if r.Op.Write() && r.Unknown() {
 			n.Build.invalidate(w.Now.Add(w.Settings.SettleTime))
 		}
-		return
+		return false
 	}
-	switch r.Op {
-	case event.OpDelete:
-		n.Removal = Removal{Accepted: w.Now, Seq: w.Seq}
-	case event.OpTag:
-		n.Tags, n.Tagged = slices.Clone(r.Tags), w.Now
-		w.keepTags(n)
-	default:
-		n.Build.learn(r, w.Now)
-	}
+	return true
 }
 
 // unanswered records a failed write that may have had its effect, or may still have
@@ -126,5 +170,5 @@ func (w *World) unanswered(r *event.Result) {
 		}
 		u.disks[r.Disk] = until
 	}
-	u.Until = Latest(u.Until, until)
+	u.Until = until
 }
