@@ -122,12 +122,17 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md
 
 # The package with the schedules of MODULE=.
-SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool/internal/engine)
+SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool)/internal/engine
 
 .PHONY: soak
 soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances
 	@GOWORK=off go -C $(SOAKED) test -c -o "$(CURDIR)/.bin/soak" . && cd $(SOAKED) && \
 		"$(CURDIR)/.bin/soak" -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
+
+.PHONY: exhaust
+exhaust: ## Let everything happen that may in small worlds of lkepool's engine, and print how much was covered
+	@GOWORK=off go -C modules/lkepool test -c -o "$(CURDIR)/.bin/exhaust" ./internal/engine && cd modules/lkepool/internal/engine && \
+		"$(CURDIR)/.bin/exhaust" -test.v -test.run '^TestExhaustion$$' -test.timeout 0 -exhaust
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)

@@ -2,12 +2,13 @@ package instances
 
 import (
 	"context"
-	"errors"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
 )
 
 // ErrLabelTaken is the cause of a Backend's KindConflict when another instance has the
 // label.
-var ErrLabelTaken = errors.New("the label is taken")
+var ErrLabelTaken = engine.ErrLabelTaken
 
 // Backend makes requests to the platform and decides nothing. All methods are safe
 // for concurrent use, return *claims.Error, and honour the context.

@@ -6,6 +6,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
 )
 
 // Config tunes a Manager. Only Cluster is required.
@@ -50,28 +51,40 @@ type Config struct {
 // settings contains a Config with defaults and the tags that follow from it.
 type settings struct {
 	Config
-	own ownership
+	own engine.Tags
 }
 
-// withDefaults returns an error for values that cannot work, and replaces zero values.
+// tags returns the tags that make an instance one of the cluster's.
+func (c Config) tags() engine.Tags { return engine.NewTags(c.Tags, c.Cluster, c.ClusterUID) }
+
+// ClusterTag returns the tag that all instances of the cluster have, and no other
+// instance.
+func (c Config) ClusterTag() string { return c.tags().Cluster }
+
+// engine returns the settings of the engine, with their defaults.
+func (s settings) engine() engine.Settings {
+	return engine.Settings{
+		Cluster: s.Cluster, SettleTime: s.SettleTime, LateEffect: s.LateEffect, OrphanTTL: s.OrphanTTL,
+		BootTimeout: s.BootTimeout, FinishTimeout: s.FinishTimeout, Ceilings: s.Ceilings, Creations: s.Creations, Holder: s.Holder,
+	}.WithDefaults()
+}
+
+// withDefaults returns an error for values that cannot work. Zero values of the engine's
+// settings stay: it has its own defaults.
 func (c Config) withDefaults() (settings, error) {
 	for _, setting := range []struct {
 		field string
-		value *time.Duration
-		usual time.Duration
+		value time.Duration
 	}{
-		{"Config.SettleTime", &c.SettleTime, 4 * time.Second},
-		{"Config.LateEffect", &c.LateEffect, 2 * time.Minute},
-		{"Config.OrphanTTL", &c.OrphanTTL, 5 * time.Minute},
-		{"Config.BootTimeout", &c.BootTimeout, 10 * time.Minute},
-		{"Config.FinishTimeout", &c.FinishTimeout, 10 * time.Minute},
+		{"Config.SettleTime", c.SettleTime},
+		{"Config.LateEffect", c.LateEffect},
+		{"Config.OrphanTTL", c.OrphanTTL},
+		{"Config.BootTimeout", c.BootTimeout},
+		{"Config.FinishTimeout", c.FinishTimeout},
 	} {
-		if *setting.value < 0 {
+		if setting.value < 0 {
 			return settings{}, claims.Invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive",
-				*setting.value)
-		}
-		if *setting.value == 0 {
-			*setting.value = setting.usual
+				setting.value)
 		}
 	}
 	switch {
@@ -81,10 +94,10 @@ func (c Config) withDefaults() (settings, error) {
 		return settings{}, claims.Invalid("configure", "Config.Cluster",
 			"%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
 			c.Cluster)
-	case c.Creations < 0 || c.Creations > creationLimit:
+	case c.Creations < 0 || c.Creations > engine.MostCreations:
 		return settings{}, claims.Invalid("configure", "Config.Creations",
 			"%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
-			creationLimit)
+			engine.MostCreations)
 	}
 	if err := c.Tags.Check("configure", "Config.Tags"); err != nil {
 		return settings{}, err
@@ -92,14 +105,11 @@ func (c Config) withDefaults() (settings, error) {
 	if err := c.Ceilings.Check("configure"); err != nil {
 		return settings{}, err
 	}
-	if c.Creations == 0 {
-		c.Creations = creationLimit
-	}
 	if c.LabelPrefix == "" {
 		c.LabelPrefix = c.Cluster
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
-	return settings{Config: c, own: c.ownership()}, nil
+	return settings{Config: c, own: c.tags()}, nil
 }

@@ -29,13 +29,13 @@
 //
 // # Shape
 //
-// The engine is a state machine without goroutine, clock, I/O or context. A call
-// is a task; (task).next returns its next step from the state: an effect, a wait,
-// or the answer. create.go decides about creation, build.go about disks and the
-// boot, remove.go about removals, collect.go about orphans. (*core).done in
-// merge.go is the only code that changes the state of the platform. ownership.go
-// reads and writes tags, queue.go paces creations, shell.go runs tasks and, with package
-// claims/effects, effects, and tuning.go has every constant with its reason.
+// The engine is a state machine without goroutine, clock, I/O or context, in
+// internal/engine: what is known of the platform (belief), who waits (callers), and what
+// follows (decide) are packages, whose docs state what each may read and write. A call
+// asks for its next step until it is answered: an effect, a wait, or the answer. This
+// package has the vocabulary and the shell: order.go turns a Spec into what the engine
+// has to know of it, shell.go runs calls and, with package claims/effects, effects, and
+// requests.go makes calls of the [Backend] of them.
 //
 // # Guarantees
 //
@@ -84,9 +84,9 @@
 //
 // # Not guaranteed
 //
-//   - An instance that a user renames within 2 minutes of its creation, when the
-//     process that made it has ended or a creation without an answer may still
-//     take effect, may be made twice. Collect removes one.
+//   - An instance that a user renames before this process has read it, within 2 minutes of
+//     its creation, when the process that made it has ended or the creation had no answer,
+//     may be made twice. Collect removes one.
 //   - Tags that a user removed before this process started are lost: Collect reports
 //     the instance if it still has the cluster's tag.
 //   - An accepted removal without effect, and then two wrong 404s, prove together

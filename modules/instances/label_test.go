@@ -52,13 +52,14 @@ func TestNoTwoNamesHaveOneLabel(t *testing.T) {
 // What was once stored has to be found again: the form of tags and labels is fixed.
 func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 	long := strings.Repeat("long-name-", 9) + "end"
-	who := simOwn.ID(claims.Claimant{Name: long, UID: "0c2b8d6e"})
+	own := Config{Cluster: "demo"}.tags()
+	who := own.ID(claims.Claimant{Name: long, UID: "0c2b8d6e"})
 	cluster := func(name, uid string) string { return Config{Cluster: name, ClusterUID: uid}.ClusterTag() }
 	for got, want := range map[string]string{
 		cluster("demo", ""):    "karpenter.k8s.linode/cluster=demo",
 		cluster("demo", "uid"): "karpenter.k8s.linode/cluster=demo_94661ee0",
-		simOwn.unfinished:      "karpenter.k8s.linode/unfinished=true",
-		strings.Join(simOwn.claimTags(who, "team=a"), " "): "karpenter.k8s.linode/cluster=demo " +
+		own.Unfinished:         "karpenter.k8s.linode/unfinished=true",
+		strings.Join(own.ClaimTags(who, "team=a"), " "): "karpenter.k8s.linode/cluster=demo " +
 			"karpenter.sh/nodeclaim=long-name-long-nam_9d92eccd " +
 			"karpenter.k8s.linode/claim-uid=7b58fae192884929 team=a",
 		Label("demo", long): "demo-long-name-long-name-long-name-long-na-7531bc8486813b8503ce",
@@ -67,7 +68,7 @@ func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, tag := range []string{cluster(long, ""), cluster(long, "uid"), simOwn.NameTag(who), simOwn.UIDTag(who)} {
+	for _, tag := range []string{cluster(long, ""), cluster(long, "uid"), own.NameTag(who), own.UIDTag(who)} {
 		if len(tag) > claims.MaxTagLength {
 			t.Errorf("%s has %d characters", tag, len(tag))
 		}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
 )
 
 // Manager makes and removes instances. It is safe for concurrent use; run one
@@ -28,10 +27,7 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 	if backend == nil {
 		return nil, claims.Invalid("configure", "backend", "is nil")
 	}
-	return &Manager{cfg: settings, shell: &shell{
-		backend: backend, cfg: settings, runner: effects.NewRunner(parallelEffects, settings.Clock),
-		core: newCore(settings, settings.Clock.Now()), changed: make(chan struct{}), reads: map[int]context.CancelFunc{},
-	}}, nil
+	return &Manager{cfg: settings, shell: newShell(backend, settings)}, nil
 }
 
 // Begin drops everything that the Manager has read, because this process begins to
@@ -43,31 +39,25 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 // an unfinished instance is not returned. Under Config.Ceilings nothing is created for
 // that long, and for 2 minutes more. After one that has claims.Ended these times are
 // SettleTime and 2 minutes.
-func (m *Manager) Begin(after claims.Predecessor) {
-	m.shell.mu.Lock()
-	defer m.shell.mu.Unlock()
-	m.shell.core.now = m.cfg.Clock.Now()
-	m.shell.core.begin(after)
-	m.shell.wake()
-}
+func (m *Manager) Begin(after claims.Predecessor) { m.shell.begin(after) }
 
 // Create returns the claimant's instance: the one that exists, whatever the spec, or
 // a new one. It waits until ctx ends, and then returns claims.KindProvisioning with
 // the reason of the wait, or the kind of the last error; the next call continues.
 func (m *Manager) Create(ctx context.Context, spec Spec) (Instance, error) {
 	began := m.cfg.Clock.Now()
-	var result answer
-	if t, err := newCreateTask(&m.cfg, spec); err != nil {
-		result.err = err
-	} else {
-		result = m.shell.call(ctx, t)
+	creation, order, err := newOrder(&m.cfg, spec)
+	var result engine.Answer
+	if err == nil {
+		result, _ = m.shell.call(ctx, engine.Ask{Kind: engine.AskCreate, Order: order}, creation)
+		err = result.Err
 	}
 	if hook := m.cfg.Observer.Claim; hook != nil {
 		hook(claims.ClaimEnd{
-			Claimant: spec.Claimant, InstanceType: spec.InstanceType, Region: spec.Region, Wait: m.cfg.Clock.Since(began), Err: result.err,
+			Claimant: spec.Claimant, InstanceType: spec.InstanceType, Region: spec.Region, Wait: m.cfg.Clock.Since(began), Err: err,
 		})
 	}
-	return result.instance, result.err
+	return Instance(result.Instance), err
 }
 
 // Get reads one instance. claims.KindNotFound is proven: two 404s SettleTime apart, or
@@ -77,16 +67,20 @@ func (m *Manager) Get(ctx context.Context, instanceID int) (Instance, error) {
 	if err := checkID("get", instanceID); err != nil {
 		return Instance{}, err
 	}
-	result := m.shell.call(ctx, &getTask{id: instanceID})
-	return result.instance, result.err
+	result := m.shell.ask(ctx, engine.Ask{Kind: engine.AskGet, ID: instanceID})
+	return Instance(result.Instance), result.Err
 }
 
 // List returns all instances of this cluster that have a claim, in the order of
 // their IDs. An instance stays in the result until it is proven gone. The result
 // is never partial: an error instead.
 func (m *Manager) List(ctx context.Context) ([]Instance, error) {
-	result := m.shell.call(ctx, &listTask{})
-	return result.instances, result.err
+	result := m.shell.ask(ctx, engine.Ask{Kind: engine.AskList})
+	var all []Instance
+	for _, i := range result.Instances {
+		all = append(all, Instance(i))
+	}
+	return all, result.Err
 }
 
 // Delete removes an instance for good. nil means that the platform accepted the
@@ -103,7 +97,7 @@ func (m *Manager) Delete(ctx context.Context, instanceID int, by claims.Claimant
 			return err
 		}
 	}
-	return m.shell.call(ctx, &deleteTask{op: op, id: instanceID, by: m.cfg.own.ID(by), reason: "its claimant released it"}).err
+	return m.shell.ask(ctx, engine.Ask{Kind: engine.AskDelete, ID: instanceID, By: m.cfg.own.ID(by)}).Err
 }
 
 // SetTags removes tags from an instance and adds others. It keeps all other tags,
@@ -115,15 +109,15 @@ func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claiman
 	if err := checkID(op, instanceID); err != nil {
 		return err
 	}
-	if err := checkTags(op, "add", add, &m.cfg.own); err != nil {
+	if err := checkTags(op, "add", add, m.cfg.own); err != nil {
 		return err
 	}
 	for i, tag := range remove {
-		if m.cfg.own.own(tag) {
+		if m.cfg.own.Own(tag) {
 			return claims.Invalid(op, fmt.Sprintf("remove[%d]", i), "%q is not a user's tag", tag)
 		}
 	}
-	return m.shell.call(ctx, &tagsTask{id: instanceID, by: m.cfg.own.ID(by), remove: remove, add: add}).err
+	return m.shell.ask(ctx, engine.Ask{Kind: engine.AskTags, ID: instanceID, By: m.cfg.own.ID(by), Remove: remove, Add: add}).Err
 }
 
 // Collect removes instances that nothing needs: those whose claimant has not existed
@@ -140,7 +134,7 @@ func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collect
 	if how.Alive == nil {
 		return claims.Collected{}, claims.Invalid(op, "Sweep.Alive", "is nil")
 	}
-	if err := m.shell.call(ctx, &listTask{}).err; err != nil {
+	if err := m.shell.ask(ctx, engine.Ask{Kind: engine.AskList}).Err; err != nil {
 		return claims.Collected{}, err
 	}
 	claimants, err := how.Alive(ctx)
@@ -151,17 +145,14 @@ func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collect
 	for _, claimant := range claimants {
 		alive = append(alive, m.cfg.own.ID(claimant))
 	}
-	m.shell.mu.Lock()
-	m.shell.core.now = m.cfg.Clock.Now()
-	orphans, stripped := m.shell.core.orphans(alive), m.shell.core.strippedOf(alive)
-	collected := claims.Collected{Unclaimed: slices.Clone(m.shell.core.world.unclaimed)}
-	m.shell.mu.Unlock()
+	found := m.shell.survey(alive)
+	collected := claims.Collected{Unclaimed: found.Unclaimed}
 
 	var errs []error
-	for _, id := range stripped {
-		errs = append(errs, m.shell.call(ctx, &tagsTask{id: id}).err)
+	for _, id := range found.Stripped {
+		errs = append(errs, m.shell.ask(ctx, engine.Ask{Kind: engine.AskTags, ID: id}).Err)
 	}
-	removed, err := m.evict(ctx, how, orphans, alive)
+	removed, err := m.evict(ctx, how, found.Orphans, alive)
 	collected.Removed = removed
 	return collected, errors.Join(append(errs, err)...)
 }
@@ -169,7 +160,7 @@ func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collect
 // evict removes the orphans that Vacate releases, a bounded number at a time.
 func (m *Manager) evict(ctx context.Context, how claims.Sweep, orphans []claims.Node, alive []claims.ClaimID) ([]claims.Node, error) {
 	removed, errs := make([]bool, len(orphans)), make([]error, len(orphans))
-	slots := make(chan struct{}, parallelRemovals)
+	slots := make(chan struct{}, engine.ParallelRemovals)
 	var group sync.WaitGroup
 	for i, orphan := range orphans {
 		slots <- struct{}{}
@@ -192,17 +183,18 @@ func (m *Manager) evictOne(ctx context.Context, how claims.Sweep, orphan claims.
 	if how.Vacate != nil {
 		may, err := how.Vacate(ctx, orphan)
 		if err != nil {
-			return false, fail(claims.KindUnavailable, "collect", orphan.InstanceID, "vacating: %w", err)
+			return false, claims.Errorf(claims.KindUnavailable, "collect", claims.Object("instance", orphan.InstanceID), "vacating: %w", err)
 		}
 		if !may {
 			return false, nil
 		}
 	}
-	t := &deleteTask{op: "collect", id: orphan.InstanceID, reason: "nothing needs it",
-		confirm: func(c *core, o *object) bool { return c.unneeded(o, alive) }}
-	err := m.shell.call(ctx, t).err
-	if claims.KindOf(err) == claims.KindNotFound {
+	result, withdrawn := m.shell.call(ctx, engine.Ask{Kind: engine.AskEvict, ID: orphan.InstanceID, Alive: alive}, Creation{})
+	if claims.KindOf(result.Err) == claims.KindNotFound {
 		return false, nil
 	}
-	return err == nil && !t.withdrawn, err
+	return result.Err == nil && !withdrawn, result.Err
 }
+
+// Actions returns the values of ActionEnd.Op.
+func Actions() []string { return engine.Actions() }

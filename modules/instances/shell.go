@@ -7,18 +7,19 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
 )
 
-// shell runs tasks in the goroutines of their callers and each effect in one of its
+// shell runs calls in the goroutines of their callers and each effect in one of its
 // own. It decides nothing.
 type shell struct {
-	backend Backend
-	cfg     settings
-	runner  *effects.Runner
+	requests requests
+	cfg      settings
+	runner   *effects.Runner
 
 	mu   sync.Mutex
-	core *core
-	// changed is closed and replaced when a task may continue.
+	core *engine.Core
+	// changed is closed and replaced when a call may continue.
 	changed chan struct{}
 	callers int
 	// reads contains the cancel functions of the reads under way, which end with the
@@ -27,41 +28,72 @@ type shell struct {
 	last  int
 }
 
-// call runs a task until it ends or ctx does.
-func (s *shell) call(ctx context.Context, t task) answer {
-	s.enter(t)
-	defer s.exit(t)
+func newShell(backend Backend, cfg settings) *shell {
+	return &shell{
+		requests: requests{backend, cfg.own}, cfg: cfg, runner: effects.NewRunner(engine.ParallelEffects, cfg.Clock),
+		core: engine.New(cfg.engine(), cfg.own, cfg.Clock.Now()), changed: make(chan struct{}), reads: map[int]context.CancelFunc{},
+	}
+}
+
+// caller is a call with the instance that it makes, if it makes one.
+type caller struct {
+	*engine.Call
+	creation Creation
+}
+
+// begin makes the core begin to lead.
+func (s *shell) begin(after claims.Predecessor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.core.Begin(after, s.cfg.Clock.Now())
+	s.wake()
+}
+
+// survey returns what a sweep has to deal with.
+func (s *shell) survey(alive []claims.ClaimID) engine.Survey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.core.Survey(alive, s.cfg.Clock.Now())
+}
+
+// ask runs a call until it is answered or ctx ends.
+func (s *shell) ask(ctx context.Context, ask engine.Ask) engine.Answer {
+	answer, _ := s.call(ctx, ask, Creation{})
+	return answer
+}
+
+// call is ask with the request for the instance that it makes. withdrawn reports that an
+// instance was needed when it was to be removed.
+func (s *shell) call(ctx context.Context, ask engine.Ask, creation Creation) (_ engine.Answer, withdrawn bool) {
+	c := s.enter(ask, creation)
+	defer s.exit(c)
 	for {
-		next, changed := s.step(ctx, t)
+		next, changed := s.step(ctx, c)
 		switch {
-		case next.end != nil:
-			return *next.end
-		case next.effect != nil:
+		case next.End != nil:
+			return *next.End, c.Withdrawn
+		case next.Effect != nil:
 			continue
 		}
-		if ended := s.wait(ctx, next.until, changed); ended {
+		if ended := s.wait(ctx, next.Until, changed); ended {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.core.now = s.cfg.Clock.Now()
-			return t.leave(s.core, context.Cause(ctx))
+			return s.core.Leave(c.Call, context.Cause(ctx), s.cfg.Clock.Now()), false
 		}
 	}
 }
 
-func (s *shell) enter(t task) {
+func (s *shell) enter(ask engine.Ask, creation Creation) *caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.callers++
-	s.core.now = s.cfg.Clock.Now()
-	s.core.seq++
-	t.begin(s.core)
+	return &caller{s.core.Admit(ask, s.cfg.Clock.Now()), creation}
 }
 
-func (s *shell) exit(t task) {
+func (s *shell) exit(c *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.core.now = s.cfg.Clock.Now()
-	t.ended(s.core)
+	s.core.Dismiss(c.Call, s.cfg.Clock.Now())
 	s.wake()
 	if s.callers--; s.callers == 0 {
 		for _, cancel := range s.reads {
@@ -70,18 +102,17 @@ func (s *shell) exit(t task) {
 	}
 }
 
-// step returns the task's next step, and starts it if it is an effect.
-func (s *shell) step(ctx context.Context, t task) (step, <-chan struct{}) {
+// step returns the call's next step, and starts it if it is an effect.
+func (s *shell) step(ctx context.Context, c *caller) (engine.Step, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.core.now = s.cfg.Clock.Now()
 	if ctx.Err() != nil {
-		a := t.leave(s.core, context.Cause(ctx))
-		return end(a), nil
+		a := s.core.Leave(c.Call, context.Cause(ctx), s.cfg.Clock.Now())
+		return engine.Step{End: &a}, nil
 	}
-	next := t.next(s.core)
-	if next.effect != nil {
-		s.start(ctx, *next.effect)
+	next := s.core.Next(c.Call, s.cfg.Clock.Now())
+	if next.Effect != nil {
+		s.start(ctx, *next.Effect, c.creation)
 		s.wake()
 	}
 	return next, s.changed
@@ -104,7 +135,7 @@ func (s *shell) wait(ctx context.Context, until time.Time, changed <-chan struct
 	return false
 }
 
-// wake makes all tasks continue. The caller holds mu.
+// wake makes all calls continue. The caller holds mu.
 func (s *shell) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -112,92 +143,60 @@ func (s *shell) wake() {
 
 // start makes a request in a goroutine of its own. Reads continue for the other
 // callers when theirs leaves, and end with the last one. The caller holds mu.
-func (s *shell) start(ctx context.Context, e effect) {
+func (s *shell) start(ctx context.Context, e engine.Effect, creation Creation) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last++
 	token := s.last
-	if !e.op.write() {
+	if !e.Op.Write() {
 		s.reads[token] = cancel
 	}
 	go func() {
 		defer cancel()
-		r := s.perform(ctx, e)
+		r := s.perform(ctx, e, creation)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.reads, token)
-		s.core.now = s.cfg.Clock.Now()
-		s.core.done(r)
+		s.core.Handle(r, s.cfg.Clock.Now())
 		s.wake()
 	}()
 }
 
 // perform makes one request. Writes to one instance never overlap.
-func (s *shell) perform(ctx context.Context, e effect) result {
-	r := result{effect: e}
-	request := effects.Request{NotAfter: e.notAfter, Timeout: e.op.timeout()}
+func (s *shell) perform(ctx context.Context, e engine.Effect, creation Creation) engine.Result {
+	r := engine.Result{Effect: e}
+	request := effects.Request{NotAfter: e.NotAfter, Timeout: engine.Timeout(e.Op)}
 	switch {
-	case e.op == opCreate:
-		request.Lock = "label " + e.creation.Label
-	case e.op.write():
-		request.Lock = claims.Object("instance", e.id)
+	case e.Op == engine.OpCreate:
+		request.Lock = "label " + creation.Label
+	case e.Op.Write():
+		request.Lock = claims.Object("instance", e.ID)
 	}
 	outcome, err := s.runner.Do(ctx, request, func(ctx context.Context) error {
-		s.request(ctx, &r)
-		return r.err
+		s.requests.send(ctx, &r, creation)
+		return r.Err
 	})
-	r.began, r.err, r.unsent, r.cancelled = outcome.Began, err, outcome.Unsent, outcome.Cancelled
-	if r.unsent {
-		r.err = &claims.Error{Kind: claims.KindUnavailable, Op: string(e.op), Object: claims.Object("instance", e.id),
+	r.Began, r.Err, r.Unsent, r.Cancelled = outcome.Began, err, outcome.Unsent, outcome.Cancelled
+	if r.Unsent {
+		r.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(e.Op), Object: claims.Object("instance", e.ID),
 			Effect: claims.EffectNone, Err: err}
 	}
-	s.report(r)
+	s.report(r, creation)
 	return r
 }
 
-func (s *shell) request(ctx context.Context, r *result) {
-	e := r.effect
-	switch e.op {
-	case opList:
-		r.instances, r.err = s.backend.Tagged(ctx, e.text)
-	case opFind:
-		r.instances, r.err = s.backend.Find(ctx, e.text, s.cfg.own.NameTag(e.claim.id))
-	case opRead:
-		r.instance, r.err = s.backend.Instance(ctx, e.id)
-	case opDisks:
-		r.disks, r.err = s.backend.Disks(ctx, e.id)
-	case opDisk:
-		r.disks, r.err = one(s.backend.Disk(ctx, e.id, e.diskID))
-	case opConfigs:
-		r.configs, r.err = s.backend.Configs(ctx, e.id)
-	case opCreate:
-		r.instance, r.err = s.backend.Create(ctx, e.creation)
-	case opDelete:
-		r.err = s.backend.Delete(ctx, e.id)
-	case opTag:
-		r.instance, r.err = s.backend.Tag(ctx, e.id, e.tags)
-	case opAddDisk:
-		r.disks, r.err = one(s.backend.AddDisk(ctx, e.id, e.disk))
-	case opAttach:
-		r.err = s.backend.Attach(ctx, e.id, e.config, e.devices)
-	case opBoot:
-		r.err = s.backend.Boot(ctx, e.id, e.config)
-	}
-}
-
-// one returns a list of one disk.
-func one(disk DiskState, err error) ([]DiskState, error) { return []DiskState{disk}, err }
-
-func (s *shell) report(r result) {
+func (s *shell) report(r engine.Result, creation Creation) {
 	hook := s.cfg.Observer.Action
 	if hook == nil {
 		return
 	}
 	end := claims.ActionEnd{
-		Op: string(r.op), Reason: r.reason, InstanceType: r.creation.InstanceType, InstanceID: r.id,
-		Duration: s.cfg.Clock.Since(r.began), Err: r.err,
+		Op: string(r.Op), Reason: r.Reason, InstanceID: r.ID, Duration: s.cfg.Clock.Since(r.Began), Err: r.Err,
 	}
-	if r.op == opCreate && r.err == nil {
-		end.InstanceID, end.Bought, end.Claimed = r.instance.InstanceID, 1, 1
+	if r.Op == engine.OpCreate {
+		end.InstanceType = creation.InstanceType
+		if r.Err == nil {
+			end.InstanceID, end.Bought, end.Claimed = r.Instance.InstanceID, 1, 1
+		}
 	}
 	hook(end)
 }

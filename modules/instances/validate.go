@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
 )
 
 // Limits of the API (Linode API facts).
@@ -22,7 +23,7 @@ const (
 var objectName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // check returns an error for a request that can never work.
-func (s *Spec) check(op string, own *ownership) error {
+func (s *Spec) check(op string, own engine.Tags) error {
 	for _, required := range []struct{ field, value string }{
 		{"Spec.InstanceType", s.InstanceType}, {"Spec.Region", s.Region}, {"Spec.Image", s.Image},
 	} {
@@ -56,13 +57,13 @@ func checkClaimant(op, field string, c claims.Claimant) error {
 }
 
 // checkTags returns an error for tags that the API refuses, and for those of the engine.
-func checkTags(op, field string, tags []string, own *ownership) error {
+func checkTags(op, field string, tags []string, own engine.Tags) error {
 	for i, tag := range tags {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if n := utf8.RuneCountInString(tag); n < claims.MinTagLength || n > claims.MaxTagLength {
 			return claims.Invalid(op, at, "%q has %d characters; a tag has %d to %d", tag, n, claims.MinTagLength, claims.MaxTagLength)
 		}
-		if own.own(tag) {
+		if own.Own(tag) {
 			return claims.Invalid(op, at, "%q is set by this engine alone", tag)
 		}
 		if strings.Contains(tag, ",") {
@@ -98,21 +99,26 @@ func (n *Network) check(op string) error {
 		if count[kinds[0]]++; kinds[0] != "VLAN" && count[kinds[0]] > 1 {
 			return claims.Invalid(op, field, "is the second %s interface; one is allowed", kinds[0])
 		}
-		switch {
-		case len(f.Ranges) > 0 && (!f.Public || n.Generation != GenerationLinode):
-			return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
-				GenerationLinode)
-		case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
-			return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
-		case f.VPC != nil && f.VPC.SubnetID <= 0:
-			return claims.Invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
-		case f.VPC != nil && f.VPC.IPv6 != nil:
-			if err := f.VPC.IPv6.check(op, field+".VPC.IPv6"); err != nil {
-				return err
-			}
-		case f.VLAN != nil && f.VLAN.Label == "":
-			return claims.Invalid(op, field+".VLAN.Label", "is empty")
+		if err := f.check(op, field, n.Generation); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (f Interface) check(op, field string, generation Generation) error {
+	switch {
+	case len(f.Ranges) > 0 && (!f.Public || generation != GenerationLinode):
+		return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
+			GenerationLinode)
+	case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
+		return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
+	case f.VPC != nil && f.VPC.SubnetID <= 0:
+		return claims.Invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
+	case f.VPC != nil && f.VPC.IPv6 != nil:
+		return f.VPC.IPv6.check(op, field+".VPC.IPv6")
+	case f.VLAN != nil && f.VLAN.Label == "":
+		return claims.Invalid(op, field+".VLAN.Label", "is empty")
 	}
 	return nil
 }
@@ -184,8 +190,7 @@ func checkID(op string, instanceID int) error {
 // for a Manager with the default Config.Tags.
 func (s *Spec) Validate() error {
 	const op = "validate"
-	own := Config{}.ownership()
-	if err := s.check(op, &own); err != nil {
+	if err := s.check(op, Config{}.tags()); err != nil {
 		return err
 	}
 	_, err := s.UserData.encode(op)

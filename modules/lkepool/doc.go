@@ -48,7 +48,8 @@
 //   - KindNotFound means: two reads of that object, SettleTime apart, answered
 //     404, and a list that began after that and cannot be older than the object lacks
 //     it, or a removal was accepted and either of the two. List contains a claimed
-//     instance until then. A later list that shows the object refutes the proof.
+//     instance until then. A later list that shows the object refutes the proof; what
+//     this process had removed is removed again then.
 //   - After a process that may still write, claims are given back at once; other nodes
 //     and pools that it made are left as they are for LateEffect, and new pools are made
 //     for what is missing besides.

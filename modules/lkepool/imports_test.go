@@ -38,7 +38,7 @@ func TestTheEngineKnowsNoClient(t *testing.T) {
 func TestTheEngineIsAStateMachine(t *testing.T) {
 	const engine = "./internal/engine/..."
 	pure := []string{"cmp", "errors", "fmt", "maps", "slices", "strconv", "strings", "time"}
-	ours := regexp.MustCompile(`/modules/(claims|lkepool|lkepool/pacing|lkepool/internal/(plan|engine/.*))$`)
+	ours := regexp.MustCompile(`/modules/(claims|claims/absence|lkepool|lkepool/pacing|lkepool/internal/(plan|engine/.*))$`)
 	for _, path := range list(t, `{{join .Imports "\n"}}`, engine) {
 		if !slices.Contains(pure, path) && !ours.MatchString(path) {
 			t.Errorf("%s imports %s", engine, path)

@@ -56,6 +56,11 @@ func TestBench(t *testing.T) {
 	for _, tier := range tiers {
 		measure("idle/"+tier, func(t *testing.T) bench.Result { return runIdle(t, tier, sizes[tier].nodes).Result() })
 	}
+	for _, engine := range engines {
+		for _, n := range coreSizes(*full) {
+			measure(fmt.Sprintf("core/%s/%d", engine, n), func(t *testing.T) bench.Result { return runCore(t, engine, n).Result() })
+		}
+	}
 	measure("heap", func(t *testing.T) bench.Result { return runHeap(t, linodesim.Enterprise, claims).Result() })
 	switch {
 	case !*full || t.Failed():

@@ -23,6 +23,8 @@ const (
 	Disks = "bench-disks"
 	Idle  = "bench-idle"
 	Heap  = "bench-heap"
+	// Cores: the processor time that an engine's core takes for claims that come at once.
+	Cores = "bench-core"
 )
 
 // Result has the figures of one run.
@@ -235,5 +237,22 @@ func (c Crowd) Result() Result {
 		Bench:   Heap,
 		Labels:  []Label{{"tier", c.Tier}, {"claims", strconv.Itoa(c.Claims)}},
 		Figures: []Figure{{"heap_mb", float64(c.Bytes) / (1 << 20), 1}, {"goroutines_left", float64(c.Left), 0}},
+	}
+}
+
+// Thought is the processor time that an engine's core takes for claims that come at once.
+type Thought struct {
+	// Engine is the module's name.
+	Engine string
+	Claims int
+	Took   time.Duration
+}
+
+// Result of a thought.
+func (c Thought) Result() Result {
+	return Result{
+		Bench:   Cores,
+		Labels:  []Label{{"engine", c.Engine}, {"n", strconv.Itoa(c.Claims)}},
+		Figures: []Figure{{"core_s", c.Took.Seconds(), 3}},
 	}
 }

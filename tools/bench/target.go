@@ -51,6 +51,8 @@ var Targets = []Target{
 	{Idle, 0, "calls_per_minute", 10, all},
 	{Heap, 0, "heap_mb", 64, all},
 	{Heap, 0, "goroutines_left", 0, all},
+	{Cores, 500, "core_s", 0.2, all},
+	{Cores, 2000, "core_s", 2, all},
 }
 
 // Missed returns a line for each target that was missed. A target that no

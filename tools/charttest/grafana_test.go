@@ -24,7 +24,7 @@ func TestTheDashboardIsOfGrafanasSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Each of these changes one thing of the dashboard to what Grafana does not have.
-	const panel = 1 // of the type timeseries; the first is a row
+	panel := firstOf(t, text, "timeseries")
 	wrong := map[string]func(d map[string]any){
 		"dashboardField":  func(d map[string]any) { d["titel"] = "" },
 		"dashboardType":   func(d map[string]any) { d["schemaVersion"] = "39" },
@@ -104,6 +104,22 @@ func grafanaSchema(t *testing.T) string {
 		}
 	}
 	return folder
+}
+
+// firstOf returns the index of the first panel of a type.
+func firstOf(t *testing.T, dashboard []byte, kind string) int {
+	t.Helper()
+	var d struct{ Panels []struct{ Type string } }
+	if err := json.Unmarshal(dashboard, &d); err != nil {
+		t.Fatal(err)
+	}
+	for i, panel := range d.Panels {
+		if panel.Type == kind {
+			return i
+		}
+	}
+	t.Fatalf("the dashboard has no panel of the type %s", kind)
+	return 0
 }
 
 // write writes a dashboard as a literal of the type that it must have.

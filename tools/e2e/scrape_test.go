@@ -71,7 +71,8 @@ var unhappened = []string{
 	"karpenter_nodepools_limit", // of NodePools with limits
 	"karpenter_pods_eviction_requests_total",
 	"karpenter_voluntary_disruption_decisions_total",
-	"operator_nodeclaim_status_condition_count", // with a status other than True
+	"karpenter_pods_state",            // of pods that wait
+	"operator_status_condition_count", // with a status other than True
 }
 
 // drawable repeats the queries of the dashboard's panels until each of their metrics was scraped, and each panel has data to draw

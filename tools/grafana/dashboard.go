@@ -67,6 +67,25 @@ type Answered struct {
 	Answers   map[int]map[string]promql.Matrix `json:"answers"` // by panel and query
 }
 
+// Empty returns the titles of panels whose queries all have no data.
+func (a *Answered) Empty() ([]string, error) {
+	var d Dashboard
+	if err := json.Unmarshal(a.Dashboard, &d); err != nil {
+		return nil, err
+	}
+	var empty []string
+	for _, panel := range d.Panels {
+		data := 0
+		for _, target := range panel.Targets {
+			data += len(a.Answers[panel.ID][target.RefID])
+		}
+		if data == 0 && len(panel.Targets) > 0 {
+			empty = append(empty, panel.Title)
+		}
+	}
+	return empty, nil
+}
+
 // Load reads a dashboard from a file.
 func Load(file string) (*Dashboard, error) {
 	raw, err := os.ReadFile(file)

@@ -83,8 +83,8 @@ page() {
 	photograph "$LINODE_URL/" "$images/simulator.png" 1200 1080
 }
 
-# dashboard draws the chart's dashboard with Grafana's own components, from what Prometheus scrapes of an operator while
-# nodes come, are consolidated, are refused, and go.
+# dashboard draws the chart's dashboard with Grafana's own components, from what Prometheus scrapes of an operator in an hour. The
+# hour is the test data of tools/grafana as well.
 dashboard() {
 	CI=true tools/make/npm.sh tools/grafana/panels
 	(cd .bin/npm/panels && node node_modules/esbuild/install.js && node_modules/.bin/esbuild main.tsx --bundle --minify --format=iife \
@@ -96,25 +96,52 @@ dashboard() {
 	trap 'make -s down; rm -rf "$work"' EXIT
 	make -s up >/dev/null 2>&1
 	eval "$(make -s status 2>/dev/null)"
-	"$work/panels" -metrics "$KARPENTER_METRICS" >"$work/answered.json" &
+	"$work/panels" -metrics "$KARPENTER_METRICS" -speed 10 >"$work/answered.json" &
 	scraper=$!
 	kubectl apply -f docs/examples/linodenodeclass.yaml -f docs/examples/nodepool.yaml -f docs/examples/inflate.yaml
 	kubectl wait --for=condition=Ready nodepool/default
-	deploy 5
-	make -s break NAME=no-capacity PLAN=g6-standard-4
-	deploy 8
-	make -s break NAME=none
-	deploy 2
-	kubectl wait nodeclaims --all --for=delete --timeout=1m || true # consolidation: not all of them go
-	deploy 6
+	hour
 	kill -INT "$scraper"
 	wait "$scraper"
+	gzip -9 -n -c "$work/answered.json" >tools/grafana/testdata/hour.json.gz
 	{
 		echo '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="panels.css"><body style="margin:0"><div id="board"></div><script type="application/json" id="answered">'
 		sed -e 's/</\\u003c/g' "$work/answered.json"
 		echo '</script><script src="panels.js"></script>'
 	} >"$work/dashboard.html"
-	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1330
+	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1222
+}
+
+# hour is an hour of a cluster's life in six minutes: scale-ups, a plan without capacity, an API that is down, a scale-down
+# that is consolidated, and in the end a pod that fits nowhere. A second of it counts as ten.
+hour() {
+	ends=$(($(date +%s) + 360))
+	deploy 5
+	passed 300
+	deploy 9
+	passed 240
+	make -s break NAME=no-capacity PLAN=g6-standard-4
+	deploy 13
+	make -s break NAME=none
+	passed 200
+	make -s break NAME=api-down
+	kubectl scale deployment inflate --replicas 18
+	passed 180
+	make -s break NAME=none
+	deploy 18
+	passed 165
+	deploy 4
+	passed 40
+	deploy 7
+	kubectl run nowhere --image registry.k8s.io/pause:3.10 --overrides '{"spec": {"nodeSelector": {"node.kubernetes.io/instance-type": "g6-nanode-1"}}}'
+	passed 0
+}
+
+# passed waits until so many seconds are left of the hour's six minutes.
+passed() {
+	while [ "$(($(date +%s) + $1))" -lt "$ends" ]; do
+		sleep 1
+	done
 }
 
 deploy() {

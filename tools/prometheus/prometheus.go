@@ -2,8 +2,8 @@
 // cmd/prometheus puts them together, without discovery, web interface and remote storage, which would double the modules
 // that are built here.
 //
-// It is called by the end-to-end tests, which have it scrape an operator and evaluate the chart's alerts. A Server is safe
-// for concurrent use.
+// It is called by the end-to-end tests, which have it scrape an operator and evaluate the chart's alerts, and by grafana/cmd/panels, whose
+// samples are further apart than they were scraped (see Lapse). A Server is safe for concurrent use.
 package prometheus
 
 import (
@@ -39,12 +39,17 @@ type Server struct {
 	db      *tsdb.DB
 	scraper *scrape.Manager
 	engine  *promql.Engine
+	lapse   lapse
 	running sync.WaitGroup
 	closed  sync.Once
 }
 
 // Start starts to scrape a URL once a second into a folder.
-func Start(target, folder string) (*Server, error) {
+func Start(target, folder string) (*Server, error) { return StartLapse(target, folder, 1) }
+
+// StartLapse is Start for a world that is a number of times as fast as the one that it stands for: a second between two scrapes counts as
+// so many seconds, from now on.
+func StartLapse(target, folder string, speed int) (*Server, error) {
 	address, err := url.Parse(target)
 	if err != nil {
 		return nil, fmt.Errorf("prometheus: %w", err)
@@ -60,8 +65,9 @@ scrape_configs: [{job_name: %s, metrics_path: %q, scheme: %s}]
 	if err != nil {
 		return nil, fmt.Errorf("prometheus: %w", err)
 	}
-	s := &Server{db: db, engine: promql.NewEngine(promql.EngineOpts{MaxSamples: maxSamples, Timeout: queryTimeout})}
-	if s.scraper, err = scrape.NewManager(&scrape.Options{}, nil, nil, db, client.NewRegistry()); err == nil {
+	s := &Server{db: db, engine: promql.NewEngine(promql.EngineOpts{MaxSamples: maxSamples, Timeout: queryTimeout}),
+		lapse: lapse{began: time.Now(), speed: int64(speed)}}
+	if s.scraper, err = scrape.NewManager(&scrape.Options{}, nil, nil, lapsed{db, s.lapse}, client.NewRegistry()); err == nil {
 		err = s.scraper.ApplyConfig(settings)
 	}
 	if err != nil {
@@ -84,9 +90,12 @@ func (s *Server) Close() error {
 	return err
 }
 
+// Now is the time of what is scraped now.
+func (s *Server) Now() time.Time { return time.UnixMilli(s.lapse.at(time.Now().UnixMilli())) }
+
 // Query evaluates an expression now. A scalar is a vector of one.
 func (s *Server) Query(ctx context.Context, expression string) (promql.Vector, error) {
-	return rules.EngineQueryFunc(s.engine, s.db)(ctx, expression, time.Now())
+	return rules.EngineQueryFunc(s.engine, s.db)(ctx, expression, s.Now())
 }
 
 // Range evaluates an expression at each step from start to end.
@@ -128,7 +137,7 @@ func (s *Server) Evaluate(ctx context.Context, file string) ([]Alert, error) {
 	}
 	var found []Alert
 	for _, group := range groups {
-		group.Eval(ctx, time.Now())
+		group.Eval(ctx, s.Now())
 		for _, rule := range group.AlertingRules() {
 			if err := rule.LastError(); err != nil {
 				return nil, fmt.Errorf("alert %s: %w", rule.Name(), err)

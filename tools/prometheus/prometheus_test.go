@@ -69,3 +69,32 @@ func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
 		}
 	}
 }
+
+// In a lapse the second between two scrapes counts as several.
+func TestLapse(t *testing.T) {
+	const speed = 10
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "here 1\n") }))
+	defer target.Close()
+	server, err := prometheus.StartLapse(target.URL+"/metrics", t.TempDir(), speed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var at []float64
+	for deadline := time.Now().Add(30 * time.Second); len(at) < 2; time.Sleep(50 * time.Millisecond) {
+		found, err := server.Query(t.Context(), `timestamp(here)`)
+		if err == nil && len(found) == 1 && (len(at) == 0 || found[0].F != at[0]) {
+			at = append(at, found[0].F)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("scraped at %v, %v", at, err)
+		}
+	}
+	if apart := at[1] - at[0]; apart < 0.9*speed {
+		t.Errorf("scrapes are %v s apart, want at least %v", apart, speed)
+	}
+}

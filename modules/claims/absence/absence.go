@@ -12,9 +12,12 @@
 // carried out at any moment between the two, because a client repeats requests and waits for rate limits.
 // Therefore the first 404 counts from its answer, the second from its beginning.
 //
-// Not decided here: whether a list must show the object. A list that lags behind the
-// object's creation lacks it rightly, so the caller reports only lists that began the
-// list lag after the object existed.
+// An [Evidence] adds when the object was seen, and takes every fact in by one rule; an
+// engine that keeps one for each object needs nothing else to know what exists.
+//
+// Not decided by a Proof: whether a list must show the object. A list that lags behind the
+// object's creation lacks it rightly, so its caller reports only lists that began the
+// list lag after the object existed, as Evidence does.
 package absence
 
 import "time"
@@ -58,6 +61,10 @@ func (p Proof) Begun() bool { return !p.first.IsZero() }
 
 // Twice reports whether two direct reads answered 404, the settle time apart.
 func (p Proof) Twice() bool { return !p.second.IsZero() }
+
+// Lacking returns when the newest list began that lacks the object and must have shown
+// it, the zero time for none.
+func (p Proof) Lacking() time.Time { return p.lacks }
 
 // Since returns when the second 404 was answered, and before that the first.
 func (p Proof) Since() time.Time {

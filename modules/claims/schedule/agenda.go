@@ -1,7 +1,9 @@
 // Package schedule is the kit with which an engine's tests run random lives of a cluster
-// against it, in virtual time and without a goroutine: an [Agenda] of future events, the
-// moment at which a write lands that was not answered, seeds that are spread over
-// processors, and a shrinker of schedules that show a violation.
+// against it, in virtual time and without a goroutine: an [Agenda] of future events, a
+// [History] of each object from which readings out of date are answered, what is drawn
+// from [Dice], the moment at which a write lands that was not answered, a [Gap] in which
+// direct reads answer 404, seeds that are spread over processors, and a shrinker of
+// schedules that show a violation.
 //
 // One seed has one course of events: an Agenda runs events of one moment in the order in
 // which they were added, and everything else is drawn by the caller from the seed.
@@ -30,9 +32,20 @@ type item struct {
 }
 
 // After adds an event.
-func (a *Agenda) After(wait time.Duration, run func()) {
+func (a *Agenda) After(wait time.Duration, run func()) { a.At(a.Now+wait, run) }
+
+// At adds an event at a time, now for one that has passed.
+func (a *Agenda) At(at time.Duration, run func()) {
 	a.added++
-	heap.Push(&a.items, item{at: a.Now + max(wait, 0), seq: a.added, run: run})
+	heap.Push(&a.items, item{at: max(at, a.Now), seq: a.added, run: run})
+}
+
+// Next returns when the next event is, and false if there is none.
+func (a *Agenda) Next() (time.Duration, bool) {
+	if len(a.items) == 0 {
+		return 0, false
+	}
+	return a.items[0].at, true
 }
 
 // Step advances the time to the next event and runs it. It returns false if there is none

@@ -22,12 +22,16 @@ func TestAnAgendaRunsEventsInTheirOrder(t *testing.T) {
 	})
 	a.After(2*time.Second, note(4))
 	a.After(time.Minute, note(6))
+	a.At(0, note(0))
+	if next, ok := a.Next(); !ok || next != 0 {
+		t.Errorf("the next event is at %s, %t", next, ok)
+	}
 	for a.Step(10 * time.Second) {
 		if a.Now > 2*time.Second {
 			t.Errorf("an event at %s", a.Now)
 		}
 	}
-	if !slices.Equal(ran, []int{1, 2, 3, 4, 5}) || a.Now != 2*time.Second {
+	if !slices.Equal(ran, []int{0, 1, 2, 3, 4, 5}) || a.Now != 2*time.Second {
 		t.Errorf("ran %v until %s", ran, a.Now)
 	}
 }

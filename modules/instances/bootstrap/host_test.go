@@ -1,6 +1,8 @@
 package bootstrap
 
 import (
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -136,5 +138,25 @@ func TestAllowedSwapReachesTheKubelet(t *testing.T) {
 				t.Errorf("%s: allowed is %t, %v, and the user data is\n%s", name, allowed, err, text)
 			}
 		}
+	}
+}
+
+// The commands before the join have the version in a variable, and the join does not begin where they fail.
+func TestTheCommandsBeforeTheJoinHaveTheVersion(t *testing.T) {
+	dir := t.TempDir() + "/"
+	for name, text := range map[string]string{
+		"host.sh": "", "before.sh": "set -eu\nprintf %s \"$" + VarKubeVersion + "\" >version\nexit 3\n",
+		"bootstrap.sh": strings.ReplaceAll(kubeadmScript("v1.36.3", ""), home, dir),
+	} {
+		if err := os.WriteFile(dir+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := exec.CommandContext(t.Context(), "sh", dir+"bootstrap.sh")
+	if err := run.Run(); run.ProcessState == nil || run.ProcessState.ExitCode() != 3 {
+		t.Errorf("the script ended with %v, expected the commands' own status", err)
+	}
+	if got, err := os.ReadFile(dir + "version"); string(got) != "v1.36.3" {
+		t.Errorf("the commands have the version %q, %v", got, err)
 	}
 }

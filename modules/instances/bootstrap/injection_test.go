@@ -130,7 +130,7 @@ func TestCommandsStayInTheirScript(t *testing.T) {
 	if got := config.content(t, home+"before.sh"); got != "set -eu\n"+strings.Join(c.Before, "\n")+"\n" {
 		t.Errorf("before.sh is %q", got)
 	}
-	if got := config.content(t, home+"bootstrap.sh"); got != kubeadmScript(new(cloudConfig).nodeIP(c.Node, kubeadmNodeIP)) {
+	if got := config.content(t, home+"bootstrap.sh"); got != kubeadmScript(c.Cluster.Version, new(cloudConfig).nodeIP(c.Node, kubeadmNodeIP)) {
 		t.Errorf("bootstrap.sh is %q", got)
 	}
 	if !slices.EqualFunc(config.Run, [][]string{{"sh", home + "bootstrap.sh"}}, slices.Equal) {
@@ -139,7 +139,7 @@ func TestCommandsStayInTheirScript(t *testing.T) {
 }
 
 func TestScriptsAreShells(t *testing.T) {
-	for name, script := range map[string]string{"kubeadm": kubeadmScript(kubeadmNodeIP), "k3s": k3s.script(k3s.nodeIP()),
+	for name, script := range map[string]string{"kubeadm": kubeadmScript("v1.35.2", kubeadmNodeIP), "k3s": k3s.script(k3s.nodeIP()),
 		"rke2": rke2.script(""), "kernel": kernelScript, "swap": swapScript, "private": PrivateNetwork.script(), "vpc": VPCNetwork.script()} {
 		check := exec.CommandContext(t.Context(), "sh", "-n")
 		check.Stdin = strings.NewReader(script)

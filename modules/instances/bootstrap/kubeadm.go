@@ -13,12 +13,13 @@ var _ = row(Type{
 // bootstrapToken matches kubeadm's format of a token.
 var bootstrapToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 
-// kubeadmScript runs as root at the first boot. nodeIP has the lines that find the node's address.
-func kubeadmScript(nodeIP string) string {
+// kubeadmScript runs as root at the first boot. The commands before the join get the version in a variable, which an install step may
+// follow; nodeIP has the lines that find the node's address.
+func kubeadmScript(version, nodeIP string) string {
 	return `set -eu
 cd ` + home + `
 sh host.sh
-sh before.sh
+` + VarKubeVersion + `='` + version + `' sh before.sh
 ` + nodeIP + `if ! command -v kubeadm >/dev/null; then
 	echo "karpenter-bootstrap: the image has no kubeadm: use one that has, or install it in preJoinCommands" >&2
 	exit 1
@@ -64,7 +65,7 @@ func Kubeadm(c Config, token string) ([]byte, error) {
 	out.host(c.Node, true)
 	out.commands(home+"before.sh", c.Before)
 	out.commands(home+"after.sh", c.After)
-	out.add(home+"bootstrap.sh", kubeadmScript(out.nodeIP(c.Node, kubeadmNodeIP)))
+	out.add(home+"bootstrap.sh", kubeadmScript(c.Cluster.Version, out.nodeIP(c.Node, kubeadmNodeIP)))
 	out.Run = [][]string{{"sh", home + "bootstrap.sh"}}
 	return out.render()
 }

@@ -86,10 +86,11 @@ type PlacementGroup struct {
 // Region is a region of Linode.
 type Region struct{ Capabilities []string }
 
-// VPC is a VPC of the account, with the IDs of its subnets, and of those that have an IPv6 network.
+// VPC is a VPC of the account, with the IDs of its subnets, of those that have an IPv6 network, and the labels of all.
 type VPC struct {
-	Label       string
-	Region      string
-	Subnets     []int
-	IPv6Subnets []int
+	Label        string
+	Region       string
+	Subnets      []int
+	IPv6Subnets  []int
+	SubnetLabels map[int]string
 }

@@ -24,7 +24,7 @@ const (
 // instanceVersion returns the Kubernetes version of nodes in instance mode, or the problem of the one that the class sets.
 func (e *evaluation) instanceVersion() (string, *problem) {
 	asked := ""
-	if e.class.Spec.Bootstrap != nil {
+	if e.class.Spec.Bootstrap != nil && !e.class.Spec.FollowsCluster() {
 		asked = e.class.Spec.Bootstrap.KubernetesVersion
 	}
 	if asked == "" {

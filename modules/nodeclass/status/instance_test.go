@@ -158,7 +158,7 @@ func TestBootstrapReadyIsWhatTheClusterFinds(t *testing.T) {
 }
 
 func TestNodesGetTheVersionThatTheClassAsksFor(t *testing.T) {
-	for asked, want := range map[string]string{"": "v1.35.1", "v1.34.2": "v1.34.2"} {
+	for asked, want := range map[string]string{"": "v1.35.1", "v1.34.2": "v1.34.2", v1alpha1.ClusterMinor: "v1.35.1"} {
 		class := classOf(v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{KubernetesVersion: asked}})
 		if got := status.Evaluate(context.Background(), class, instance, anAccount()).KubernetesVersion; got != want {
 			t.Errorf("with %q the version is %q, expected %q", asked, got, want)

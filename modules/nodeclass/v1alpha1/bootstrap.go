@@ -14,8 +14,12 @@ const (
 	BootstrapCustom  BootstrapType = "custom"
 )
 
+// ClusterMinor is the value of Bootstrap.KubernetesVersion with which a class follows the control plane.
+const ClusterMinor = "ClusterMinor"
+
 // Bootstrap is how Linodes join the cluster (instance mode).
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.kubernetesVersion) || self.kubernetesVersion != 'ClusterMinor' || !has(self.type) || !(self.type in ['k3s', 'rke2'])",message="kubernetesVersion: ClusterMinor is for kubeadm, talos and custom; nodes of k3s and rke2 follow the control plane without kubernetesVersion, remove it",fieldPath=".kubernetesVersion"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !(self.type in ['k3s', 'rke2']) || has(self.tokenSecretRef)",message="k3s and rke2 need tokenSecretRef, the Secret with the cluster's agent token",fieldPath=".tokenSecretRef",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="!has(self.tokenSecretRef) || has(self.type) && self.type in ['k3s', 'rke2', 'custom']",message="tokenSecretRef is for k3s, rke2 and custom: a node of kubeadm gets a token of its own, a machine config of talos contains one",fieldPath=".tokenSecretRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !(self.type in ['talos', 'custom']) || has(self.userDataSecretRef)",message="talos and custom need userDataSecretRef, the Secret with the machine config or the user data",fieldPath=".userDataSecretRef",reason=FieldValueRequired
@@ -28,9 +32,11 @@ type Bootstrap struct {
 	// +optional
 	Type BootstrapType `json:"type,omitempty"`
 	// KubernetesVersion of the nodes, not newer than the API server. k3s and rke2 install it; with kubeadm and talos the image has
-	// a version, and custom user data gets it as a variable. Default: the API server's. Example: v1.35.2.
+	// a version, and custom user data gets it as a variable. Default: the API server's. With ClusterMinor (kubeadm, talos,
+	// custom) nodes whose kubelet is of an earlier minor version than the API server are replaced, as long as new nodes of the
+	// image have a later one. Example: v1.35.2.
 	// +kubebuilder:validation:MaxLength=48
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^v1\.[0-9]{1,3}\.[0-9]{1,3}([-+][A-Za-z0-9.+-]{1,32})?$')`,message="kubernetesVersion must look like v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1"
+	// +kubebuilder:validation:XValidation:rule=`self == 'ClusterMinor' || self.matches(r'^v1\.[0-9]{1,3}\.[0-9]{1,3}([-+][A-Za-z0-9.+-]{1,32})?$')`,message="kubernetesVersion must be ClusterMinor, or look like v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1"
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// APIServerEndpoint is host and port that nodes join: of the API server, for k3s and rke2 of a server. Default: what the
@@ -97,4 +103,9 @@ func (in *LinodeNodeClassSpec) BootstrapType() BootstrapType {
 		return BootstrapKubeadm
 	}
 	return in.Bootstrap.Type
+}
+
+// FollowsCluster returns whether nodes of the class are replaced for the minor version of the control plane, and get theirs with the image.
+func (in *LinodeNodeClassSpec) FollowsCluster() bool {
+	return in.Bootstrap != nil && in.Bootstrap.KubernetesVersion == ClusterMinor
 }

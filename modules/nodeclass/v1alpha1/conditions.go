@@ -37,6 +37,13 @@ const (
 	ReasonLaunchRefused       = "LaunchRefused"
 )
 
+// ConditionVersionProvided is False, with ReasonImageVersionDiffers, while new nodes of a class that follows the control plane join with
+// another minor version than its own, and absent otherwise. Ready does not depend on it.
+const (
+	ConditionVersionProvided  = "KubernetesVersionProvided"
+	ReasonImageVersionDiffers = "ImageVersionDiffers"
+)
+
 // ReasonWaitingOnNodeClaimTermination: the class is being deleted and NodeClaims still use it. Of Ready alone.
 const ReasonWaitingOnNodeClaimTermination = "WaitingOnNodeClaimTermination"
 

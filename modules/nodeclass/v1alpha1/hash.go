@@ -41,6 +41,9 @@ func (in *LinodeNodeClassSpec) normalized() *LinodeNodeClassSpec {
 	if spec.ImageSelector == nil && spec.Image == "" {
 		spec.Image = DefaultImage
 	}
+	if spec.FollowsCluster() {
+		spec.Bootstrap.KubernetesVersion = "" // a policy: the Linode is made in the same way
+	}
 	if len(spec.PlacementGroups) == 1 {
 		spec.PlacementGroup, spec.PlacementGroups = &spec.PlacementGroups[0], nil
 	}

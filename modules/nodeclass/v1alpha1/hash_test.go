@@ -195,6 +195,12 @@ func TestHashSeesWhatMatters(t *testing.T) {
 			func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize, s.SwapSizeAlpha = nil, ptr(7) }, false},
 		{"the default image written out", func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = "" },
 			func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = v1alpha1.DefaultImage }, false},
+		{"following the control plane", func(s *v1alpha1.LinodeNodeClassSpec) { s.Bootstrap = nil },
+			func(s *v1alpha1.LinodeNodeClassSpec) {
+				s.Bootstrap = &v1alpha1.Bootstrap{KubernetesVersion: v1alpha1.ClusterMinor}
+			}, false},
+		{"following the control plane instead of a version", func(s *v1alpha1.LinodeNodeClassSpec) { s.Bootstrap.KubernetesVersion = "v1.35.2" },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.Bootstrap.KubernetesVersion = v1alpha1.ClusterMinor }, true},
 		{"the order of keys", func(*v1alpha1.LinodeNodeClassSpec) {}, func(s *v1alpha1.LinodeNodeClassSpec) { slices.Reverse(s.AuthorizedKeys) },
 			false},
 	} {

@@ -291,7 +291,8 @@ type LinodeNodeClassStatus struct {
 	Images []Image `json:"images,omitempty"`
 	// Conditions are Ready, and one for each dependency: ValidationSucceeded, KubernetesVersionReady,
 	// FirewallReady, and in instance mode BootstrapReady, RegionReady, ImageReady, NetworkReady and PlacementGroupReady.
-	// LaunchesAccepted is there, and False, while the Linode API refuses what is launched from the class.
+	// LaunchesAccepted is there, and False, while the Linode API refuses what is launched from the class, and KubernetesVersionProvided
+	// while new nodes of a class with ClusterMinor join with another minor version than the control plane's.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
 }

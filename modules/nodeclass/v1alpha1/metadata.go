@@ -11,6 +11,9 @@ const (
 	// AnnotationLastAppliedUserTags is on a NodeClaim: the tags of the LinodeNodeClass that were last written
 	// to its Linode, as a JSON list. When the class's tags change, these and no others are replaced.
 	AnnotationLastAppliedUserTags = Group + "/last-applied-user-tags"
+	// AnnotationKubernetesVersion is on a NodeClaim of a class that follows the control plane: the version that the control plane
+	// had when its Linode was made. The image may have another.
+	AnnotationKubernetesVersion = Group + "/kubernetes-version"
 )
 
 // Finalizer keeps a LinodeNodeClass until no NodeClaim uses it.

@@ -30,6 +30,9 @@ func launched(node claims.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alph
 		v1alpha1.AnnotationHashVersion:         v1alpha1.HashVersion,
 		v1alpha1.AnnotationLastAppliedUserTags: pretty.Concise(tags),
 	}
+	if nodeClass.Spec.Effective(mode).FollowsCluster() {
+		claim.Annotations[v1alpha1.AnnotationKubernetesVersion] = nodeClass.Status.KubernetesVersion
+	}
 	return claim, nil
 }
 

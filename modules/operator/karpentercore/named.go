@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 )
@@ -16,21 +18,59 @@ import (
 // EventNodeRefused is the reason of the event on a NodeClaim whose provider ID a Node of another name has.
 const EventNodeRefused = "NodeRefused"
 
-// named is a client that lists, by provider ID, only Nodes whose name is the one of the NodeClaim with that provider ID.
+// named is a client for which a Node has the provider ID of a NodeClaim only if its name is the one that the NodeClaim's node must have.
 type named struct {
 	client.Client
 	nodeName func(nodeClaim string) string
 	recorder events.Recorder
 }
 
-// Named returns a client whose lists of Nodes by provider ID leave out those that have another name than the NodeClaim's node must have.
+// Named returns a manager whose client hides from core that a Node has the provider ID of a NodeClaim whose node has another name: a list
+// of Nodes by provider ID is without it, and a Node that is read by name has neither a provider ID nor a NodePool.
 //
-// Core takes the Node with the NodeClaim's provider ID for its node, and gives it the labels and takes its taint off. But a kubelet sets
-// the provider ID of its own Node, once and to any text, so a node could take the NodeClaim of another NodePool. Its name it cannot
-// choose: that is in its certificate. A Node that is left out keeps its taint karpenter.sh/unregistered and is reported by an event on the
-// NodeClaim, whose own node is registered when it comes. A NodeClaim that was registered with a Node keeps it, whatever its name is.
-func Named(next client.Client, nodeName func(nodeClaim string) string, recorder events.Recorder) client.Client {
+// Core takes the Node with the NodeClaim's provider ID for its node: it gives it the labels and takes its taint off, repairs the NodeClaim
+// for the Node's conditions, and deletes the NodeClaim with the Node. But a kubelet sets the provider ID, the labels and the finalizers of
+// its own Node, so a node could take the NodeClaim of another NodePool, or have it replaced. Its name it cannot choose: that is in its
+// certificate. Such a Node keeps its taint karpenter.sh/unregistered and is reported by an event on the NodeClaim, whose own node is
+// registered when it comes. A NodeClaim that was registered with a Node keeps it, whatever its name is.
+//
+// Lists of all Nodes are whole: core compares names there, and a look at each Node's NodeClaim would cost more than it proves.
+func Named(next manager.Manager, nodeName func(nodeClaim string) string, recorder events.Recorder) manager.Manager {
+	return namedManager{next, NamedClient(next.GetClient(), nodeName, recorder)}
+}
+
+type namedManager struct {
+	manager.Manager
+	kube client.Client
+}
+
+// GetClient implements manager.Manager.
+func (m namedManager) GetClient() client.Client { return m.kube }
+
+// NamedClient returns the client of a [Named] manager.
+func NamedClient(next client.Client, nodeName func(nodeClaim string) string, recorder events.Recorder) client.Client {
 	return named{next, nodeName, recorder}
+}
+
+// Get implements client.Client.
+func (n named) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if err := n.Client.Get(ctx, key, object, options...); err != nil {
+		return err
+	}
+	node, ok := object.(*corev1.Node)
+	if !ok || node.Spec.ProviderID == "" {
+		return nil
+	}
+	claims, err := n.claimsOf(ctx, node.Spec.ProviderID)
+	if err != nil {
+		return err
+	}
+	if len(claims) > 0 && !n.isOf(node.Name, claims) {
+		n.report(&claims[0], node.Name)
+		node.Spec.ProviderID = ""
+		delete(node.Labels, karpv1.NodePoolLabelKey)
+	}
+	return nil
 }
 
 // List implements client.Client.
@@ -46,32 +86,42 @@ func (n named) List(ctx context.Context, list client.ObjectList, options ...clie
 	if !ok {
 		return nil
 	}
-	claims := &karpv1.NodeClaimList{}
-	if err := n.Client.List(ctx, claims, client.MatchingFields{"status.providerID": providerID}); err != nil {
-		return fmt.Errorf("listing the NodeClaims of the provider ID %s: %w", providerID, err)
-	}
-	if len(claims.Items) == 0 {
-		return nil
+	claims, err := n.claimsOf(ctx, providerID)
+	if err != nil || len(claims) == 0 {
+		return err
 	}
 	nodes.Items = slices.DeleteFunc(nodes.Items, func(node corev1.Node) bool {
-		its := func(claim karpv1.NodeClaim) bool {
-			registered := claim.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered)
-			return n.nodeName(claim.Name) == node.Name || registered && claim.Status.NodeName == node.Name
-		}
-		if slices.ContainsFunc(claims.Items, its) {
+		if n.isOf(node.Name, claims) {
 			return false
 		}
-		n.report(ctx, &claims.Items[0], node.Name)
+		log.FromContext(ctx).Info("a Node has the provider ID of a NodeClaim whose node has another name; it is not registered",
+			"Node", node.Name, "NodeClaim", claims[0].Name, "name", n.nodeName(claims[0].Name))
+		n.report(&claims[0], node.Name)
 		return true
 	})
 	return nil
 }
 
-func (n named) report(ctx context.Context, claim *karpv1.NodeClaim, node string) {
-	log.FromContext(ctx).Info("a Node has the provider ID of a NodeClaim whose node has another name; it is not registered", "Node", node,
-		"NodeClaim", claim.Name, "name", n.nodeName(claim.Name))
+// claimsOf returns the NodeClaims with a provider ID, which are the cache's own.
+func (n named) claimsOf(ctx context.Context, providerID string) ([]karpv1.NodeClaim, error) {
+	claims := &karpv1.NodeClaimList{}
+	if err := n.Client.List(ctx, claims, client.MatchingFields{"status.providerID": providerID}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the NodeClaims of the provider ID %s: %w", providerID, err)
+	}
+	return claims.Items, nil
+}
+
+// isOf returns whether a Node is that of one of the NodeClaims, which it leaves as they are.
+func (n named) isOf(node string, claims []karpv1.NodeClaim) bool {
+	return slices.ContainsFunc(claims, func(claim karpv1.NodeClaim) bool {
+		return n.nodeName(claim.Name) == node || claim.Status.NodeName == node &&
+			claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
+	})
+}
+
+func (n named) report(claim *karpv1.NodeClaim, node string) {
 	n.recorder.Publish(events.Event{
-		InvolvedObject: claim, Type: corev1.EventTypeWarning, Reason: EventNodeRefused,
+		InvolvedObject: claim.DeepCopy(), Type: corev1.EventTypeWarning, Reason: EventNodeRefused,
 		Message: fmt.Sprintf("Node %s has this NodeClaim's provider ID %s, and its node must be named %s: it is not registered "+
 			"and stays tainted; "+
 			"remove it if its Linode is another one", node, claim.Status.ProviderID, n.nodeName(claim.Name)),

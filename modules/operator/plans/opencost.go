@@ -16,19 +16,38 @@ var columns = []string{"EndTimestamp", "InstanceID", "Region", "AssetClass", "In
 // plan stays right when nodes come and go.
 const byType = "metadata.labels.node.kubernetes.io/instance-type"
 
-// OpenCost writes a price list for OpenCost's CSV provider: a row for each plan with a price in each region.
-func OpenCost(w io.Writer, plans []instancetype.Plan, regions []string) error {
-	table := csv.NewWriter(w)
-	rows := [][]string{columns}
+// A Price is what one plan costs in one region.
+type Price struct {
+	Plan   string  `json:"plan"`
+	Region string  `json:"region"`
+	Hourly float64 `json:"hourly"` // USD
+}
+
+// OpenCostPrices returns the price of each plan in each region, region by region. Plans without a price are left out.
+func OpenCostPrices(plans []instancetype.Plan, regions []string) (prices []Price, _ error) {
 	for _, region := range regions {
 		for _, plan := range plans {
-			if price := plan.PriceIn(region).Hourly; price > 0 {
-				rows = append(rows, []string{"", plan.ID, region, "node", byType, plan.ID, dollars(price), "v1"})
+			if hourly := plan.PriceIn(region).Hourly; hourly > 0 {
+				prices = append(prices, Price{plan.ID, region, hourly})
 			}
 		}
 	}
-	if len(rows) == 1 {
-		return fmt.Errorf("none of %d plans has a price in %v", len(plans), regions)
+	if len(prices) == 0 {
+		return nil, fmt.Errorf("none of %d plans has a price in %v", len(plans), regions)
+	}
+	return prices, nil
+}
+
+// OpenCost writes a price list for OpenCost's CSV provider: a row for each plan with a price in each region.
+func OpenCost(w io.Writer, plans []instancetype.Plan, regions []string) error {
+	prices, err := OpenCostPrices(plans, regions)
+	if err != nil {
+		return err
+	}
+	table := csv.NewWriter(w)
+	rows := [][]string{columns}
+	for _, p := range prices {
+		rows = append(rows, []string{"", p.Plan, p.Region, "node", byType, p.Plan, dollars(p.Hourly), "v1"})
 	}
 	return table.WriteAll(rows)
 }

@@ -10,9 +10,10 @@
 //
 // Not modelled:
 //   - time: consolidateAfter, expireAfter, budgets with a schedule (counted as open), drift, and the order in which pods arrive;
-//   - the kube-scheduler: pods are bound where core has planned them, while a real scheduler fills the nodes as they join. Consolidation
-//     evens most of this out, and ends in one of several states of rest: four other orders are simulated too, and the report has the
-//     range of their prices;
+//   - the order in which nodes join: pods are bound where core has planned them, while the kube-scheduler, which has not read the plan,
+//     fills the nodes as they join. Consolidation starts from what it made of that, and ends in one of several states of rest. Orders
+//     of nodes and pods are simulated with the kube-scheduler's default scores too, and the report has the range of their prices. Pods
+//     with constraints on other pods, volumes or ports are where core has planned them in all of them;
 //   - refusals: a plan that the catalogue lists as available is bought, quotas of the account do not count;
 //   - NodeOverlays, CapacityBuffers, static NodePools, Dynamic Resource Allocation, autoscaled replicas;
 //   - what is not a node: volumes, NodeBalancers, transfer, the control plane.

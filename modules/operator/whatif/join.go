@@ -7,8 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
-	corescheduling "sigs.k8s.io/karpenter/pkg/scheduling"
-	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
 // An arrival is the order in which planned nodes join and pods of one age are in the scheduler's queue.
@@ -22,9 +20,10 @@ const (
 	lastNodeFirst                // in the opposite order
 	lastPodFirst                 // pods of one age are in the opposite order
 	lastFirst                    // both
+	together                     // all nodes at once
 )
 
-var arrivals = []arrival{asPlanned, inOrder, lastNodeFirst, lastPodFirst, lastFirst}
+var arrivals = []arrival{asPlanned, inOrder, lastNodeFirst, lastPodFirst, lastFirst, together}
 
 // join makes the planned nodes. Pods whose constraints look at other pods, at volumes or at ports are placed as planned.
 func (w *world) join(ctx context.Context, planned []*scheduling.NodeClaim) error {
@@ -40,63 +39,55 @@ func (w *world) join(ctx context.Context, planned []*scheduling.NodeClaim) error
 	if w.arrival == lastNodeFirst || w.arrival == lastFirst {
 		slices.Reverse(planned)
 	}
-	var queue []*corev1.Pod
+	var waiting queue
 	for _, claim := range planned {
-		claim.Pods = slices.DeleteFunc(claim.Pods, func(pod *corev1.Pod) bool {
-			if !plain(pod) {
-				return false
-			}
-			queue = append(queue, pod)
-			return true
-		})
+		waiting.take(claim)
 	}
+	queue := waiting.sorted(w.arrival)
+	for _, claim := range planned {
+		if _, err := w.make(ctx, claim); err != nil {
+			return err
+		}
+		if w.arrival == together {
+			continue
+		}
+		var err error
+		if queue, err = w.schedule(ctx, queue); err != nil {
+			return err
+		}
+	}
+	_, err := w.schedule(ctx, queue)
+	return err
+}
+
+// A queue has pods that the kube-scheduler places.
+type queue []*corev1.Pod
+
+// take moves the plain pods of a planned node into the queue.
+func (q *queue) take(claim *scheduling.NodeClaim) { claim.Pods = q.without(claim.Pods) }
+
+// without moves the plain pods into the queue and returns the others.
+func (q *queue) without(pods []*corev1.Pod) (others []*corev1.Pod) {
+	for _, pod := range pods {
+		if plain(pod) {
+			*q = append(*q, pod)
+		} else {
+			others = append(others, pod)
+		}
+	}
+	return others
+}
+
+// sorted returns the pods in the order in which the kube-scheduler tries them.
+func (q queue) sorted(as arrival) []*corev1.Pod {
 	reversed := 1
-	if w.arrival == lastPodFirst || w.arrival == lastFirst {
+	if as == lastPodFirst || as == lastFirst {
 		reversed = -1
 	}
-	slices.SortFunc(queue, func(a, b *corev1.Pod) int {
+	return slices.SortedFunc(slices.Values(q), func(a, b *corev1.Pod) int {
 		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			reversed*cmp.Compare(a.Namespace, b.Namespace), reversed*cmp.Compare(a.Name, b.Name))
 	})
-	for _, claim := range planned {
-		name, err := w.make(ctx, claim)
-		if err != nil {
-			return err
-		}
-		if queue, err = w.fill(ctx, name, queue); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fill places waiting pods on a node while they fit, and returns the others.
-func (w *world) fill(ctx context.Context, name string, queue []*corev1.Pod) (left []*corev1.Pod, _ error) {
-	m := w.nodes[name]
-	free := m.node.Status.Allocatable.DeepCopy()
-	for _, daemon := range w.daemons(m) {
-		free = resources.Subtract(free, resources.RequestsForPods(daemon))
-	}
-	for key := range m.pods {
-		pod := &corev1.Pod{}
-		if err := w.store.Get(ctx, key, pod); err != nil {
-			return nil, err
-		}
-		free = resources.Subtract(free, resources.RequestsForPods(pod))
-	}
-	labels := corescheduling.NewLabelRequirements(m.node.Labels)
-	var placed []*corev1.Pod
-	for _, pod := range queue {
-		requests := resources.RequestsForPods(pod)
-		if corescheduling.Taints(m.node.Spec.Taints).ToleratesPod(pod) != nil || !resources.Fits(requests, free) ||
-			labels.Compatible(corescheduling.NewStrictPodRequirements(pod)) != nil {
-			left = append(left, pod)
-			continue
-		}
-		free = resources.Subtract(free, requests)
-		placed = append(placed, pod)
-	}
-	return left, w.bind(ctx, name, placed)
 }
 
 // plain returns whether nothing but the node itself decides whether a pod fits.
@@ -107,7 +98,10 @@ func plain(pod *corev1.Pod) bool {
 	ports := slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
 	})
-	return len(pod.Spec.TopologySpreadConstraints) == 0 && len(pod.Spec.Volumes) == 0 && !ports
+	claims := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { // every pod has its ServiceAccount's token beside them
+		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
+	})
+	return len(pod.Spec.TopologySpreadConstraints) == 0 && !claims && !ports
 }
 
 func priority(pod *corev1.Pod) int32 {

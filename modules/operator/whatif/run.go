@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -72,14 +73,7 @@ func Run(ctx context.Context, input Input) (*Report, error) {
 	if !input.Sensitivity {
 		return report, nil
 	}
-	// Each simulation has a world of its own; core runs its provisioner and its disruption at the same time, too.
-	var both errgroup.Group
-	both.Go(func() error { return r.bounds(ctx, report) })
-	both.Go(func() (err error) {
-		report.Sensitivity, err = r.variations(ctx, report)
-		return err
-	})
-	return report, both.Wait()
+	return report, r.sensitivity(ctx, report)
 }
 
 // prepare checks the input, reads the catalogue, and begins the report.
@@ -226,15 +220,32 @@ func (r *run) simulate(ctx context.Context, report *Report) error {
 	return err
 }
 
-// bounds fills in the range of prices by the order of arrivals.
-func (r *run) bounds(ctx context.Context, report *Report) error {
-	for _, as := range arrivals[1:] {
-		s, err := r.settle(ctx, r.nodePools, as)
-		if err != nil {
+// sensitivity fills in the range of prices by the order of arrivals, and the variations. Each simulation has a world of its own; core
+// runs its provisioner and its disruption at the same time, too.
+func (r *run) sensitivity(ctx context.Context, report *Report) error {
+	simulations, ctx := errgroup.WithContext(ctx)
+	simulations.SetLimit(runtime.GOMAXPROCS(0))
+	prices := make([]float64, len(arrivals))
+	prices[0] = report.ThenMonthly
+	for i, as := range arrivals[1:] {
+		simulations.Go(func() error {
+			s, err := r.settle(ctx, r.nodePools, as)
+			if err == nil {
+				_, prices[i+1] = r.then(s.world)
+			}
 			return err
-		}
-		_, monthly := r.then(s.world)
-		report.LowMonthly, report.HighMonthly = min(report.LowMonthly, monthly), max(report.HighMonthly, monthly)
+		})
+	}
+	variations := r.variations(report)
+	for i := range variations {
+		simulations.Go(func() error { return r.vary(ctx, report, &variations[i]) })
+	}
+	if err := simulations.Wait(); err != nil {
+		return err
+	}
+	report.LowMonthly, report.HighMonthly = slices.Min(prices), slices.Max(prices)
+	for _, v := range variations {
+		report.Sensitivity = append(report.Sensitivity, v.Variation)
 	}
 	return nil
 }
@@ -311,7 +322,7 @@ func withoutNames(text string) string { return named.ReplaceAllString(text, "") 
 func notModelled() []string {
 	return []string{
 		"consolidateAfter, expireAfter and budgets with a schedule: the result is the state of rest",
-		"where the scheduler puts pods before consolidation, beyond the five orders that are tried",
+		"orders in which nodes join and pods are scheduled, beyond those that the range is computed from",
 		"quotas, and plans that are sold out although they are listed as available",
 		"autoscaled replicas, CapacityBuffers, NodeOverlays, static NodePools",
 		"volumes, NodeBalancers, transfer, the control plane, taxes and discounts",

@@ -80,28 +80,38 @@ func (c change) apply(nodePool *karpv1.NodePool) *karpv1.NodePool {
 	return nodePool
 }
 
-// variations simulates each change of each NodePool that has nodes.
-func (r *run) variations(ctx context.Context, report *Report) (all []Variation, _ error) {
+// A variation is a change that is simulated.
+type variation struct {
+	Variation
+	nodePools []*karpv1.NodePool
+}
+
+// variations returns each change of each NodePool that has nodes.
+func (r *run) variations(report *Report) (all []variation) {
 	for i, nodePool := range r.nodePools {
 		for _, change := range r.changes(nodePool.Name, report.Then) {
 			changed := slices.Clone(r.nodePools)
 			changed[i] = change.apply(nodePool)
-			s, err := r.settle(ctx, changed, asPlanned)
-			if err != nil {
-				return nil, err
-			}
-			groups, monthly := r.then(s.world)
-			waiting, err := s.world.waiting(ctx)
-			if err != nil {
-				return nil, err
-			}
-			v := Variation{NodePool: nodePool.Name, Change: change.text, Monthly: monthly, Difference: monthly - report.ThenMonthly,
-				Unplaced: len(waiting)}
-			for _, group := range groups {
-				v.Nodes += group.Nodes
-			}
-			all = append(all, v)
+			all = append(all, variation{Variation{NodePool: nodePool.Name, Change: change.text}, changed})
 		}
 	}
-	return all, nil
+	return all
+}
+
+// vary simulates a change and fills in its result.
+func (r *run) vary(ctx context.Context, report *Report, v *variation) error {
+	s, err := r.settle(ctx, v.nodePools, asPlanned)
+	if err != nil {
+		return err
+	}
+	waiting, err := s.world.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	groups, monthly := r.then(s.world)
+	v.Monthly, v.Difference, v.Unplaced = monthly, monthly-report.ThenMonthly, len(waiting)
+	for _, group := range groups {
+		v.Nodes += group.Nodes
+	}
+	return nil
 }

@@ -76,22 +76,32 @@ func (w *world) consolidate(ctx context.Context, wait time.Duration) (done conso
 	return done, fmt.Errorf("consolidation does not come to rest in %d rounds", maxRounds)
 }
 
-// apply removes a command's nodes, makes their replacements, and moves the pods as the command has planned.
+// apply removes a command's nodes and makes their replacements. Pods move as the command has planned, or where the kube-scheduler places
+// them.
 func (w *world) apply(ctx context.Context, command disruption.Command) error {
 	for _, candidate := range command.Candidates {
 		w.remove(candidate.Node.Name)
 	}
+	var moved queue
 	for _, replacement := range command.Replacements {
+		if w.arrival != asPlanned {
+			moved.take(replacement.NodeClaim)
+		}
 		if _, err := w.make(ctx, replacement.NodeClaim); err != nil {
 			return err
 		}
 	}
 	for _, node := range command.Results.ExistingNodes {
-		if err := w.bind(ctx, node.Name(), node.Pods); err != nil {
+		pods := node.Pods
+		if w.arrival != asPlanned {
+			pods = moved.without(pods)
+		}
+		if err := w.bind(ctx, node.Name(), pods); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := w.schedule(ctx, moved.sorted(w.arrival))
+	return err
 }
 
 // commands returns what the first of core's methods would do that would do anything, in the order in which core tries them.

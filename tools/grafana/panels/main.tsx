@@ -1,10 +1,11 @@
-// Draws a dashboard with Grafana's own components, as its panels "Time series" and "Table" do, from answers of a Prometheus
+// Draws a dashboard with Grafana's own components, as its panels "Stat", "Time series" and "Table" do, from answers of a Prometheus
 // that ../cmd/panels has asked: the page that tools/make/pictures.sh photographs. It is no Grafana: there are no menus, and
 // the dashboard's variables have the value All.
-import { applyFieldOverrides, createTheme, dateTime, EventBusSrv, FieldColorModeId, FieldType, ThemeContext, toDataFrame, type DataFrame, type FieldConfigSource, type TimeRange } from '@grafana/data';
-import { GlobalStyles, PanelChrome, PanelContextProvider, Table, TimeSeries } from '@grafana/ui';
+import { applyFieldOverrides, createTheme, dateTime, EventBusSrv, FieldColorModeId, FieldType, standardTransformers, standardTransformersRegistry, ThemeContext, toDataFrame, transformDataFrame, type DataFrame, type FieldConfigSource, type TimeRange } from '@grafana/data';
+import { BigValue, BigValueColorMode, BigValueGraphMode, GlobalStyles, PanelChrome, PanelContextProvider, Table, TimeSeries } from '@grafana/ui';
 import type { Panel, RowPanel } from '@grafana/schema';
 import { createRoot } from 'react-dom/client';
+import { firstValueFrom } from 'rxjs';
 import 'uplot/dist/uPlot.min.css';
 
 interface Series {
@@ -58,38 +59,60 @@ function lines(panel: Panel): DataFrame[] {
 	);
 }
 
+// A frame for each query, as Grafana's data source makes tables of instant queries: all of them are of one time.
 function rows(panel: Panel): DataFrame[] {
-	const series = (panel.targets as unknown as Target[]).flatMap((target) => answered.answers[panel.id!]?.[target.refId] ?? []);
-	const names = [...new Set(series.flatMap(({ metric }) => Object.keys(metric)))].sort();
-	const last = series.map(({ values }) => values[values.length - 1]);
-	return [
-		toDataFrame({
+	const targets = panel.targets as unknown as Target[];
+	return targets.map(({ refId }) => {
+		const series = answered.answers[panel.id!]?.[refId] ?? [];
+		const names = [...new Set(series.flatMap(({ metric }) => Object.keys(metric)))].sort();
+		const last = series.map(({ values }) => values[values.length - 1]);
+		return toDataFrame({
+			refId,
 			fields: [
-				{ name: 'Time', type: FieldType.time, values: last.map(([at]) => at * 1000) },
+				{ name: 'Time', type: FieldType.time, values: last.map(() => answered.to) },
 				...names.map((name) => ({ name, type: FieldType.string, values: series.map(({ metric }) => metric[name] ?? '') })),
-				{ name: 'Value', type: FieldType.number, values: last.map(([, value]) => Number(value)) },
+				{ name: targets.length > 1 ? `Value #${refId}` : 'Value', type: FieldType.number, values: last.map(([, value]) => Number(value)) },
 			],
-		}),
-	];
+		});
+	});
 }
 
-// Grafana itself has the registry of options that would take the defaults over into the fields.
-function drawn(panel: Panel): DataFrame[] {
+const { mergeTransformer, organizeFieldsTransformer } = standardTransformers;
+standardTransformersRegistry.setInit(() =>
+	[mergeTransformer, organizeFieldsTransformer].map((info) => ({ id: info.id, name: info.name, transformation: async () => info, editor: () => null, imageDark: '', imageLight: '' })),
+);
+
+// Grafana itself has the registry of options that would take the defaults and the overrides over into the fields.
+async function drawn(panel: Panel): Promise<DataFrame[]> {
 	const source = panel.fieldConfig as FieldConfigSource;
 	const defaults = { color: { mode: FieldColorModeId.PaletteClassic }, ...source.defaults };
-	const frames = panel.type === 'table' ? rows(panel) : lines(panel);
+	const read = panel.type === 'table' ? rows(panel) : lines(panel);
+	const frames = await firstValueFrom(transformDataFrame(panel.transformations ?? [], read.filter(({ length }) => length > 0)));
 	for (const field of frames.flatMap(({ fields }) => fields)) {
+		const chosen = source.overrides.filter(({ matcher }) => matcher.id === 'byName' && matcher.options === field.name).flatMap(({ properties }) => properties);
+		const width = chosen.find(({ id }) => id === 'custom.width')?.value;
+		const custom = { ...source.defaults.custom, ...(width ? { width } : {}) };
 		if (field.type === FieldType.number) {
-			field.config = { ...defaults, ...field.config };
+			field.config = { ...defaults, ...Object.fromEntries(chosen.map(({ id, value }) => [id, value])), ...field.config };
 		}
+		field.config = { ...field.config, custom };
 	}
-	return applyFieldOverrides({ data: frames, fieldConfig: source, replaceVariables: (text) => text, theme, timeZone: 'utc' });
+	return applyFieldOverrides({ data: frames, fieldConfig: { defaults: source.defaults, overrides: [] }, replaceVariables: (text) => text, theme, timeZone: 'utc' });
 }
 
-function Contents({ panel, width, height }: { panel: Panel; width: number; height: number }) {
-	const frames = drawn(panel);
+function Stat({ frame, width, height }: { frame: DataFrame; width: number; height: number }) {
+	const [, field] = frame.fields;
+	const last = field.values.findLast((value) => value !== null);
+	const value = { ...field.display!(last), title: '' };
+	return <BigValue theme={theme} width={width} height={height} value={value} colorMode={BigValueColorMode.Value} graphMode={BigValueGraphMode.None} />;
+}
+
+function Contents({ panel, frames, width, height }: { panel: Panel; frames: DataFrame[]; width: number; height: number }) {
 	if (frames.every((frame) => frame.length === 0)) {
 		return <div style={{ display: 'grid', placeItems: 'center', width, height, color: theme.colors.text.secondary }}>No data</div>;
+	}
+	if (panel.type === 'stat') {
+		return <Stat frame={frames[0]} width={width} height={height} />;
 	}
 	if (panel.type === 'table') {
 		return <Table data={frames[0]} width={width} height={height} />;
@@ -98,7 +121,7 @@ function Contents({ panel, width, height }: { panel: Panel; width: number; heigh
 	return <TimeSeries frames={frames} width={width} height={height} timeRange={range} timeZone="utc" legend={options.legend} options={options} />;
 }
 
-function Board() {
+function Board({ frames }: { frames: Map<number, DataFrame[]> }) {
 	const panels = answered.dashboard.panels;
 	const height = Math.max(...panels.map(({ gridPos }) => gridPos!.y + gridPos!.h)) * (cell + gap);
 	return (
@@ -115,7 +138,7 @@ function Board() {
 						return (
 							<div key={panel.id} style={place}>
 								<PanelChrome title={panel.title} width={place.width} height={place.height}>
-									{(width, inner) => <Contents panel={panel as Panel} width={width} height={inner} />}
+									{(width, inner) => <Contents panel={panel as Panel} frames={frames.get(panel.id!)!} width={width} height={inner} />}
 								</PanelChrome>
 							</div>
 						);
@@ -127,4 +150,7 @@ function Board() {
 }
 
 document.body.style.background = theme.colors.background.canvas;
-createRoot(document.getElementById('board')!).render(<Board />);
+const panels = answered.dashboard.panels.filter(({ type }) => type !== 'row') as Panel[];
+Promise.all(panels.map(async (panel): Promise<[number, DataFrame[]]> => [panel.id!, await drawn(panel)])).then((frames) =>
+	createRoot(document.getElementById('board')!).render(<Board frames={new Map(frames)} />),
+);

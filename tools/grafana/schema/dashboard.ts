@@ -3,6 +3,7 @@
 //
 // tools/charttest compiles the chart's dashboard as a literal of this type.
 import type * as grafana from '@grafana/schema';
+import type * as stat from '@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen';
 import type * as table from '@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen';
 import type * as timeseries from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';
 import type { Dataquery } from '@grafana/grafana-foundation-sdk/prometheus';
@@ -29,6 +30,7 @@ type PanelOf<Type extends string, Options, Custom> = Omit<grafana.Panel, 'type' 
 };
 
 type Panel =
+	| PanelOf<'stat', stat.Options, Record<string, never>>
 	| PanelOf<'timeseries', timeseries.Options, timeseries.FieldConfig>
 	| PanelOf<'table', table.Options, table.FieldConfig>
 	| (Omit<grafana.RowPanel, 'panels'> & { panels: [] });

@@ -31,7 +31,7 @@ func burstOf(tb testing.TB, n int, enterprise bool) (took time.Duration, events 
 			}
 		})
 	}
-	s.runUntil(s.now + 5*time.Minute)
+	s.runUntil(s.Now + 5*time.Minute)
 	if served != n || s.failure != "" {
 		tb.Fatalf("%d of %d are served: %s", served, n, s.failure)
 	}

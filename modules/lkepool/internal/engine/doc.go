@@ -29,8 +29,9 @@
 // # Words
 //
 // A directRead is one of a single object, a reading is any answer with an object
-// in it. A node's claimState is free, reserved for a claimant, writing, unsure after a
-// write without an answer, or held. A condemned node or pool is one whose removal was
-// sent and may take effect; a frozen count one that was sent without an answer and may
-// take effect. To settle is to be older than a direct read may be out of date.
+// in it. A node's phase is free, reserved for a claimant, writing, unsure after a write
+// without an answer, held, condemned or gone; a pool's usable, frozen, doomed or ended.
+// Phases only go forward. A condemned node or doomed pool is one whose removal was sent and
+// may take effect; a frozen pool one whose count was sent without an answer and may take
+// effect. To settle is to be older than a direct read may be out of date.
 package engine

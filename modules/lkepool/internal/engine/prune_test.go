@@ -23,8 +23,8 @@ func TestTheWorldIsAsLargeAsTheCluster(t *testing.T) {
 	if n := len(c.belief.Nodes.Rows); n > 5 {
 		t.Errorf("the world has %d nodes of a cluster with one", n)
 	}
-	if len(c.belief.GoneNodes) > 5 || len(c.belief.Purchases.Keys) > 0 {
-		t.Errorf("it has %d that are gone, and %d keys", len(c.belief.GoneNodes), len(c.belief.Purchases.Keys))
+	if len(c.belief.Absent.Nodes.Rows) > 5 || len(c.belief.Purchases.Keys) > 0 {
+		t.Errorf("it has %d that are gone, and %d keys", len(c.belief.Absent.Nodes.Rows), len(c.belief.Purchases.Keys))
 	}
 }
 
@@ -43,9 +43,9 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	s.sweeps()
 	s.runUntil(200*90*time.Second + 30*time.Minute)
 	w, callers := s.process.core.belief, s.process.core.callers
-	if s.failure != "" || len(w.Nodes.Rows) > 3 || len(w.GoneNodes) > 10 || len(w.GonePools) > 10 || len(callers.Claims) > 0 ||
+	if s.failure != "" || len(w.Nodes.Rows) > 3 || len(w.Absent.Nodes.Rows) > 10 || len(w.Absent.Pools.Rows) > 10 || len(callers.Claims) > 0 ||
 		len(w.Index.ByClaim) > 3 {
-		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure, len(w.Nodes.Rows), len(w.GoneNodes), len(w.GonePools),
+		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure, len(w.Nodes.Rows), len(w.Absent.Nodes.Rows), len(w.Absent.Pools.Rows),
 			len(callers.Claims),
 			len(w.Index.ByClaim))
 	}

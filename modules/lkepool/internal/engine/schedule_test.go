@@ -3,16 +3,15 @@ package engine
 import (
 	"flag"
 	"fmt"
-	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 )
 
 var (
@@ -32,18 +31,21 @@ func drawn(seed uint64) *simSchedule {
 }
 
 // play runs a schedule and returns its first violation, with the course of
-// events if it is wanted.
+// events if it is wanted. A panic is a violation.
 func play(plan *simSchedule, traced bool) (failure, trace string, s *sim) {
 	var text *strings.Builder
 	if traced {
 		text = &strings.Builder{}
+		defer func() { trace = text.String() }()
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			failure = fmt.Sprintf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	s = newSim(plan, text)
 	s.live()
-	if traced {
-		trace = text.String()
-	}
-	return s.failure, trace, s
+	return s.failure, "", s
 }
 
 // TestSchedules runs random lives of a cluster against the core alone, on both
@@ -58,31 +60,34 @@ func TestSchedules(t *testing.T) {
 	// Each life leaves little behind and lets go of all of it, so that collecting
 	// garbage less often costs no memory to speak of.
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
-	run := &scheduleRun{total: total, began: time.Now()}
-	stop := run.report(*scheduleProgress)
-	defer stop()
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), total) {
-		group.Go(run.work)
+	seeds := schedule.Seeds{First: *scheduleSeed, Count: total, Failures: *scheduleFailures, Every: *scheduleProgress}
+	if *scheduleProgress > 0 {
+		seeds.Progress = func(r schedule.Report) {
+			fmt.Printf("%d of %d schedules after %s, violations: %v\n", r.Done, total, r.Took.Round(time.Second), r.Failed)
+		}
 	}
-	group.Wait()
-	slices.SortFunc(run.failed, func(a, b scheduleFailure) int { return int(a.seed) - int(b.seed) })
+	var sums scheduleSums
+	run := seeds.Run(func(seed uint64) string {
+		why, _, s := play(drawn(seed), false)
+		sums.add(s)
+		return why
+	})
 	byInvariant := map[string]int{}
-	for _, f := range run.failed {
-		byInvariant[brokenBy(f.why)]++
+	for _, f := range run.Failed {
+		byInvariant[brokenBy(f.Why)]++
 	}
 	explained := map[string]bool{}
-	for _, f := range run.failed {
-		t.Errorf("seed %d: %s", f.seed, f.why)
-		if broken := brokenBy(f.why); !explained[broken] && *scheduleFailures <= 100 {
+	for _, f := range run.Failed {
+		t.Errorf("seed %d: %s", f.Seed, f.Why)
+		if broken := brokenBy(f.Why); !explained[broken] && *scheduleFailures <= 100 {
 			explained[broken] = true
-			explain(t, f.seed)
+			explain(t, f.Seed)
 		}
 	}
 	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, the last at rest after %s, %d violations %v",
-		run.done.Load(), *scheduleSeed, time.Since(run.began).Round(time.Millisecond), run.events.Load(), run.landed.Load(), run.grouped.Load(),
-		time.Duration(run.rest.Load()), len(run.failed), byInvariant)
-	if testing.Verbose() && total == 1 && len(run.failed) == 0 {
+		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.settled, len(run.Failed),
+		byInvariant)
+	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {
 		_, trace, _ := play(drawn(*scheduleSeed), true)
 		t.Log(trace)
 	}
@@ -95,84 +100,21 @@ func explain(t *testing.T, seed uint64) {
 	t.Logf("replay: GOWORK=off go test -run '^TestSchedules$' -v . -schedules 1 -seed %d\n%s\n%s%s", seed, plan, trace, why)
 }
 
-// scheduleRun spreads seeds over workers.
-type scheduleRun struct {
-	total  int
-	began  time.Time
-	next   atomic.Int64
-	done   atomic.Int64
-	events atomic.Int64
-	rest   atomic.Int64
-
-	landed, grouped atomic.Int64
-
-	mu     sync.Mutex
-	failed []scheduleFailure
+// scheduleSums adds up what was drawn.
+type scheduleSums struct {
+	mu sync.Mutex
+	simFacts
 }
 
-type scheduleFailure struct {
-	seed uint64
-	why  string
-}
-
-func (r *scheduleRun) work() {
-	for {
-		i := r.next.Add(1) - 1
-		if i >= int64(r.total) || r.failures() >= *scheduleFailures {
-			return
-		}
-		seed := *scheduleSeed + uint64(i)
-		why, s := r.play(seed)
-		if why != "" {
-			r.mu.Lock()
-			r.failed = append(r.failed, scheduleFailure{seed, why})
-			r.mu.Unlock()
-			if *scheduleProgress > 0 {
-				fmt.Printf("seed %d: %s\n", seed, why)
-			}
-		} else {
-			r.events.Add(int64(s.facts.events))
-			r.landed.Add(int64(s.facts.landed))
-			r.grouped.Add(int64(s.facts.grouped))
-			for was := r.rest.Load(); int64(s.facts.settled) > was && !r.rest.CompareAndSwap(was, int64(s.facts.settled)); was = r.rest.Load() {
-			}
-		}
-		r.done.Add(1)
+func (t *scheduleSums) add(s *sim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s != nil && s.failure == "" { // nil: it panicked at its beginning
+		t.events += s.facts.events
+		t.landed += s.facts.landed
+		t.grouped += s.facts.grouped
+		t.settled = max(t.settled, s.facts.settled)
 	}
-}
-
-func (r *scheduleRun) failures() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.failed)
-}
-
-// play turns a panic into a violation.
-func (r *scheduleRun) play(seed uint64) (why string, s *sim) {
-	defer func() {
-		if p := recover(); p != nil {
-			why = fmt.Sprintf("panic: %v", p)
-		}
-	}()
-	why, _, s = play(drawn(seed), false)
-	return why, s
-}
-
-func (r *scheduleRun) report(every time.Duration) (stop func()) {
-	if every <= 0 {
-		return func() {}
-	}
-	ticker, end := time.NewTicker(every), make(chan struct{})
-	go func() {
-		defer close(end)
-		for range ticker.C {
-			fmt.Printf("%d of %d schedules after %s, %d violations\n", r.done.Load(), r.total, time.Since(r.began).Round(time.Second), r.failures())
-			if r.done.Load() >= int64(r.total) {
-				return
-			}
-		}
-	}()
-	return func() { ticker.Stop() }
 }
 
 // TestSeedsReplayBitForBit compares the whole course of events of two runs.

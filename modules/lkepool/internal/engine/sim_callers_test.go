@@ -33,7 +33,7 @@ type simClaimant struct {
 // holder is Config.Holder.
 func (s *sim) holder(instanceID int) (claims.Claimant, bool) {
 	for _, c := range s.claimants {
-		if c.alive && c.instance == instanceID && s.now-c.recorded >= s.plan.holderLag {
+		if c.alive && c.instance == instanceID && s.Now-c.recorded >= s.plan.holderLag {
 			return c.Claimant, true
 		}
 	}
@@ -43,13 +43,13 @@ func (s *sim) holder(instanceID int) (claims.Claimant, bool) {
 // admit brings the schedule's claimants.
 func (s *sim) admit() {
 	for i, life := range s.plan.lives {
-		s.at(life.at, func() {
+		s.At(life.at, func() {
 			name, uid := "c"+strconv.Itoa(i), "uid-"+strconv.Itoa(i)
 			if heir := s.predecessor(i); life.heir && heir != "" {
 				name = heir
 			}
 			c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(),
-				alive: true, first: s.now}
+				alive: true, first: s.Now}
 			c.id = simTags.ID(c.Claimant)
 			s.claimants = append(s.claimants, c)
 			s.claim(c)
@@ -77,7 +77,7 @@ func (s *sim) named(name string) bool {
 }
 
 func (s *sim) claim(c *simClaimant) {
-	if quits := c.life.quits; quits > 0 && s.now-c.first >= quits && c.handed == 0 {
+	if quits := c.life.quits; quits > 0 && s.Now-c.first >= quits && c.handed == 0 {
 		s.note("%s does not exist any more", c.Name)
 		c.alive = false
 	}
@@ -102,22 +102,22 @@ func (s *sim) claimed(c *simClaimant, a Answer) {
 			c.alive = false
 			return
 		}
-		s.after(max(c.life.again, claims.RetryAfterOf(a.Err)), func() { s.claim(c) })
+		s.After(max(c.life.again, claims.RetryAfterOf(a.Err)), func() { s.claim(c) })
 		return
 	}
 	s.checkHanded(c, a.Node)
-	c.handed, c.served = a.Node.InstanceID, s.now
+	c.handed, c.served = a.Node.InstanceID, s.Now
 	if c.life.forgets && !c.forgot {
 		c.forgot = true
-		s.after(c.life.again, func() { s.claim(c) })
+		s.After(c.life.again, func() { s.claim(c) })
 		return
 	}
-	c.instance, c.recorded = c.handed, s.now
+	c.instance, c.recorded = c.handed, s.Now
 	if c.life.keeps > 0 {
-		s.after(c.life.keeps, func() { s.release(c) })
+		s.After(c.life.keeps, func() { s.release(c) })
 	}
 	if c.life.again%(3*time.Second) == 0 {
-		s.after(c.life.again, func() { s.tag(c) })
+		s.After(c.life.again, func() { s.tag(c) })
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *sim) release(c *simClaimant) {
 			c.alive = false
 			return
 		}
-		s.after(s.between(time.Second, 10*time.Second), func() { s.release(c) })
+		s.After(s.between(time.Second, 10*time.Second), func() { s.release(c) })
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -98,14 +99,16 @@ type simEffect struct {
 	life  int
 	began time.Time
 	sent  time.Duration
-	// looked is when the newest read of the pool began.
-	looked time.Duration
+	// looked is when the newest read of the pool began. asOf is the moment that the
+	// answer shows.
+	looked, asOf time.Duration
 }
 
 // simCaller waits for an answer.
 type simCaller struct {
 	token int
 	what  string
+	ask   Ask
 	then  func(Answer)
 }
 
@@ -130,7 +133,7 @@ var simKeys = []lkepool.Key{
 func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	w := plan.world
 	s := &sim{plan: plan, trace: trace, fates: slices.Clone(plan.fates), simPlatform: &simPlatform{
-		simAgenda: &simAgenda{}, random: rand.New(rand.NewPCG(plan.seed, 5)), enterprise: plan.enterprise,
+		Agenda: &schedule.Agenda{}, random: rand.New(rand.NewPCG(plan.seed, 5)), enterprise: plan.enterprise,
 		repairs: w.repairs, room: w.room, full: w.full,
 		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second,
 			gone: 30 * time.Second},
@@ -141,7 +144,7 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 }
 
 // local is the time on the process's clock.
-func (s *sim) local() time.Time { return simEpoch.Add(s.now + s.process.clock) }
+func (s *sim) local() time.Time { return simEpoch.Add(s.Now + s.process.clock) }
 
 // lead starts a process that leads from now on.
 func (s *sim) lead() {
@@ -152,9 +155,9 @@ func (s *sim) lead() {
 	cfg.Ceilings.MaxNodes = s.plan.maxNodes
 	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
 	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
-	s.process.core, s.process.began = New(cfg, limits, s.local(), s.process.life == 0 || s.process.clean), s.now
+	s.process.core, s.process.began = New(cfg, limits, s.local(), s.process.life == 0 || s.process.clean), s.Now
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
-	s.hide(s.boughtSince(s.now+simSettle-s.plan.world.lag) + s.markedSince(s.now+simSettle-s.plan.world.lag))
+	s.hide(s.boughtSince(s.Now+simSettle-s.plan.world.lag) + s.markedSince(s.Now+simSettle-s.plan.world.lag))
 }
 
 // die ends the process. What it sent may still arrive at the platform before
@@ -176,15 +179,15 @@ func (s *sim) die(gap, clock time.Duration) {
 			e.fate.kind = faultLate
 			s.facts.lost += e.action.Bought
 			s.late++
-			s.after(s.between(0, simLateEffect), func() { s.land(e) })
+			s.After(s.between(0, simLateEffect), func() { s.land(e) })
 		default:
-			s.after(s.between(0, gap), func() { s.execute(e) })
+			s.After(s.between(0, gap), func() { s.execute(e) })
 		}
 	}
 	s.inflight = nil
 	callers := s.waiting
 	s.waiting = nil
-	s.after(gap, func() {
+	s.After(gap, func() {
 		s.process.clock = clock
 		s.lead()
 		for _, c := range callers {
@@ -196,10 +199,10 @@ func (s *sim) die(gap, clock time.Duration) {
 // runUntil lets everything happen that is due until then.
 func (s *sim) runUntil(until time.Duration) {
 	for s.failure == "" {
-		next, ok := s.next()
+		next, ok := s.Next()
 		if p := &s.process; p.ticking && p.tick <= until && (!ok || p.tick <= next) {
-			if p.tick > s.now {
-				s.now, p.spins = p.tick, 0
+			if p.tick > s.Now {
+				s.Now, p.spins = p.tick, 0
 			}
 			if p.spins++; p.spins > 50 {
 				s.fail("I7: the core asks for a tick at once, for ever")
@@ -209,13 +212,13 @@ func (s *sim) runUntil(until time.Duration) {
 			continue
 		}
 		if !ok || next > until {
-			s.now = max(s.now, until)
+			s.Now = max(s.Now, until)
 			return
 		}
-		if next > s.now {
+		if next > s.Now {
 			s.process.spins = 0
 		}
-		s.step()
+		s.Step(until)
 	}
 }
 
@@ -249,7 +252,7 @@ func (s *sim) feed(e Event) {
 func (s *sim) schedule(actions []Action) {
 	wake, p := s.process.core.Wake(), &s.process
 	p.ticking = !wake.IsZero()
-	p.tick = max(s.now, wake.Sub(simEpoch)-p.clock)
+	p.tick = max(s.Now, wake.Sub(simEpoch)-p.clock)
 	if len(s.waiting) == 0 {
 		// The shell lets writes end, cancels reads, and ticks no more.
 		p.ticking = false
@@ -269,13 +272,13 @@ func (s *sim) schedule(actions []Action) {
 func (s *sim) ask(what string, a Ask, patience time.Duration, then func(Answer)) {
 	if s.process.core == nil {
 		again := a // so that a is copied to the heap in this case alone
-		s.after(time.Second, func() { s.ask(what, again, patience, then) })
+		s.After(time.Second, func() { s.ask(what, again, patience, then) })
 		return
 	}
 	s.tokens++
 	token := s.tokens
-	s.waiting = append(s.waiting, simCaller{token: token, what: what, then: then})
-	s.after(patience, func() {
+	s.waiting = append(s.waiting, simCaller{token: token, what: what, ask: a, then: then})
+	s.After(patience, func() {
 		if s.caller(token) < 0 || s.failure != "" {
 			return
 		}
@@ -300,12 +303,12 @@ func (s *sim) deliver(a Action) {
 	c := s.waiting[at]
 	s.waiting = slices.Delete(s.waiting, at, at+1)
 	result := a.Answer
-	s.after(0, func() { c.then(*result) })
+	s.After(0, func() { c.then(*result) })
 }
 
 func (s *sim) fail(format string, args ...any) {
 	if s.failure == "" {
-		s.failure = fmt.Sprintf("at %s: ", s.now) + fmt.Sprintf(format, args...)
+		s.failure = fmt.Sprintf("at %s: ", s.Now) + fmt.Sprintf(format, args...)
 		s.note("VIOLATION %s", s.failure)
 	}
 }

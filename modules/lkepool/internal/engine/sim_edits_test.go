@@ -50,7 +50,7 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 	of.edited = true
 	switch e {
 	case editRaiseCount:
-		of.raised = p.now
+		of.raised = p.Now
 		p.added++
 		p.grow(of, 1)
 	case editLowerCount:
@@ -110,14 +110,14 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 // lose deletes a Linode behind its pool's back.
 func (p *simPlatform) lose(i *simInstance) {
 	p.taken++
-	i.gone = true
+	i.gone, i.ended = true, p.Now
 	p.recordInstance(i)
 	if i.slot.removed || !p.repairs {
 		return
 	}
 	// A repaired node is a new node in the old one's slot.
 	of, slot := i.pool, i.slot
-	p.after(p.between(p.delays.idLeast, 2*p.delays.idMost), func() {
+	p.After(p.between(p.delays.idLeast, 2*p.delays.idMost), func() {
 		if slot.removed {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
@@ -17,7 +18,7 @@ func (s *sim) begin(a Action) {
 	if a.Op == OpListPools || a.Op == OpListInstances {
 		s.facts.lists++
 	}
-	e := &simEffect{action: a, fate: s.fate(a), life: s.process.life, began: s.local(), sent: s.now, looked: s.lookedAt(a.PoolID)}
+	e := &simEffect{action: a, fate: s.fate(a), life: s.process.life, began: s.local(), sent: s.Now, looked: s.lookedAt(a.PoolID)}
 	s.inflight = append(s.inflight, e)
 	takes := s.between(s.plan.world.latency/4, s.plan.world.latency)
 	if e.fate.kind == faultHangs {
@@ -30,22 +31,26 @@ func (s *sim) begin(a Action) {
 	if a.Op == OpScale {
 		s.checkScale(a)
 	}
+	if a.Bought > 0 {
+		s.checkPurchase(a)
+	}
+	s.doom(a)
 	if e.fate.kind == faultLate {
 		takes = min(e.fate.takes, tuning.WriteTimeout)
 		e.executed = true
 		e.result = Done{Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 		s.facts.lost += a.Bought
 		s.late++
-		s.after(min(takes+s.between(0, e.fate.late), max(takes, simLateEffect)), func() { s.land(e) })
-		s.after(takes, func() { s.end(e) })
+		s.After(schedule.Lands(s.random, takes, e.fate.late, simLateEffect), func() { s.land(e) })
+		s.After(takes, func() { s.end(e) })
 		return
 	}
-	s.after(s.between(0, takes), func() {
+	s.After(s.between(0, takes), func() {
 		if e.life == s.process.life || e.action.Op.Write() {
 			s.execute(e)
 		}
 	})
-	s.after(takes, func() { s.end(e) })
+	s.After(takes, func() { s.end(e) })
 }
 
 // end feeds the result of a request to the core.
@@ -66,6 +71,11 @@ func (s *sim) end(e *simEffect) {
 	if a.Op == OpGetInstance && !e.canceled {
 		s.noteRead(a.InstanceID, e.result.Err)
 	}
+	if i := s.instance(a.InstanceID); i != nil && e.result.Err != nil {
+		i.troubled = true
+	}
+	s.learn(e)
+	s.learnEnd(e)
 	s.show(e.result)
 	s.feed(e.result)
 }
@@ -78,7 +88,7 @@ func (s *sim) cancelReads() {
 		}
 		e.executed, e.canceled = true, true
 		e.result = Done{Err: simError(e.action, claims.KindUnavailable, claims.EffectNone, context.Canceled), Cancelled: true}
-		s.after(0, func() { s.end(e) })
+		s.After(0, func() { s.end(e) })
 	}
 }
 
@@ -92,7 +102,7 @@ func (s *sim) execute(e *simEffect) {
 		if s.wrote != nil {
 			s.wrote(e.action, e)
 		}
-		e.result = s.faultyWrite(e)
+		e.result, e.asOf = s.faultyWrite(e), s.Now
 		if s.trace != nil {
 			s.note("  platform: %s %s", s.describeAction(e.action), outcome(e))
 		}
@@ -105,7 +115,8 @@ func (s *sim) execute(e *simEffect) {
 	if !s.plan.world.exact {
 		old = s.between(0, old)
 	}
-	e.result = s.faultyRead(e.action, e.fate, s.now-old)
+	e.asOf = s.Now - old
+	e.result = s.faultyRead(e.action, e.fate, e.asOf)
 	s.noteLie(e)
 }
 
@@ -128,7 +139,7 @@ func (s *sim) noteLie(e *simEffect) {
 // write to them; a claimant gets another one for each, but not ever more.
 func (s *sim) noteQuarantined(id int) {
 	if i := s.instance(id); i != nil {
-		if i.failed++; i.failed == tuning.MarkAttempts {
+		if i.failed++; i.failed == simAttempts {
 			s.facts.quarantined++
 		}
 	}

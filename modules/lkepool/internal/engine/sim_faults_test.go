@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 )
 
 // simFault identifies what goes wrong with one request.
@@ -59,12 +60,12 @@ var errSimSpurious = errors.New("not found, although it exists")
 
 // fate returns the fault of a request that is sent now.
 func (s *sim) fate(a Action) (fate simFate) {
-	if s.now >= simChaos && !s.plan.world.exact {
+	if s.Now >= simChaos && !s.plan.world.exact {
 		return fate
 	}
 	for i := range s.fates {
 		f := &s.fates[i]
-		if f.op != a.Op || f.times == 0 || s.now < f.from || f.instance != 0 && f.instance != a.InstanceID {
+		if f.op != a.Op || f.times == 0 || s.Now < f.from || f.instance != 0 && f.instance != a.InstanceID {
 			continue
 		}
 		f.times--
@@ -168,25 +169,15 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 // simGap is a time in which direct reads of many objects answer 404, although
 // they exist and lists show them.
 type simGap struct {
-	from, length time.Duration
-	pools        bool
-	instances    bool
-	// share: every share-th object is concerned, 1 for all.
-	share int
+	schedule.Gap
+	pools     bool
+	instances bool
 }
 
 // inGap reports whether a direct read of the object is answered 404 now.
 func (s *sim) inGap(a Action) bool {
 	return slices.ContainsFunc(s.plan.gaps, func(g simGap) bool {
-		switch {
-		case s.now < g.from || s.now >= g.from+g.length:
-			return false
-		case a.Op == OpGetPool:
-			return g.pools && a.PoolID%g.share == 0
-		case a.Op == OpGetInstance:
-			return g.instances && a.InstanceID%g.share == 0
-		}
-		return false
+		return a.Op == OpGetPool && g.pools && g.Hides(s.Now, a.PoolID) || a.Op == OpGetInstance && g.instances && g.Hides(s.Now, a.InstanceID)
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // What must hold after every event; the numbers are those of the package doc's
@@ -18,6 +17,12 @@ const (
 	// simLookAge is how long before a purchase is sent the read of its pool may
 	// have begun.
 	simLookAge = 10 * time.Second
+	// What the documentation promises, not what package tuning has: requests to one instance
+	// that fail in a row before its claimant gets another one, for how long that waits for
+	// reads of an instance that may be its own, and edited pools that are a person's to mend.
+	simAttempts    = 3
+	simUnreadable  = 2 * time.Minute
+	simEditedPools = 3
 )
 
 // tagged returns the claimant that exists and whose claim the tags carry.
@@ -78,7 +83,7 @@ func (s *sim) checkMark(e *simEffect) {
 // landedLate: the claim landed after the instance was quarantined, or in the lead of
 // another process, so that its claimant gets another one, and this one is collected.
 func (i *simInstance) landedLate() bool {
-	return i.late && (i.failed >= tuning.MarkAttempts || i.lateOf)
+	return i.late && (i.failed >= simAttempts || i.lateOf)
 }
 
 // unseen: an earlier process claimed the instance, and nothing had shown that to
@@ -99,7 +104,7 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	}
 	// No reading showed whose it is, and direct reads of this very instance have
 	// failed, again and again, for so long that no claimant waits for it any more.
-	if u := i.unread; u.process == s.process.life+1 && u.times >= tuning.MarkAttempts && at-u.since >= tuning.UnreadGrace {
+	if u := i.unread; u.process == s.process.life+1 && u.times >= simAttempts && at-u.since >= simUnreadable {
 		return true
 	}
 	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
@@ -111,7 +116,7 @@ func (s *sim) decided(i *simInstance) time.Duration {
 	if i.decided > s.process.began {
 		return i.decided
 	}
-	return s.now
+	return s.Now
 }
 
 // omit notes that a list lacks an instance.
@@ -131,7 +136,7 @@ func (s *sim) noteRead(id int, err error) {
 	case err == nil || claims.KindOf(err) == claims.KindNotFound:
 		i.unread = simUnread{}
 	case i.unread.process != s.process.life+1:
-		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.now}
+		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.Now}
 	default:
 		i.unread.times++
 	}
@@ -146,14 +151,14 @@ func (s *sim) show(d Done) {
 	for _, reading := range append(d.Instances, d.Instance) {
 		if i := s.instance(reading.ID); i != nil && s.tagged(reading.Tags) != nil && s.tagged(reading.Tags) == s.tagged(i.Tags) {
 			if i.shown != s.process.life+1 {
-				i.shown, i.shownAt = s.process.life+1, s.now
+				i.shown, i.shownAt = s.process.life+1, s.Now
 			}
 		}
 	}
 	for _, reading := range append(d.Pools, d.Pool) {
 		for _, slot := range reading.Slots {
 			if i := s.instance(slot.InstanceID); i != nil && i.named != s.process.life+1 {
-				i.named, i.namedAt = s.process.life+1, s.now
+				i.named, i.namedAt = s.process.life+1, s.Now
 			}
 		}
 	}
@@ -234,7 +239,7 @@ func (s *sim) checkScale(a Action) {
 // lookedAt is when the read of a pool began that a write to it rests on. What a
 // person did after that could not be seen.
 func (s *sim) lookedAt(poolID int) time.Duration {
-	began := s.now - simLookAge
+	began := s.Now - simLookAge
 	for _, look := range s.looked {
 		if look.pool == poolID {
 			began = max(began, look.began)
@@ -275,7 +280,7 @@ func (s *sim) checkCeiling(a Action) {
 func (s *sim) checkRefusal(c *simClaimant, err error) {
 	switch claims.KindOf(err) {
 	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
-		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
+		if !s.facts.noRoom && s.Now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
 			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
 		}
 	case claims.KindProvisioning, claims.KindUnavailable, claims.KindRateLimited:
@@ -300,9 +305,9 @@ func (s *sim) checkGone(c *simClaimant, err error) {
 	}
 }
 
-// checkList: a claim that this process wrote or read, or that every list shows,
-// is in the answer to a list, unless it is in no list and reading it fails.
-func (s *sim) checkList(nodes []lkepool.Node, process int) {
+// checkList: a claim that this process wrote or read, or that every list shows which began
+// when the answer was asked for, is in it, unless it is in no list and reading it fails.
+func (s *sim) checkList(nodes []lkepool.Node, process int, asked time.Duration) {
 	for _, c := range s.claimants {
 		i := s.instance(c.instance)
 		if !c.alive || c.releasing || i == nil || !i.lives() || i.slot.removed || i.edited || process != s.process.life {
@@ -310,7 +315,7 @@ func (s *sim) checkList(nodes []lkepool.Node, process int) {
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
-		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= tuning.MarkAttempts) ||
+		if earlier && (s.lacking() || asked-c.served < lag || i.failed >= simAttempts) ||
 			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}

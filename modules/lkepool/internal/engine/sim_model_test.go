@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -15,7 +16,7 @@ import (
 // virtual time. It keeps its history, so that a reading can be answered out of
 // date. Everything in it is ordered: one seed, one course of events.
 type simPlatform struct {
-	*simAgenda
+	*schedule.Agenda
 	random     *rand.Rand
 	enterprise bool
 	delays     simDelays
@@ -60,7 +61,7 @@ type simPool struct {
 	slots   []*simSlot
 	gone    bool
 	foreign bool
-	history simHistory[lkepool.Pool]
+	history schedule.History[lkepool.Pool]
 	// raised is when a person raised the count, or a moment long before.
 	raised time.Duration
 	// shrunk is when a node was removed last.
@@ -71,12 +72,20 @@ type simPool struct {
 	// omittedFrom is the process, counted from 1, to which a list last did not
 	// show it although it should have.
 	omittedFrom int
+	known       simKnown
+	// doomed: its deletion was sent.
+	doomed bool
 }
 
 type simSlot struct {
 	nodeID            string
 	instance          *simInstance
 	unlisted, removed bool
+	// since is when it was added, shownBy the process, counted from 1, to which a reading of
+	// its pool listed it. doomed: its removal was sent.
+	since   time.Duration
+	shownBy int
+	doomed  bool
 }
 
 type simInstance struct {
@@ -84,7 +93,7 @@ type simInstance struct {
 	pool    *simPool
 	slot    *simSlot
 	gone    bool
-	history simHistory[lkepool.Instance]
+	history schedule.History[lkepool.Instance]
 	// edited: a person changed its tags, or a write of them was lost. copied: it
 	// carries another's claim by hand.
 	edited, copied bool
@@ -104,6 +113,12 @@ type simInstance struct {
 	// failed counts failed writes of its tags.
 	failed int
 	unread simUnread
+	// troubled: a request for it alone failed.
+	troubled bool
+	// ended is when it stopped to serve. toldEnd is the process, counted from 1, that an
+	// answer told so, missedBy the one that found nothing at missedAt.
+	ended, missedAt   time.Duration
+	toldEnd, missedBy int
 }
 
 // simUnread is direct reads that failed in a row: for which process, counted from
@@ -121,39 +136,8 @@ const (
 	simFirstPool = 100
 )
 
-// simHistory is an object as it was at any moment.
-type simHistory[T any] struct{ versions []simVersion[T] }
-
-type simVersion[T any] struct {
-	at     time.Duration
-	exists bool
-	value  T
-}
-
-func (h *simHistory[T]) record(at time.Duration, value T, exists bool) {
-	v := simVersion[T]{at: at, exists: exists, value: value}
-	if last := len(h.versions) - 1; last >= 0 && h.versions[last].at == at {
-		h.versions[last] = v
-		return
-	}
-	h.versions = append(h.versions, v)
-}
-
-func (h *simHistory[T]) at(at time.Duration) (T, bool) {
-	for _, v := range slices.Backward(h.versions) {
-		if v.at <= at {
-			return v.value, v.exists
-		}
-	}
-	var none T
-	return none, false
-}
-
 func (p *simPlatform) between(least, most time.Duration) time.Duration {
-	if most <= least {
-		return least
-	}
-	return least + time.Duration(p.random.Int64N(int64(most-least)))
+	return schedule.Between(p.random, least, most)
 }
 
 // record keeps the pool as it is shown now.
@@ -170,7 +154,7 @@ func (p *simPlatform) record(of *simPool) {
 		}
 		shown.Slots = append(shown.Slots, s)
 	}
-	of.history.record(p.now, shown, !of.gone)
+	of.history.Record(p.Now, shown, !of.gone)
 }
 
 // recordInstance keeps the instance as it is shown now.
@@ -179,7 +163,7 @@ func (p *simPlatform) recordInstance(i *simInstance) {
 	if p.enterprise {
 		i.PoolID, _ = strconv.Atoi(claims.ValueOf(i.Tags, simPoolTag))
 	}
-	i.history.record(p.now, i.Instance, !i.gone)
+	i.history.Record(p.Now, i.Instance, !i.gone)
 }
 
 // inList reports whether the list of the cluster's instances has it: that is
@@ -220,19 +204,19 @@ func (p *simPlatform) instance(id int) *simInstance {
 // buy notes nodes that a write of the engine adds.
 func (p *simPlatform) buy(nodes int) {
 	p.bought += nodes
-	p.purchases = append(p.purchases, simPurchase{at: p.now, nodes: nodes})
+	p.purchases = append(p.purchases, simPurchase{at: p.Now, nodes: nodes})
 }
 
 // grow adds slots; each gets its instance later.
 func (p *simPlatform) grow(of *simPool, by int) {
 	for range by {
 		p.lastID++
-		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise}
+		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise, since: p.Now}
 		of.slots = append(of.slots, slot)
 		wait := p.between(p.delays.idLeast, p.delays.idMost)
-		p.after(wait, func() { p.start(of, slot) })
+		p.After(wait, func() { p.start(of, slot) })
 		if p.enterprise {
-			p.after(max(wait, p.between(p.delays.listed/2, p.delays.listed)), func() {
+			p.After(max(wait, p.between(p.delays.listed/2, p.delays.listed)), func() {
 				slot.unlisted = false
 				p.record(of)
 			})
@@ -255,12 +239,12 @@ func (p *simPlatform) start(of *simPool, slot *simSlot) {
 	slot.instance = i
 	p.instances = append(p.instances, i)
 	if p.enterprise {
-		p.after(p.between(0, p.delays.tagged), func() {
+		p.After(p.between(0, p.delays.tagged), func() {
 			i.Tags = claims.Union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
 			p.recordInstance(i)
 		})
 	}
-	p.after(p.between(p.delays.boot/2, p.delays.boot), func() {
+	p.After(p.between(p.delays.boot/2, p.delays.boot), func() {
 		if i.State == lkepool.Down && !i.gone {
 			i.State, i.Status = lkepool.Up, "running"
 			p.recordInstance(i)
@@ -272,7 +256,7 @@ func (p *simPlatform) start(of *simPool, slot *simSlot) {
 
 // remove takes a slot out of its pool; its instance is leaving, then gone.
 func (p *simPlatform) remove(of *simPool, slot *simSlot) {
-	slot.removed, of.shrunk = true, p.now
+	slot.removed, of.shrunk = true, p.Now
 	of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 	of.Count = len(of.slots)
 	p.record(of)
@@ -285,9 +269,9 @@ func (p *simPlatform) end(i *simInstance) {
 	if i.State == lkepool.Leaving {
 		return
 	}
-	i.State, i.Status = lkepool.Leaving, simSoonGone
+	i.State, i.Status, i.ended = lkepool.Leaving, simSoonGone, p.Now
 	p.recordInstance(i)
-	p.after(p.between(0, p.delays.gone), func() {
+	p.After(p.between(0, p.delays.gone), func() {
 		i.gone = true
 		p.recordInstance(i)
 	})

@@ -28,19 +28,19 @@ func (p *simPlatform) read(a Action, at time.Duration) (d Done) {
 	switch a.Op {
 	case OpListPools:
 		for _, of := range p.pools {
-			if shown, ok := of.history.at(at); ok {
+			if shown, ok := of.history.At(at); ok {
 				d.Pools = append(d.Pools, shown)
 			}
 		}
 	case OpListInstances:
 		for _, i := range p.instances {
-			if shown, ok := i.history.at(at); ok && p.inList(shown) {
+			if shown, ok := i.history.At(at); ok && p.inList(shown) {
 				d.Instances = append(d.Instances, shown)
 			}
 		}
 	case OpGetPool:
 		if of := p.pool(a.PoolID); of != nil {
-			if shown, ok := of.history.at(at); ok {
+			if shown, ok := of.history.At(at); ok {
 				d.Pool = shown
 				return d
 			}
@@ -48,7 +48,7 @@ func (p *simPlatform) read(a Action, at time.Duration) (d Done) {
 		d.Err = simError(a, claims.KindNotFound, claims.EffectNone, errSimMissing)
 	case OpGetInstance:
 		if i := p.instance(a.InstanceID); i != nil {
-			if shown, ok := i.history.at(at); ok {
+			if shown, ok := i.history.At(at); ok {
 				d.Instance = shown
 				return d
 			}
@@ -87,7 +87,7 @@ func (p *simPlatform) create(a Action) (lkepool.Pool, error) {
 	of := p.newPool(lkepool.Pool{InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}, false)
 	p.buy(a.Count)
 	p.grow(of, a.Count)
-	shown, _ := of.history.at(p.now)
+	shown, _ := of.history.At(p.Now)
 	return shown, nil
 }
 
@@ -118,7 +118,7 @@ func (p *simPlatform) scale(a Action) (lkepool.Pool, error) {
 		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
 		p.taken++
 	}
-	shown, _ := of.history.at(p.now)
+	shown, _ := of.history.At(p.Now)
 	return shown, nil
 }
 
@@ -143,7 +143,7 @@ func (p *simPlatform) mark(a Action) (lkepool.Instance, error) {
 		return lkepool.Instance{}, simError(a, claims.KindNotFound, claims.EffectNone, errSimMissing)
 	}
 	if !simTags.ClaimIn(a.Tags).Is(simTags.ClaimIn(i.Tags)) {
-		i.marked, i.shown = p.now, 0
+		i.marked, i.shown = p.Now, 0
 	}
 	i.Tags = slices.Clone(a.Tags)
 	p.recordInstance(i)
@@ -187,7 +187,7 @@ func (p *simPlatform) pretend(a Action) (d Done) {
 		if of == nil || of.gone {
 			return p.write(a)
 		}
-		d.Pool, _ = of.history.at(p.now)
+		d.Pool, _ = of.history.At(p.Now)
 		d.Pool.Count = a.Count
 	case OpMark:
 		i := p.instance(a.InstanceID)

@@ -24,7 +24,7 @@ func (s *sim) live() {
 	s.admit()
 	s.sweeps()
 	for _, step := range s.plan.steps {
-		s.at(step.at, func() { s.take(step) })
+		s.At(step.at, func() { s.take(step) })
 	}
 	for at := simChaos; s.failure == ""; at += 15 * time.Second {
 		s.runUntil(at)
@@ -36,9 +36,9 @@ func (s *sim) live() {
 			s.fail("%s, %s after the last fault", unrest, simPatience)
 		}
 	}
-	s.facts.settled = s.now
+	s.facts.settled = s.Now
 	calls, releases := s.facts.calls, s.facts.releases
-	s.runUntil(s.now + simQuiet)
+	s.runUntil(s.Now + simQuiet)
 	if rate := float64(s.facts.calls-calls) / simQuiet.Minutes(); rate > 10 && s.facts.releases == releases {
 		s.fail("I8: %.1f calls a minute at rest", rate)
 	}
@@ -147,7 +147,7 @@ func (s *sim) tooEdited(c *simClaimant) bool {
 			edited++
 		}
 	}
-	return edited >= tuning.EditedLimit
+	return edited >= simEditedPools
 }
 
 // checkBought checks I5: a node for each claimant that called, and one for each that

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -34,7 +35,7 @@ func (sc *scene) addFault(w sceneWords) error {
 		sc.fates = nil
 		return nil
 	}
-	f := simFate{from: sc.now, times: w.number("times", 1), pick: w.number("pick", 1), takes: w.span("takes", 10*time.Minute),
+	f := simFate{from: sc.Now, times: w.number("times", 1), pick: w.number("pick", 1), takes: w.span("takes", 10*time.Minute),
 		late: w.span("late", time.Minute)}
 	name := strings.ReplaceAll(w.text("op", ""), "-", " ")
 	for _, o := range sceneOps {
@@ -78,7 +79,7 @@ func (sc *scene) addFault(w sceneWords) error {
 // gap answers direct reads with 404 for a while.
 func (sc *scene) gap(w sceneWords) error {
 	sc.plan.gaps = append(sc.plan.gaps, simGap{
-		from: sc.now, length: w.span("length", 10*time.Second), pools: w.flag("pools"), instances: w.flag("instances"), share: 1,
+		Gap: schedule.Gap{From: sc.Now, Length: w.span("length", 10*time.Second), Share: 1}, pools: w.flag("pools"), instances: w.flag("instances"),
 	})
 	return nil
 }
@@ -91,14 +92,14 @@ func (sc *scene) comes(w sceneWords) error {
 		}
 		sc.asks(c, w.span("patience", 10*time.Minute), w.span("again", 0), false)
 	}
-	sc.runUntil(sc.now)
+	sc.runUntil(sc.Now)
 	return nil
 }
 
 func (sc *scene) newClaimant(name string, key lkepool.Key) *simClaimant {
 	c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: "uid-" + strconv.Itoa(len(sc.claimants))}, key: key, hash: key.Hash(),
 		alive: true,
-		first: sc.now}
+		first: sc.Now}
 	c.id = simTags.ID(c.Claimant)
 	sc.claimants = append(sc.claimants, c)
 	return c
@@ -114,7 +115,7 @@ func (sc *scene) asks(c *simClaimant, patience, again time.Duration, quiet bool)
 			return
 		case a.Err == nil:
 			sc.checkHanded(c, a.Node)
-			c.handed, c.instance, c.served = a.Node.InstanceID, a.Node.InstanceID, sc.now
+			c.handed, c.instance, c.served = a.Node.InstanceID, a.Node.InstanceID, sc.Now
 			if !quiet {
 				sc.line("%s has %s", c.Name, sc.nodeName(c.instance))
 			}
@@ -123,7 +124,7 @@ func (sc *scene) asks(c *simClaimant, patience, again time.Duration, quiet bool)
 			sc.line("%s: %s", c.Name, claims.KindOf(a.Err))
 		}
 		if again > 0 {
-			sc.after(again, func() { sc.asks(c, patience, again, quiet) })
+			sc.After(again, func() { sc.asks(c, patience, again, quiet) })
 		}
 	})
 }
@@ -131,13 +132,13 @@ func (sc *scene) asks(c *simClaimant, patience, again time.Duration, quiet bool)
 func (sc *scene) burst(w sceneWords) error {
 	n, keys, over := w.number("claims", 10), w.number("keys", 1), w.span("over", 0)
 	for i := range n {
-		sc.after(over*time.Duration(i)/time.Duration(n), func() {
+		sc.After(over*time.Duration(i)/time.Duration(n), func() {
 			c := sc.newClaimant("b"+strconv.Itoa(len(sc.claimants)),
 				lkepool.Key{NodePool: "burst-" + strconv.Itoa(i%keys), InstanceType: "g6-standard-2"})
 			sc.asks(c, 10*time.Minute, time.Second, true)
 		})
 	}
-	sc.runUntil(sc.now + over)
+	sc.runUntil(sc.Now + over)
 	return nil
 }
 
@@ -160,7 +161,7 @@ func (sc *scene) releases(w sceneWords) error {
 			}
 		})
 	}
-	sc.runUntil(sc.now + w.span("wait", 3*time.Second))
+	sc.runUntil(sc.Now + w.span("wait", 3*time.Second))
 	return nil
 }
 
@@ -183,13 +184,13 @@ func (sc *scene) passes(w sceneWords) error {
 	if err != nil {
 		return err
 	}
-	sc.runUntil(sc.now + span)
+	sc.runUntil(sc.Now + span)
 	return nil
 }
 
 // until waits until all claimants that exist have a node.
 func (sc *scene) until(w sceneWords) error {
-	most := sc.now + w.span("within", time.Minute)
+	most := sc.Now + w.span("within", time.Minute)
 	for sc.failure == "" {
 		waiting := 0
 		for _, c := range sc.claimants {
@@ -201,10 +202,10 @@ func (sc *scene) until(w sceneWords) error {
 			sc.line("all served")
 			return nil
 		}
-		if sc.now >= most {
+		if sc.Now >= most {
 			return fmt.Errorf("%d claimants are not served within %s", waiting, w.span("within", time.Minute))
 		}
-		sc.runUntil(sc.now + 50*time.Millisecond)
+		sc.runUntil(sc.Now + 50*time.Millisecond)
 	}
 	return nil
 }
@@ -213,6 +214,6 @@ func (sc *scene) restarts(w sceneWords) error {
 	gap := w.span("gap", 5*time.Second)
 	sc.process.clean = w.flag("clean")
 	sc.die(gap, w.span("clock", sc.process.clock))
-	sc.runUntil(sc.now + gap)
+	sc.runUntil(sc.Now + gap)
 	return nil
 }

@@ -71,7 +71,7 @@ func (sc *scene) lists(sceneWords) error {
 		slices.Sort(nodes)
 		sc.line("list: %d: %s", len(nodes), strings.Join(nodes, " "))
 	})
-	sc.runUntil(sc.now + 12*time.Second)
+	sc.runUntil(sc.Now + 12*time.Second)
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (sc *scene) sweepsNow(sceneWords) error {
 			})
 		})
 	})
-	sc.runUntil(sc.now + 20*time.Second)
+	sc.runUntil(sc.Now + 20*time.Second)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 )
 
 // simSchedule is one life of a cluster as data: who comes when, what people and
@@ -124,8 +125,7 @@ func (s *simSchedule) String() string {
 
 // simDice draws a schedule. rand.Rand is one; rapid is another, which shrinks.
 type simDice interface {
-	// IntN draws from 0 to n-1; 0 is the simplest.
-	IntN(n int) int
+	schedule.Dice
 	// Many draws how many of something there are.
 	Many(name string, least, most int) int
 }
@@ -159,20 +159,20 @@ func (s *simSchedule) worsen(d simDice) {
 	writes := [...]Op{OpScale, OpScale, OpCreate, OpMark, OpRemove, OpDrop}
 	for range d.Many("late", 0, 4) {
 		s.fates = append(s.fates, simFate{
-			op: writes[d.IntN(len(writes))], from: simMoment(d, simChaos), times: [...]int{1, 1, 2, 5}[d.IntN(4)], kind: faultLate,
-			pick: 1, takes: simOneOf(d, time.Second, 1, 5, 30), late: simOneOf(d, time.Second, 10, 45, 2, 120),
+			op: writes[d.IntN(len(writes))], from: schedule.Moment(d, simChaos), times: [...]int{1, 1, 2, 5}[d.IntN(4)], kind: faultLate,
+			pick: 1, takes: schedule.OneOf(d, time.Second, 1, 5, 30), late: schedule.OneOf(d, time.Second, 10, 45, 2, 120),
 		})
 	}
 	for range d.Many("gaps", 0, 2) {
-		s.gaps = append(s.gaps, simGap{
-			from: simMoment(d, simChaos), length: simOneOf(d, time.Second, 10, 5, 30), pools: d.IntN(2) == 0, instances: d.IntN(3) > 0,
-			share: 1 + d.IntN(2),
-		})
+		g := simGap{Gap: schedule.Gap{From: schedule.Moment(d, simChaos), Length: schedule.OneOf(d, time.Second, 10, 5, 30)}}
+		g.pools, g.instances = d.IntN(2) == 0, d.IntN(3) > 0
+		g.Share = 1 + d.IntN(2)
+		s.gaps = append(s.gaps, g)
 	}
 	if len(s.gaps) > 0 {
 		s.keepListsRight()
 	}
-	s.holderLag, s.aliveLag = simOneOf(d, time.Second, 0, 2, 10), simOneOf(d, time.Second, 0, 2, 10)
+	s.holderLag, s.aliveLag = schedule.OneOf(d, time.Second, 0, 2, 10), schedule.OneOf(d, time.Second, 0, 2, 10)
 	if d.IntN(6) == 5 {
 		s.maxNodes = 1 + d.IntN(8)
 	}
@@ -185,7 +185,7 @@ func (s *simSchedule) worsen(d simDice) {
 		}
 	}
 	for range d.Many("more steps", 0, 3) {
-		step := simStep{at: simMoment(d, simChaos), pick: d.IntN(64), edit: editRecycle}
+		step := simStep{at: schedule.Moment(d, simChaos), pick: d.IntN(64), edit: editRecycle}
 		step.kind = [...]simStepKind{stepEdit, stepUnjoined, stepJoined}[d.IntN(3)]
 		s.steps = append(s.steps, step)
 	}
@@ -231,19 +231,15 @@ func drawSchedule(d simDice) *simSchedule {
 	return s
 }
 
-func simOneOf(d simDice, unit time.Duration, of ...int) time.Duration {
-	return time.Duration(of[d.IntN(len(of))]) * unit
-}
-
 func drawWeather(d simDice) simWeather {
 	ids := [...][2]int{{5, 5}, {1, 3}, {2, 10}, {30, 30}, {5, 60}}[d.IntN(5)]
 	w := simWeather{
-		stale:   simOneOf(d, time.Millisecond, 0, 1500, 3900),
-		lag:     simOneOf(d, time.Second, 0, 1, 3, 10, 30, 119),
-		latency: simOneOf(d, time.Millisecond, 80, 300, 2000),
+		stale:   schedule.OneOf(d, time.Millisecond, 0, 1500, 3900),
+		lag:     schedule.OneOf(d, time.Second, 0, 1, 3, 10, 30, 119),
+		latency: schedule.OneOf(d, time.Millisecond, 80, 300, 2000),
 		idLeast: time.Duration(ids[0]) * time.Second, idMost: time.Duration(ids[1]) * time.Second,
 		repairs:   d.IntN(2) == 0,
-		orphanTTL: simOneOf(d, time.Minute, 5, 1),
+		orphanTTL: schedule.OneOf(d, time.Minute, 5, 1),
 	}
 	if d.IntN(8) == 7 {
 		w.room, w.full = 2+d.IntN(5), [...]claims.Kind{claims.KindQuotaExceeded, claims.KindInsufficientCapacity}[d.IntN(2)]
@@ -253,8 +249,8 @@ func drawWeather(d simDice) simWeather {
 
 func drawLife(d simDice, s *simSchedule, i int) simLife {
 	l := simLife{
-		key: d.IntN(1 + min(i, 2)), at: simMoment(d, simChaos),
-		patience: simOneOf(d, time.Second, 60, 5, 20, 180),
+		key: d.IntN(1 + min(i, 2)), at: schedule.Moment(d, simChaos),
+		patience: schedule.OneOf(d, time.Second, 60, 5, 20, 180),
 		again:    time.Duration(1+d.IntN(20)) * time.Second,
 	}
 	if i > 0 && d.IntN(3) > 0 {
@@ -275,10 +271,10 @@ func drawLife(d simDice, s *simSchedule, i int) simLife {
 }
 
 func drawStep(d simDice, s *simSchedule) simStep {
-	step := simStep{at: simMoment(d, simChaos)}
+	step := simStep{at: schedule.Moment(d, simChaos)}
 	if d.IntN(3) == 1 {
 		step.kind = stepDeath
-		step.gap = simOneOf(d, time.Second, 1, 5, 16)
+		step.gap = schedule.OneOf(d, time.Second, 1, 5, 16)
 		step.clock = time.Duration(d.IntN(1800)-900) * time.Second * time.Duration(d.IntN(2))
 		return step
 	}
@@ -293,8 +289,8 @@ func drawStep(d simDice, s *simSchedule) simStep {
 func drawFate(d simDice, s *simSchedule) simFate {
 	ops := [...]Op{OpScale, OpCreate, OpMark, OpRemove, OpDrop, OpListPools, OpListInstances, OpGetPool, OpGetInstance}
 	f := simFate{
-		op: ops[d.IntN(len(ops))], from: simMoment(d, simChaos), times: [...]int{1, 1, 2, 3, 40}[d.IntN(5)], pick: d.IntN(64),
-		takes: simOneOf(d, time.Second, 1, 5, 30, 60, 600),
+		op: ops[d.IntN(len(ops))], from: schedule.Moment(d, simChaos), times: [...]int{1, 1, 2, 3, 40}[d.IntN(5)], pick: d.IntN(64),
+		takes: schedule.OneOf(d, time.Second, 1, 5, 30, 60, 600),
 	}
 	if f.op.Write() {
 		f.kind = writeFaults[d.IntN(len(writeFaults))]
@@ -305,11 +301,4 @@ func drawFate(d simDice, s *simSchedule) simFate {
 		f.kind = faultNoEffect
 	}
 	return f
-}
-
-// simMoment draws a time, more of them early.
-func simMoment(d simDice, most time.Duration) time.Duration {
-	seconds := int(most / time.Second)
-	bound := [...]int{10, 60, seconds}[d.IntN(3)]
-	return time.Duration(d.IntN(bound*20)) * 50 * time.Millisecond
 }

@@ -4,40 +4,24 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
 )
 
-// shrink takes away of a failed schedule what it fails without, one thing after
-// another, until nothing more can go. The invariant that is broken stays.
-func shrink(plan *simSchedule) *simSchedule {
-	broken := invariantOf(plan)
-	if broken == "" {
-		return plan
-	}
-	for again := true; again; {
-		again = false
-		for _, smaller := range reductions(plan) {
-			if invariantOf(smaller) == broken {
-				plan, again = smaller, true
-				break
-			}
-		}
-	}
-	return plan
-}
+// shrink takes away of a failed schedule what it fails without.
+func shrink(plan *simSchedule) *simSchedule { return schedule.Shrink(plan, reductions, invariantOf) }
 
 // invariantOf names what a schedule breaks, "" for nothing.
-func invariantOf(plan *simSchedule) (broken string) {
-	defer func() {
-		if recover() != nil {
-			broken = "panic"
-		}
-	}()
+func invariantOf(plan *simSchedule) string {
 	why, _, _ := play(plan, false)
 	return brokenBy(why)
 }
 
 // brokenBy is the name of the invariant in a violation.
 func brokenBy(why string) string {
+	if strings.HasPrefix(why, "panic: ") {
+		return "panic"
+	}
 	_, what, _ := strings.Cut(why, ": ")
 	broken, _, _ := strings.Cut(what, ":")
 	return broken

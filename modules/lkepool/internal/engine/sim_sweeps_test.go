@@ -13,7 +13,7 @@ const simSweepEvery = 2 * time.Minute
 // sweeps runs what a controller does regularly: it lists the claimed nodes,
 // looks after those of its claimants that are missing, and collects orphans.
 func (s *sim) sweeps() {
-	s.after(simSweepEvery, func() {
+	s.After(simSweepEvery, func() {
 		s.sweeps()
 		s.sweep()
 	})
@@ -21,9 +21,10 @@ func (s *sim) sweeps() {
 
 func (s *sim) sweep() {
 	process := s.process.life
+	asked := s.Now
 	s.ask("list", Ask{Kind: AskList}, time.Minute, func(a Answer) {
 		if a.Err == nil {
-			s.checkList(a.Nodes, process)
+			s.checkList(a.Nodes, process, asked)
 			for _, c := range s.claimants {
 				if c.alive && c.instance != 0 && !slices.ContainsFunc(a.Nodes, func(n lkepool.Node) bool { return n.InstanceID == c.instance }) {
 					s.verify(c)
@@ -44,7 +45,7 @@ func (s *sim) orphans() {
 		}
 		var ids []int
 		for _, n := range a.Nodes {
-			if s.now >= simChaos || s.random.IntN(3) > 0 {
+			if s.Now >= simChaos || s.random.IntN(3) > 0 {
 				ids = append(ids, n.InstanceID)
 			}
 		}
@@ -56,7 +57,7 @@ func (s *sim) orphans() {
 func (s *sim) alive() []claims.Claimant {
 	var alive []claims.Claimant
 	for _, c := range s.claimants {
-		if c.alive && (s.plan.aliveLag == 0 || s.now-c.first >= s.plan.aliveLag) {
+		if c.alive && (s.plan.aliveLag == 0 || s.Now-c.first >= s.plan.aliveLag) {
 			alive = append(alive, c.Claimant)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // note writes a line of the trace.
 func (s *sim) note(format string, args ...any) {
 	if s.trace != nil {
-		fmt.Fprintf(s.trace, "%9.3f %s\n", s.now.Seconds(), fmt.Sprintf(format, args...))
+		fmt.Fprintf(s.trace, "%9.3f %s\n", s.Now.Seconds(), fmt.Sprintf(format, args...))
 	}
 }
 

@@ -66,7 +66,7 @@ func (sc *scene) command(t *testing.T, d *datadriven.TestData) string {
 	words := sceneWords{d}
 	if d.Cmd != "platform" && d.Cmd != "fault" && sc.process.life == 0 && sc.process.core == nil {
 		sc.lead()
-		sc.runUntil(sc.now + 5*time.Second)
+		sc.runUntil(sc.Now + 5*time.Second)
 	}
 	sc.note("# %s", d.Pos)
 	commands := map[string]func(sceneWords) error{

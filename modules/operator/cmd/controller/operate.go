@@ -26,13 +26,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/joining"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/launchfindings"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/refusedclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
@@ -148,11 +148,11 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	if err != nil {
 		return err
 	}
+	if nodes.NodeName != nil {
+		op.Manager = karpentercore.Named(op.Manager, nodes.NodeName, op.EventRecorder)
+	}
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
 	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
-	if nodes.NodeName != nil {
-		kube = karpentercore.Named(kube, nodes.NodeName, op.EventRecorder)
-	}
 	core := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)
 	op.WithControllers(ctx, core...)
@@ -177,7 +177,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
-		refusedclass.NewController(op.GetClient(), linodes),
+		launchfindings.NewController(op.GetClient(), linodes),
 		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
 	)

@@ -27,7 +27,8 @@ func newExplain() *cobra.Command {
 			"and why. It changes nothing.",
 		Example: "  karpenter-linode explain pod web-6f7d --namespace shop\n  karpenter-linode explain node/lke123-456-789\n" +
 			"  karpenter-linode explain default-x7k2p",
-		Args: cobra.RangeArgs(1, 2),
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: completeObjects(from),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err
@@ -66,6 +67,38 @@ func newExplain() *cobra.Command {
 	out.flags(cmd, asText, asJSON)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of the pod; without it default, or the one that has it")
 	return cmd
+}
+
+// completeObjects completes the kind, and then the names of the cluster's objects of that kind.
+func completeObjects(from *source) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return []cobra.Completion{"pod", "node", "nodeclaim"}, cobra.ShellCompDirectiveNoFileComp
+		}
+		if len(args) > 1 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		cluster, err := from.read(cmd)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []cobra.Completion
+		switch kinds[strings.ToLower(args[0])] {
+		case "pod":
+			for _, pod := range cluster.Pods {
+				names = append(names, pod.Namespace+"/"+pod.Name)
+			}
+		case "node":
+			for _, node := range cluster.Nodes {
+				names = append(names, node.Name)
+			}
+		case "nodeclaim":
+			for _, claim := range cluster.NodeClaims {
+				names = append(names, claim.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // object reads "pod web", "pod/web" or "web". The kind is "" if it is not named.

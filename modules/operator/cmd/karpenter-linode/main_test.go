@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -159,6 +160,15 @@ func TestImportEKS(t *testing.T) {
 	if err != nil || !strings.Contains(out, "kind: LinodeNodeClass") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	out, err = execute(t, nodePool, "import", "eks", "-", "-o", "json")
+	var list struct {
+		Kind  string
+		Items []struct{ APIVersion, Kind string }
+	}
+	if err != nil || json.Unmarshal([]byte(out), &list) != nil || list.Kind != "List" || len(list.Items) != 1 ||
+		list.Items[0].APIVersion != "karpenter.sh/v1" || list.Items[0].Kind != "NodePool" {
+		t.Errorf("%v\n%s", err, out)
+	}
 	if _, err := execute(t, "", "import", "eks", "missing.yaml"); err == nil {
 		t.Error("a file that does not exist is read")
 	}
@@ -188,7 +198,7 @@ func TestImportLKE(t *testing.T) {
 	}
 	t.Setenv("LINODE_TOKEN", linodesim.DefaultToken)
 	for format, want := range map[string]string{
-		"yaml": "name: g6-standard-4\n", "steps": "becomes NodePool g6-standard-4, of at most 2 nodes", "json": `"label": "shop"`,
+		"yaml": "name: g6-standard-4\n", "steps": "becomes NodePool g6-standard-4, of at most 2 nodes", "json": `"kind": "NodePool"`,
 	} {
 		out, err := execute(t, "", "import", "lke", "shop", "--linode-url", server.URL, "-o", format)
 		if err != nil || !strings.Contains(out, want) {
@@ -268,6 +278,8 @@ func TestPlansAndPrices(t *testing.T) {
 		"plans --regions us-ord,us-orx": `!no region with Kubernetes is "us-orx"; similar: us-ord`,
 		"plans --nodepools ../../../../docs/examples/nodepool-gpu.yaml --nodepool gpu": "NodePool gpu can buy in us-ord, cheapest first:",
 		"opencost-prices --regions id-cgk":                                             ",g6-standard-2,id-cgk,node,",
+		"opencost-prices --regions id-cgk -o json":                                     `"region": "id-cgk",`,
+		"opencost-prices --regions id-cgk -o yaml":                                     `!--output: "yaml" is none of csv, json`,
 		"opencost-prices --regions all":                                                ",g6-standard-2,us-ord,node,",
 		"plans --regions us-ord -o json":                                               `"plan": "g6-standard-4",`,
 		"plans --output wide":                                                          `!--output: "wide" is none of text, json`,

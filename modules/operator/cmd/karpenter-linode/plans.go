@@ -58,6 +58,7 @@ func newPlans() *cobra.Command {
 	cost.flags(cmd)
 	out.flags(cmd, asText, asJSON)
 	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it that of the cluster's nodes")
+	completeRegions(cmd, "regions", allRegions)
 	cmd.Flags().StringVar(&nodePool, "nodepool", "", "only what this NodePool could buy, and what excludes the other plans")
 	return cmd
 }
@@ -79,14 +80,17 @@ func writeNodePool(w io.Writer, format string, shown plans.Shown, cluster *snaps
 }
 
 func newOpenCostPrices() *cobra.Command {
-	from, cost := &source{}, &prices{}
+	from, cost, out := &source{}, &prices{}, &format{}
 	var regions []string
 	cmd := &cobra.Command{
 		Use:     "opencost-prices",
-		Short:   "Write a price list in OpenCost's CSV format",
+		Short:   "Write a price list in OpenCost's CSV format, or the same prices as JSON",
 		Example: "  karpenter-linode opencost-prices --regions us-ord > prices.csv",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
 			shown, _, err := shownPlans(cmd, from, cost, regions, false)
 			if err != nil {
 				return err
@@ -95,12 +99,21 @@ func newOpenCostPrices() *cobra.Command {
 			for _, region := range shown.Regions {
 				names = append(names, region.ID)
 			}
+			if out.name == asJSON {
+				prices, err := plans.OpenCostPrices(shown.Plans, names)
+				if err != nil {
+					return err
+				}
+				return writeJSON(cmd.OutOrStdout(), prices)
+			}
 			return plans.OpenCost(cmd.OutOrStdout(), shown.Plans, names)
 		},
 	}
 	from.flags(cmd)
 	cost.flags(cmd)
+	out.flags(cmd, asCSV, asJSON)
 	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it that of the cluster's nodes")
+	completeRegions(cmd, "regions", allRegions)
 	return cmd
 }
 
@@ -165,6 +178,19 @@ func checkRegions(ctx context.Context, list instancetype.API, flag string, regio
 		return fmt.Errorf("%s: no region with Kubernetes is %q; %s", flag, region, oneOf(region, known))
 	}
 	return nil
+}
+
+// completeRegions completes a flag with the regions of the built-in list, which needs no network.
+func completeRegions(cmd *cobra.Command, flag string, more ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		list, err := pricelist.BuiltIn()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		regions := slices.Concat(more, list.Regions)
+		regions = slices.DeleteFunc(regions, func(region string) bool { return !strings.HasPrefix(region, begun) })
+		return regions, cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // oneOf names what is similar to a text among those that there are, or all of them.

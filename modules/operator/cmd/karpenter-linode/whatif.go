@@ -19,6 +19,7 @@ const (
 	asJSON = "json"
 	asHTML = "html"
 	asYAML = "yaml"
+	asCSV  = "csv"
 
 	asSteps = "steps"
 )
@@ -110,6 +111,7 @@ func newWhatif() *cobra.Command {
 	cost.flags(cmd)
 	out.flags(cmd, asText, asJSON, asHTML)
 	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it that of the nodes")
+	completeRegions(cmd, "region")
 	cmd.Flags().StringSliceVar(&keep, "keep", nil, "IDs of LKE pools that stay as they are, with their pods")
 	cmd.Flags().Float64Var(&overhead, "vm-memory-overhead-percent", 0, "as the operator's setting; 0 is its default")
 	cmd.Flags().BoolVar(&sensitivity, "sensitivity", true, "also compute the range by the order of arrivals, and what changes of each "+

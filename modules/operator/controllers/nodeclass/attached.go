@@ -39,9 +39,10 @@ func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &vpc{status.VPC{Label: found.Label, Region: found.Region}, map[int][]int{}, read}
+	answer := &vpc{status.VPC{Label: found.Label, Region: found.Region, SubnetLabels: map[int]string{}}, map[int][]int{}, read}
 	for _, subnet := range found.Subnets {
 		answer.Subnets = append(answer.Subnets, subnet.ID)
+		answer.SubnetLabels[subnet.ID] = subnet.Label
 		if networks, err := subnet.IPv6.Get(); err == nil && len(networks) > 0 { // null, and absent from older answers, without any
 			answer.IPv6Subnets = append(answer.IPv6Subnets, subnet.ID)
 		}

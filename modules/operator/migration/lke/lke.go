@@ -70,6 +70,7 @@ func Read(ctx context.Context, client *linode.Client, name string) (Cluster, err
 
 // Import is the translation of a cluster.
 type Import struct {
+	API     string          `json:"-"` // base URL for the commands of the steps
 	Cluster Cluster         `json:"cluster"`
 	Stays   api.LKENodePool `json:"stays"`
 	Classes []Class         `json:"nodeClasses"`
@@ -124,7 +125,7 @@ func New(cluster Cluster, plans []instancetype.Plan, keep int) (*Import, error) 
 		}
 		return plans[i].PriceIn(cluster.Region).Monthly * float64(pool.Count)
 	}
-	im := &Import{Cluster: cluster}
+	im := &Import{API: "https://api.linode.com", Cluster: cluster}
 	var own []api.LKENodePool
 	for _, pool := range cluster.Pools {
 		if managed(pool) {

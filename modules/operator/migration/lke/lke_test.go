@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,6 +176,69 @@ func TestReadTakesALabelOrAnID(t *testing.T) {
 	for name, want := range map[string]string{"twin": "by its ID", "none": "shop, twin, twin"} {
 		if _, err := lke.Read(t.Context(), client, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+// What the way back prints makes a pool like the one that was deleted, which LKE does not scale yet.
+func TestADeletedPoolIsMadeAgain(t *testing.T) {
+	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "shop", Region: "us-ord", Tier: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}, {
+		Type: "g6-standard-2", Count: 2, Label: "web", Labels: map[string]string{"team": "web"}, Tags: []string{"shop"},
+		Taints: []linodesim.Taint{{Key: "a", Value: "b", Effect: "NoSchedule"}}, Autoscaler: &api.LKEAutoscaler{Enabled: true, Min: 1, Max: 4},
+	}} {
+		if _, err := sim.AddPool(info.ID, spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() lke.Pool {
+		t.Helper()
+		cluster, err := lke.Read(t.Context(), client, "shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		im, err := lke.New(cluster, plans(t), cluster.Pools[0].ID)
+		if err != nil || len(im.Pools) != 1 {
+			t.Fatalf("%v: %+v", err, im)
+		}
+		return im.Pools[0]
+	}
+	before := read()
+	if err := sim.DeletePool(info.ID, before.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CreatePool(t.Context(), info.ID, before.Request()); err != nil {
+		t.Fatal(err)
+	}
+	after := read()
+	if after.Autoscaler != (api.LKEAutoscaler{Min: 1, Max: 4}) {
+		t.Errorf("its autoscaler is %+v", after.Autoscaler)
+	}
+	before.Autoscaler, before.ID, before.Nodes, before.Max = after.Autoscaler, after.ID, after.Nodes, after.Max
+	if !reflect.DeepEqual(before, after) {
+		t.Errorf("it is\n%+v, was\n%+v", after, before)
+	}
+}
+
+func TestStepsAreForTheAPIThatWasRead(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://api.linode.com":       "https://api.linode.com/v4beta/lke/clusters/7/pools",
+		"http://127.0.0.1:8080/v4/":    "http://127.0.0.1:8080/v4beta/lke/clusters/7/pools",
+		"https://example.com/x/v4beta": "https://example.com/x/v4beta/lke/clusters/7/pools",
+	} {
+		if got := (&lke.Import{API: url, Cluster: lke.Cluster{ID: 7}}).PoolsURL(); got != want {
+			t.Errorf("%s: %s, want %s", url, got, want)
 		}
 	}
 }

@@ -3,12 +3,15 @@ package lke
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
 //go:embed manifests.tmpl steps.tmpl
@@ -23,6 +26,19 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 			return "1 node"
 		}
 		return fmt.Sprintf("%d nodes", n)
+	},
+	"shell": func(request api.LKENodePoolCreate) (string, error) {
+		text, err := json.Marshal(request)
+		return "'" + strings.ReplaceAll(string(text), "'", `'\''`) + "'", err
+	},
+	"scaling": func(url string, id int, a api.LKEAutoscaler, enabled bool) any {
+		return struct {
+			api.LKEAutoscaler
+
+			URL     string
+			ID      int
+			Enabled bool
+		}{a, url, id, enabled}
 	},
 	"dollars": func(usd float64) string {
 		return strings.TrimSuffix(fmt.Sprintf("%.2f", usd), ".00")
@@ -41,6 +57,35 @@ func (im *Import) Write(w io.Writer) error {
 		}
 	}
 	return templates.ExecuteTemplate(w, "manifests.tmpl", im)
+}
+
+// PoolsURL is where the API has the cluster's pools.
+func (im *Import) PoolsURL() string {
+	base := strings.TrimRight(im.API, "/")
+	for _, version := range []string{"/v4", "/v4beta"} {
+		base = strings.TrimSuffix(base, version)
+	}
+	return fmt.Sprintf("%s/v4beta/lke/clusters/%d/pools", base, im.Cluster.ID)
+}
+
+// Request makes the pool again after it was deleted, with LKE's autoscaler off. Tags that LKE gives by itself are left out.
+func (p Pool) Request() api.LKENodePoolCreate {
+	r := api.LKENodePoolCreate{Type: p.Type, Count: p.Count, Label: p.Label, DiskEncryption: &p.DiskEncryption, K8SVersion: p.K8SVersion,
+		UpdateStrategy: p.UpdateStrategy, Isolation: p.Isolation,
+		Autoscaler: &api.LKEAutoscalerUpdate{Enabled: new(false), Min: &p.Autoscaler.Min, Max: &p.Autoscaler.Max}}
+	if p.FirewallID.IsSpecified() && !p.FirewallID.IsNull() {
+		r.FirewallID = new(p.FirewallID.MustGet())
+	}
+	if len(p.LKENodePool.Labels) > 0 {
+		r.Labels = &p.LKENodePool.Labels
+	}
+	if len(p.Taints) > 0 {
+		r.Taints = &p.Taints
+	}
+	if tags := userTags(p.Tags); len(tags) > 0 {
+		r.Tags = &tags
+	}
+	return r
 }
 
 // WriteSteps writes the steps of the hand-over in Markdown.

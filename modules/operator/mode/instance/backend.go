@@ -59,6 +59,8 @@ type Config struct {
 	Attachments Attachments
 	// FirewallRefused reports that a NodeClaim's Linode cannot be put behind its class's firewall; nil = that is no drift.
 	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
+	// ImageVersions finds out whether images have the control plane's version; nil = that is not known.
+	ImageVersions ImageVersions
 	// CloudController reads how the cloud controller manager was started; nil = that is not compared.
 	CloudController CloudController
 	// VPCs returns the labels of VPCs, by which the cloud controller manager knows them; nil = they are not known.

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/utils/ptr"
@@ -11,6 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/imageversion"
 )
 
 // Why a Linode is to be replaced, beside the reasons of every mode.
@@ -55,12 +57,23 @@ func (b *Backend) Image(instanceID int) string {
 	return is.Image
 }
 
-// Outdated is about nodes whose Kubernetes the operator installs. With the other ways to join it comes with the image: a replacement of
-// the same image would be as old, and be replaced as well.
+// Outdated is about nodes whose Kubernetes the operator installs, and about those of classes that follow the control plane with their
+// image, unless such an image is proven to have another version. With the other ways to join the version comes with the image: a
+// replacement of the same image would be as old, and be replaced as well.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {
 	settings := ptr.Deref(l.NodeClass.Spec.Bootstrap, v1alpha1.Bootstrap{})
 	how, err := bootstrap.TypeOf(string(l.NodeClass.Spec.BootstrapType()))
-	if err != nil || !how.Installs(settings.InstallerURL) {
+	if err != nil {
+		return false
+	}
+	if l.NodeClass.Spec.FollowsCluster() {
+		if !cloudprovider.OlderMinor(kubelet, b.controlPlaneVersion(ctx)) {
+			return false
+		}
+		differs, err := b.imageDiffers(ctx, l.NodeClass)
+		return err == nil && differs == nil
+	}
+	if !how.Installs(settings.InstallerURL) {
 		return false
 	}
 	wanted := settings.KubernetesVersion
@@ -74,4 +87,31 @@ func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.
 func (b *Backend) controlPlaneVersion(ctx context.Context) string {
 	found, _ := b.cfg.Joined.Cluster(ctx)
 	return found.Version
+}
+
+// ImageVersions finds nodes that prove that the image of a class has another version than the control plane; *imageversion.Reader does.
+type ImageVersions interface {
+	Differs(ctx context.Context, class *v1alpha1.LinodeNodeClass, wanted imageversion.Wanted) (*imageversion.Differs, error)
+}
+
+var _ cloudprovider.Versions = (*Backend)(nil)
+
+// VersionDiffers returns with which version new nodes of a class that follows the control plane join instead of its own, "" if they do not.
+func (b *Backend) VersionDiffers(ctx context.Context, class *v1alpha1.LinodeNodeClass) (string, error) {
+	differs, err := b.imageDiffers(ctx, class)
+	if err != nil || differs == nil {
+		return "", err
+	}
+	return fmt.Sprintf("spec.bootstrap.kubernetesVersion is %s and the control plane has %s, but node %s of image %s, made since, joined "+
+		"with kubelet %s; no node is replaced for its version until the class has an image, or preJoinCommands, with a kubelet of %s",
+		v1alpha1.ClusterMinor, differs.Want, differs.Node, differs.Image, differs.Have, differs.Want), nil
+}
+
+func (b *Backend) imageDiffers(ctx context.Context, class *v1alpha1.LinodeNodeClass) (*imageversion.Differs, error) {
+	wanted := b.controlPlaneVersion(ctx)
+	if b.cfg.ImageVersions == nil || !class.Spec.FollowsCluster() || wanted == "" {
+		return nil, nil
+	}
+	return b.cfg.ImageVersions.Differs(ctx, class,
+		imageversion.Wanted{Version: wanted, Image: imageOf(class), Hash: class.Hash(v1alpha1.ModeInstance)})
 }

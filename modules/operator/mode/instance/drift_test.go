@@ -2,6 +2,8 @@ package instance_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -13,6 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/imageversion"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -65,8 +68,10 @@ func (l listing) List(context.Context) ([]instances.Instance, error) {
 	return []instances.Instance{l.instance}, nil
 }
 
-// Only where the operator installs Kubernetes a replacement has another version.
-func TestVersionIsDriftWhereTheOperatorInstallsIt(t *testing.T) {
+var following = &v1alpha1.Bootstrap{KubernetesVersion: v1alpha1.ClusterMinor}
+
+// Only where the operator installs Kubernetes, or the class's image follows the control plane, a replacement has another version.
+func TestVersionIsDriftWhereAReplacementHasAnother(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		bootstrap *v1alpha1.Bootstrap
@@ -77,6 +82,10 @@ func TestVersionIsDriftWhereTheOperatorInstallsIt(t *testing.T) {
 		{"k3s, older", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s}, "v1.34.1+k3s1", true},
 		{"k3s, the same minor", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s}, "v1.35.1+k3s1", false},
 		{"k3s, as the class asks", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, KubernetesVersion: "v1.34.2+k3s1"}, "v1.34.1+k3s1", false},
+		{"kubeadm that follows", following, "v1.34.1", true},
+		{"kubeadm that follows, the same minor", following, "v1.35.0", false},
+		{"kubeadm that follows, newer", following, "v1.36.0", false},
+		{"talos that follows", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapTalos, KubernetesVersion: v1alpha1.ClusterMinor}, "v1.34.1", true},
 		{"rke2 of the image", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapRKE2, InstallerURL: "none"}, "v1.34.1+rke2r1", false},
 	} {
 		w := newWorld(t, known, nil)
@@ -84,6 +93,59 @@ func TestVersionIsDriftWhereTheOperatorInstallsIt(t *testing.T) {
 			launch(classWith(v1alpha1.LinodeNodeClassSpec{Bootstrap: test.bootstrap}))); got != test.want {
 			t.Errorf("%s: outdated is %t, expected %t", test.name, got, test.want)
 		}
+	}
+}
+
+// proven is the version of the nodes that image private/7 makes, "" for the wanted one.
+type proven string
+
+func (p proven) Differs(_ context.Context, _ *v1alpha1.LinodeNodeClass, wanted imageversion.Wanted) (*imageversion.Differs, error) {
+	if p == "unreadable" {
+		return nil, errors.New("no cache")
+	}
+	if p == "" || wanted.Image != "private/7" || wanted.Version != known.Version || wanted.Hash == "" {
+		return nil, nil
+	}
+	return &imageversion.Differs{Node: "own-b", Image: wanted.Image, Want: "v1.35", Have: string(p)}, nil
+}
+
+// An image that is proven to have another version causes no drift, as its nodes would drift again, and the finding names image, want and
+// have; another image does.
+func TestAnImageWithAnotherVersionCausesNoDrift(t *testing.T) {
+	for _, test := range []struct {
+		name, image string
+		proven      proven
+		follows     bool
+		drift       bool
+		words       []string
+	}{
+		{"not known yet", "private/7", "", true, true, nil},
+		{"proven to differ", "private/7", "v1.34.9", true, false,
+			[]string{"private/7", "v1.35", "v1.34.9", "own-b", "spec.bootstrap.kubernetesVersion"}},
+		{"another image since", "private/8", "v1.34.9", true, true, nil},
+		{"it cannot be read", "private/7", "unreadable", true, false, nil},
+		{"a class that does not follow", "private/7", "v1.34.9", false, false, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, known, func(c *instance.Config) { c.ImageVersions = test.proven })
+			class := classWith(v1alpha1.LinodeNodeClassSpec{Image: test.image})
+			class.Status.Images = nil
+			if test.follows {
+				class.Spec.Bootstrap = following
+			}
+			if got := w.backend.Outdated(t.Context(), "v1.34.1", launch(class)); got != test.drift {
+				t.Errorf("outdated is %t, expected %t", got, test.drift)
+			}
+			message, err := w.backend.VersionDiffers(t.Context(), class)
+			if (err != nil) != (test.proven == "unreadable") || (message == "") != (test.words == nil) {
+				t.Errorf("the finding is %q, %v", message, err)
+			}
+			for _, word := range test.words {
+				if !strings.Contains(message, word) {
+					t.Errorf("the finding %q lacks %q", message, word)
+				}
+			}
+		})
 	}
 }
 

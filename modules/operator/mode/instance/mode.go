@@ -24,6 +24,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/cloudcontroller"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/imageversion"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
@@ -58,6 +59,7 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 		Secrets:             Secrets{Reader: op.GetAPIReader(), Listed: o.Secrets(), Own: deps.Token},
 		Generation:          nodeclass.Generation(deps.Linode, mode.AnswerTTL),
 		ServingCertificates: o.ServingCertificates, Tags: o.Tags(), CloudController: cloudcontroller.NewReader(op.GetClient()),
+		ImageVersions: imageversion.NewReader(op.GetClient()),
 	}
 	readings := deps.Lookup
 	if readings != nil {

@@ -26,10 +26,16 @@ func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, g
 	tags []string) status.Finding {
 	linodes := cloudcontroller.Linodes{Private: private(class.Spec, generation), Tags: tags}
 	if class.Spec.ConnectsVPC() {
-		linodes.VPC = *class.Spec.VPCID
+		linodes.VPC, linodes.Subnets = *class.Spec.VPCID, map[int]string{}
+		var labels map[int]string
 		if b.cfg.VPCs != nil {
 			if found, err := b.cfg.VPCs.VPC(ctx, linodes.VPC); err == nil && found != nil {
-				linodes.VPCLabel = found.Label
+				linodes.VPCLabel, labels = found.Label, found.SubnetLabels
+			}
+		}
+		for _, i := range network(class.Spec, generation).Interfaces {
+			if i.VPC != nil {
+				linodes.Subnets[i.VPC.SubnetID] = labels[i.VPC.SubnetID]
 			}
 		}
 	}

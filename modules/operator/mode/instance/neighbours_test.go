@@ -26,7 +26,7 @@ type labels map[int]string
 
 func (l labels) VPC(_ context.Context, id int) (*status.VPC, error) {
 	if label, ok := l[id]; ok {
-		return &status.VPC{Label: label}, nil
+		return &status.VPC{Label: label, SubnetLabels: map[int]string{2: "nodes", 3: "default"}}, nil
 	}
 	return nil, errors.New("503")
 }
@@ -101,7 +101,14 @@ func TestCheckComparesWithTheCloudControllerManager(t *testing.T) {
 	}{
 		{"nothing is known of it", own, nil, nil, "", "", ""},
 		{"it fits", own, &cloudcontroller.Flags{}, nil, "", "", ""},
-		{"its VPC", inVPC, &cloudcontroller.Flags{VPCNames: []string{"net"}}, nil, "", "", ""},
+		{"its VPC and subnet", inVPC, &cloudcontroller.Flags{VPCNames: []string{"net"}, SubnetNames: []string{"nodes"}}, nil, "", "", ""},
+		{"its VPC and subnet by ID", inVPC, &cloudcontroller.Flags{VPCIDs: []int{7}, SubnetIDs: []int{2}}, nil, "", "", ""},
+		{"its VPC, the default subnet", inVPC, &cloudcontroller.Flags{VPCNames: []string{"net"}}, nil, v1alpha1.ReasonVPCMismatch, "False",
+			"subnet 2 (nodes)"},
+		{"its VPC, another subnet", inVPC, &cloudcontroller.Flags{VPCNames: []string{"net"}, SubnetNames: []string{"other"}}, nil,
+			v1alpha1.ReasonVPCMismatch, "False", "spec.subnetID"},
+		{"its VPC, another subnet by ID", inVPC, &cloudcontroller.Flags{VPCIDs: []int{7}, SubnetIDs: []int{3}}, nil,
+			v1alpha1.ReasonVPCMismatch, "False", "--subnet-ids"},
 		{"another VPC", inVPC, &cloudcontroller.Flags{VPCNames: []string{"other"}}, nil, v1alpha1.ReasonVPCMismatch, "False", "VPC 7 (net)"},
 		{"no VPC", own, &cloudcontroller.Flags{VPCNames: []string{"net"}}, nil, v1alpha1.ReasonVPCMismatch, "False", "spec.vpcID"},
 		{"a VPC that it does not have", inVPC, &cloudcontroller.Flags{}, nil, v1alpha1.ReasonVPCMismatch, "True", "--vpc-names"},

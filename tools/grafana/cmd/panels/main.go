@@ -1,5 +1,5 @@
 // Command panels scrapes an operator until it is interrupted, and then prints what the panels of a dashboard show of that
-// time, for the page in ../../panels. tools/make/pictures.sh runs it.
+// time, for the page in ../../panels, and for the test that each panel has data. tools/make/pictures.sh runs it.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/grafana"
 	"github.com/karpenter-linode/karpenter-linode/tools/prometheus"
@@ -21,17 +20,18 @@ import (
 func main() {
 	metrics := flag.String("metrics", "", "URL of the operator's metrics")
 	file := flag.String("dashboard", "charts/karpenter/files/dashboard.json", "file of the dashboard")
+	speed := flag.Int("speed", 1, "a second counts as so many")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, *metrics, *file); err != nil {
+	if err := run(ctx, os.Stdout, *metrics, *file, *speed); err != nil {
 		fmt.Fprintln(os.Stderr, "panels:", err)
 		os.Exit(1)
 	}
 }
 
 // run scrapes until ctx ends.
-func run(ctx context.Context, out io.Writer, metrics, file string) (err error) {
+func run(ctx context.Context, out io.Writer, metrics, file string, speed int) (err error) {
 	dashboard, err := grafana.Load(file)
 	if err != nil {
 		return err
@@ -41,14 +41,14 @@ func run(ctx context.Context, out io.Writer, metrics, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	server, err := prometheus.Start(metrics, folder)
+	server, err := prometheus.StartLapse(metrics, folder, speed)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	began := time.Now()
+	began := server.Now()
 	<-ctx.Done()
-	answered, err := dashboard.Query(context.WithoutCancel(ctx), server, began, time.Now())
+	answered, err := dashboard.Query(context.WithoutCancel(ctx), server, began, server.Now())
 	if err != nil {
 		return err
 	}

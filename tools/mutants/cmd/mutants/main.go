@@ -6,12 +6,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/mutants"
 )
@@ -35,31 +40,61 @@ func main() {
 }
 
 func run(ctx context.Context, modules []string, only string) (survivors []string, err error) {
-	tried := 0
+	r := &runner{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), began: time.Now()}
 	for _, module := range modules {
 		list, err := mutants.Load(module)
 		if err != nil {
-			return survivors, err
+			return nil, err
 		}
 		for _, m := range list.Mutants {
-			if !strings.Contains(m.Name, only) {
-				continue
+			if strings.Contains(m.Name, only) {
+				r.tried++
+				r.group.Go(func() { r.try(ctx, list, module, m) })
 			}
-			tried++
-			red, err := list.Try(ctx, module, m)
-			switch {
-			case err != nil:
-				return survivors, fmt.Errorf("%s: %s: %w", filepath.Base(module), m.Name, err)
-			case red == "":
-				survivors, red = append(survivors, m.Name), "SURVIVED"
-			default:
-				red = "red by " + red
-			}
-			fmt.Printf("%-10s %-60s %s\n", filepath.Base(module), m.Name, red)
 		}
 	}
-	if tried == 0 {
+	if r.tried == 0 {
 		return nil, fmt.Errorf("no mutant of %q has a name that contains %q", modules, only)
 	}
-	return survivors, nil
+	r.group.Wait()
+	fmt.Printf("%d mutants in %s, one after another %s\n", r.tried, time.Since(r.began).Round(time.Second), r.took.Round(time.Second))
+	slices.Sort(r.survivors)
+	return r.survivors, errors.Join(r.errs...)
+}
+
+// runner tries mutants side by side, as many at once as there are processors.
+type runner struct {
+	slots chan struct{}
+	group sync.WaitGroup
+	began time.Time
+	tried int
+
+	mu        sync.Mutex
+	took      time.Duration
+	survivors []string
+	errs      []error
+}
+
+func (r *runner) try(ctx context.Context, list mutants.List, module string, m mutants.Mutant) {
+	r.slots <- struct{}{}
+	defer func() { <-r.slots }()
+	if ctx.Err() != nil {
+		return
+	}
+	began := time.Now()
+	red, err := list.Try(ctx, module, m)
+	took := time.Since(began)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.took += took
+	switch {
+	case err != nil:
+		r.errs = append(r.errs, fmt.Errorf("%s: %s: %w", filepath.Base(module), m.Name, err))
+		return
+	case red == "":
+		r.survivors, red = append(r.survivors, m.Name), "SURVIVED"
+	default:
+		red = "red by " + red
+	}
+	fmt.Printf("%-10s %-60s %6.1fs %s\n", filepath.Base(module), m.Name, took.Seconds(), red)
 }

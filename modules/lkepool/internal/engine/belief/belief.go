@@ -36,7 +36,7 @@ type terms struct {
 func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Belief {
 	b := &Belief{
 		terms:     terms{cfg: cfg, Tags: tagging.New(cfg.Tags), limits: limits, StartedAt: now, LateUntil: now, now: now},
-		world:     world{GoneNodes: map[int]ended{}, GonePools: map[int]time.Time{}, Index: newIndex()},
+		world:     world{Index: newIndex()},
 		Purchases: purchases{Keys: map[string]*KeyState{}, buying: map[string]int{}},
 	}
 	if !clean {
@@ -75,12 +75,11 @@ func (b *Belief) Meet(id int) *Node {
 
 // Sought returns what is known of a pool that an instance names, and lists have
 // not shown.
-func (b *Belief) Sought(id int) *NamedPool {
-	p, known := b.named.Get(id)
+func (b *Belief) Sought(id int) *Trace {
+	t, known := b.Absent.Pools.Get(id)
 	if !known {
-		p = &NamedPool{}
-		b.named.put(id, p)
+		t = &Trace{}
+		b.Absent.Pools.put(id, t)
 	}
-	p.Gone = p.Gone || !p.Absence.Second.IsZero() && !b.PoolList.Began.Before(p.Absence.Second)
-	return p
+	return t
 }

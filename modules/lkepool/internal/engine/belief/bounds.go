@@ -3,24 +3,35 @@ package belief
 import (
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
+// bounds are how much out of date readings may be.
+func (t *terms) bounds() absence.Bounds {
+	return absence.Bounds{Settle: t.cfg.SettleTime, Lag: tuning.ListLag}
+}
+
+// direct is what a direct read shows of its object's existence, listing what a list does.
+func (t *terms) direct(d event.Done, shows bool) absence.Fact {
+	return absence.Fact{Began: d.Began, Answered: t.now, Direct: true, Shows: shows}
+}
+
+func (t *terms) listing(d event.Done, shows bool) absence.Fact {
+	return absence.Fact{Began: d.Began, Answered: t.now, Shows: shows}
+}
+
 // Settled reports whether a direct read that began then shows a write of at.
-func (t *terms) Settled(began, at time.Time) bool { return settled(began, at, t.cfg.SettleTime) }
+func (t *terms) Settled(began, at time.Time) bool { return t.shows(began, at, true) }
 
 // shows reports whether a reading that began then shows a write of at.
 func (t *terms) shows(began, at time.Time, direct bool) bool {
-	if direct {
-		return t.Settled(began, at)
-	}
-	return listed(began, at)
+	return absence.Fact{Began: began, Direct: direct}.Covers(at, t.bounds())
 }
 
-func settled(began, at time.Time, settle time.Duration) bool { return !began.Before(at.Add(settle)) }
-
-// listed reports the same of a list.
-func listed(began, at time.Time) bool { return !began.Before(at.Add(tuning.ListLag)) }
+// listed reports whether a list that began then shows a write of at.
+func (t *terms) listed(began, at time.Time) bool { return t.shows(began, at, false) }
 
 func Latest(a, b time.Time) time.Time {
 	if a.Before(b) {

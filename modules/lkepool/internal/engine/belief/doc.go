@@ -14,8 +14,8 @@
 // A reading is merged by the same rules for all its readers: what it shows is believed at
 // once, what it lacks is not. Only a direct read that began at least the settle time after
 // what it contradicts takes something away, and an own write outranks readings that began
-// before that. Existence ends by proof alone ([Node.Absence], [Pool.Absence]), and a
-// removal that was sent condemns a node or pool for good.
+// before that. Existence ends by proof alone ([Trace], [absence.Evidence]), and a removal
+// that was sent condemns a node or pool for good: its phase only goes forward.
 //
 // # Where things are
 //
@@ -23,8 +23,12 @@
 //	merge_instances.go   readings of instances, and the claims that they show
 //	merge_pools.go       readings of pools, and the slots that they show
 //	merge_writes.go      answers to own writes: purchases, claims, removals
+//	contradiction.go     what a reading of a pool says against what is known
+//	slots.go             the slots of a pool, and what readings show in them
 //	start.go             actions that begin, and that are taken back
 //	node.go, pool.go     the records of one object, with what follows from one alone
+//	trace.go             what is known of the existence of one object
+//	phase.go             how far a node or pool is, and what may follow
 //	world.go, table.go   all of them, and how they are found
 //	purchases.go         purchases by key, with those that were not answered
 //	marks.go             claims that the API refuses, for all instances together
@@ -33,7 +37,6 @@
 //	witness.go           what the caller's own records show
 //	trouble.go           why callers may wait in vain
 //
-// //
 // # What it may read and write
 //
 // It reads events, the settings, the time that [Belief.At] sets, and Config.Holder. It

@@ -1,12 +1,11 @@
 package belief
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
@@ -22,9 +21,7 @@ func (e instanceEvidence) mergeList(d event.Done) {
 	seen := map[int]bool{}
 	for _, reading := range d.Instances {
 		seen[reading.ID] = true
-		if end, gone := e.GoneNodes[reading.ID]; gone && listed(d.Began, end.at) {
-			delete(e.GoneNodes, reading.ID) // the proof is refuted
-		} else if gone {
+		if t, absent := e.Absent.Nodes.Get(reading.ID); absent && !t.Evidence.Hear(e.listing(d, true), e.bounds(), t.Removed) {
 			continue
 		}
 		if !reading.Foreign {
@@ -32,11 +29,9 @@ func (e instanceEvidence) mergeList(d event.Done) {
 		}
 	}
 	for _, n := range slices.Clone(e.Nodes.Rows) {
-		if seen[n.ID] || !d.Began.After(n.Last) {
-			continue
+		if !seen[n.ID] {
+			e.lacked(n, e.listing(d, false))
 		}
-		n.Absence.Since = cmp.Or(n.Absence.Since, d.Began)
-		e.lacked(n, d.Began)
 	}
 	e.pruneNodes(d.Began)
 }
@@ -47,54 +42,56 @@ func (e instanceEvidence) mergeInstance(d event.Done) {
 	if !known {
 		return
 	}
-	n.Direct.end(d, e.cfg.RetryDelay, e.now)
 	n.Direct.Agrees = false
-	switch {
-	case claims.KindOf(d.Err) == claims.KindNotFound:
-		n.Absence.Since = cmp.Or(n.Absence.Since, d.Began)
-		n.Absence.missing(d.Began, e.cfg.SettleTime)
-		e.endIfProven(n)
-	case d.Err == nil && d.Instance.Foreign:
-		n.Instance, n.Home, n.Tagged = d.Instance, 0, d.Began
-		e.Index.moved()
-	case d.Err == nil:
+	switch n.Direct.end(d, e.cfg.RetryDelay, e.now) {
+	case missing:
+		e.lacked(n, e.direct(d, false))
+	case found:
+		if d.Instance.Foreign {
+			n.Instance, n.Home, n.Tagged = d.Instance, 0, d.Began
+			e.Index.moved()
+			return
+		}
 		n.Direct.Agrees = true
 		e.seeInstance(d.Instance, d.Began, true)
 	}
 }
 
-// lacked notes a list of instances without the node. One that began less than the
-// list lag after the node was first seen may be older than the node. A pool without
-// it proves nothing: the instance outlives its slot.
-func (e instanceEvidence) lacked(n *Node, began time.Time) {
-	if listed(began, n.First) {
-		n.Absence.lacks = Latest(n.Absence.lacks, began)
-		e.endIfProven(n)
-	}
-}
-
-// endIfProven forgets a node that is proven gone.
-func (e instanceEvidence) endIfProven(n *Node) {
-	if n.Absence.proven(n.removedAt()) {
+// lacked follows a fact that lacks the node, and forgets it when it is proven gone. A
+// pool without it proves nothing: the instance outlives its slot.
+func (e instanceEvidence) lacked(n *Node, f absence.Fact) {
+	if n.Evidence.Hear(f, e.bounds(), n.removedAt()); !n.Evidence.Ended.IsZero() {
 		e.forgetNode(n)
 	}
 }
 
+// meetNode records an instance that is new, or whose proof of being gone was refuted: one
+// that was condemned stays so.
 func (e instanceEvidence) meetNode(id int) *Node {
-	n := &Node{First: e.now}
+	n := &Node{Trace: Trace{Evidence: absence.Evidence{First: e.now}}}
 	n.ID = id
+	if t, back := e.Absent.Nodes.Get(id); back {
+		n.Trace = *t
+	}
+	if !n.Removed.IsZero() {
+		n.become(Condemned)
+		n.Removal.Listed = true // it was shown longer after than a reading may be out of date
+	}
+	e.Absent.Nodes.drop(id)
 	e.Nodes.put(id, n)
 	e.Index.moved()
 	return n
 }
 
 func (e instanceEvidence) forgetNode(n *Node) {
+	n.become(gone)
 	e.Nodes.drop(n.ID)
 	e.Index.moved()
-	e.GoneNodes[n.ID] = ended{removed: !n.Removal.Accepted.IsZero(), at: e.now}
+	t := n.Trace
+	e.Absent.Nodes.put(n.ID, &t)
 	if p, ok := e.Pools.Get(n.Home); ok {
 		if s := p.slot(n.Slot); s != nil && s.InstanceID == n.ID {
-			s.InstanceID, s.Vacant, s.lost = 0, e.now, n.Removal.Accepted.IsZero()
+			s.InstanceID, s.Vacant, s.lost = 0, e.now, n.Removed.IsZero()
 		}
 	}
 }
@@ -105,9 +102,9 @@ func (e instanceEvidence) seeInstance(reading lkepool.Instance, began time.Time,
 	who := e.Tags.ClaimIn(reading.Tags)
 	if !known {
 		n = e.meetNode(reading.ID)
-		n.Arrived = !direct && listed(began, e.StartedAt)
+		n.Arrived = !direct && e.listed(began, e.StartedAt)
 	}
-	outranked := n.Claim.wrote && !e.shows(began, n.Claim.At, direct)
+	outranked := n.Claim.source > shown && !e.shows(began, n.Claim.At, direct)
 	// Either reading may be the older one, and the tags of the platform or of a
 	// person must not be lost by the next write.
 	switch {
@@ -121,7 +118,8 @@ func (e instanceEvidence) seeInstance(reading lkepool.Instance, began time.Time,
 		state = reading.State
 	}
 	n.Instance, n.State = reading, state
-	n.Tagged, n.Last, n.Absence = Latest(n.Tagged, began), Latest(n.Last, began), absence{}
+	n.Tagged = Latest(n.Tagged, began)
+	n.Evidence.Hear(absence.Fact{Began: began, Answered: e.now, Direct: direct, Shows: true}, e.bounds(), n.removedAt())
 	if reading.PoolID != 0 && n.Slot == "" && n.Detached.IsZero() {
 		if n.Home != reading.PoolID {
 			e.Index.moved()
@@ -136,21 +134,21 @@ func (e instanceEvidence) mergeClaim(n *Node, who claims.ClaimID, began time.Tim
 	h := &n.Claim
 	h.ClaimedAt = Latest(h.ClaimedAt, e.Tags.ClaimedAtOf(n.Tags))
 	switch {
-	case h.Written():
+	case n.Written():
 		// The write's own answer is to come.
-	case who.None() && h.State == Unsure:
+	case who.None() && n.Phase == Unsure:
 		h.Lacking = h.Lacking || e.shows(began, h.At, direct)
 		if e.shows(began, h.At.Add(e.cfg.LateEffect), direct) {
-			*h = h.freed(e.now)
+			n.free(e.now)
 		}
-	case h.State == Held && !h.Who.Is(who):
-		h.Stripped = h.Stripped || e.shows(began, h.At, direct)
-	case h.State == Held:
-		h.Stripped = h.Stripped && !direct
+	case n.Claimed() && !h.Who.Is(who):
+		h.Lacking = h.Lacking || e.shows(began, h.At, direct)
+	case n.Claimed():
+		h.Lacking = h.Lacking && !direct
 	case who.None():
 	default:
-		own := h.Own && h.Who.Is(who)
-		*h = claimState{Who: who, State: Held, At: began, Since: e.now, ClaimedAt: h.ClaimedAt, Own: own, Failed: h.Failed}
+		n.become(Held)
+		*h = claim{Who: who, At: began, Since: e.now, ClaimedAt: h.ClaimedAt, Failed: h.Failed}
 		e.Index.claimed(n)
 	}
 }
@@ -158,14 +156,21 @@ func (e instanceEvidence) mergeClaim(n *Node, who claims.ClaimID, began time.Tim
 // pruneNodes forgets, after a list of instances that began then, what nothing refers
 // to any more: the world is as large as the cluster.
 func (e instanceEvidence) pruneNodes(began time.Time) {
-	maps.DeleteFunc(e.GoneNodes, func(_ int, end ended) bool { return began.Sub(Latest(end.at, end.shown)) > tuning.GoneMemory })
+	for _, id := range slices.Clone(e.Absent.Nodes.ids) {
+		if t, _ := e.Absent.Nodes.Get(id); t.outdated(began) {
+			e.Absent.Nodes.drop(id)
+		}
+	}
 	for _, n := range slices.Clone(e.Nodes.Rows) {
-		lacks := !n.Absence.lacks.IsZero() && !n.Direct.Busy
-		switch removed := n.Removal.Accepted; {
-		case lacks && n.Claim.State == Free && !e.Owned(n):
+		lacks := n.Evidence.Lacking()
+		if lacks.IsZero() || n.Direct.Busy {
+			continue
+		}
+		switch removed := n.Removed; {
+		case n.Phase == Free && !e.Owned(n):
 			e.Nodes.drop(n.ID) // of another owner
 			e.Index.moved()
-		case lacks && !removed.IsZero() && n.Absence.lacks.Sub(removed) > tuning.GoneMemory && n.Absence.lacks.Sub(n.Last) > tuning.GoneMemory:
+		case !removed.IsZero() && lacks.Sub(removed) > tuning.GoneMemory && lacks.Sub(n.Evidence.Last) > tuning.GoneMemory:
 			e.forgetNode(n)
 		}
 	}

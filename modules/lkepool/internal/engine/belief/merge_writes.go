@@ -28,14 +28,11 @@ func (e writeEvidence) mergeGrowth(d event.Done) News {
 	}
 	slots := d.Pool.Slots
 	if !known {
-		created := d.Pool
-		created.Slots = nil // they are added below
-		p = poolEvidence(e).meetPool(created, e.now, true)
-		p.Made = e.now
+		p = poolEvidence(e).makePool(d.Pool)
 	}
 	p.Count, p.Writes.Grown, p.Writes.Unsure, p.Direct.Agrees = d.Pool.Count, e.now, time.Time{}, false
 	p.Lowered.scaled, p.Writes.Retry = p.Count, backoff{}
-	p.Expect(p.Count-len(e.Members(p.ID)), e.now)
+	e.Expected(p)
 	poolEvidence(e).addSlots(p, slots, d.Began, true)
 	if k.Room > 0 {
 		k.Room = d.Action.Bought // until not even one more fits
@@ -51,9 +48,9 @@ func (e writeEvidence) purchaseFailed(k *KeyState, p *Pool, d event.Done) (news 
 	switch effect := claims.EffectOf(d.Err); {
 	case p == nil || effect == claims.EffectNone:
 	case effect == claims.EffectApplied:
-		p.Writes.Frozen.attempt(d, e.now)
+		p.freeze(d, e.now)
 	default:
-		p.Writes.Frozen.attempt(d, e.now.Add(e.cfg.LateEffect))
+		p.freeze(d, e.now.Add(e.cfg.LateEffect))
 	}
 	if p == nil && claims.EffectOf(d.Err) != claims.EffectNone {
 		// Creating has no idempotency token: the pool is looked for by its tag
@@ -67,7 +64,8 @@ func (e writeEvidence) purchaseFailed(k *KeyState, p *Pool, d event.Done) (news 
 		e.Purchases.doubt(d.Action, e.now.Add(e.cfg.LateEffect+tuning.ListLag))
 	}
 	if p != nil && claims.KindOf(d.Err) == claims.KindNotFound {
-		p.Absence.Proof, p.Direct.Want = Latest(p.Absence.Proof, d.Began), true
+		p.Look = true
+		poolEvidence(e).lacked(p, &p.Trace, e.direct(d, false))
 	}
 	switch add := d.Action.Bought; {
 	case claims.KindOf(d.Err) == claims.KindQuotaExceeded && add > 1:
@@ -95,8 +93,13 @@ func (e writeEvidence) mergeMark(d event.Done) News {
 			Err: errors.New("the answer does not show the claim that was written")}
 	}
 	if d.Err == nil {
-		*h = claimState{Who: h.Who, State: Held, At: e.now, Since: cmp.Or(h.Since, e.now), ClaimedAt: e.Tags.ClaimedAtOf(d.Instance.Tags),
-			Own: h.Own || h.Since.IsZero(), wrote: true, witnessed: h.witnessed, given: h.given}
+		from := rewritten
+		if h.Own() || h.Since.IsZero() {
+			from = made
+		}
+		n.become(Held)
+		*h = claim{Who: h.Who, At: e.now, Since: cmp.Or(h.Since, e.now), ClaimedAt: e.Tags.ClaimedAtOf(d.Instance.Tags),
+			source: from, witnessed: h.witnessed, given: h.given}
 		instanceEvidence(e).seeInstance(d.Instance, d.Began, true)
 		n.Tags, n.Tagged = d.Instance.Tags, d.Began
 		e.marked()
@@ -104,18 +107,19 @@ func (e writeEvidence) mergeMark(d event.Done) News {
 	}
 	h.Retry.fail(e.now, e.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 	h.Err, h.At = d.Err, e.now
-	if claims.KindOf(d.Err) == claims.KindNotFound {
+	absent := claims.KindOf(d.Err) == claims.KindNotFound
+	if absent {
 		// As good as a direct read that answered 404.
-		n.Absence.Since, n.Absence.Proof = cmp.Or(n.Absence.Since, d.Began), cmp.Or(n.Absence.Proof, d.Began)
+		instanceEvidence(e).lacked(n, e.direct(d, false))
 	}
 	switch {
-	case !h.Since.IsZero():
-		h.State = Held // it was claimed before
+	case n.Claimed():
+		n.become(Held) // it was before
 		return News{}
-	case h.State == Writing && (claims.EffectOf(d.Err) == claims.EffectNone || claims.KindOf(d.Err) == claims.KindNotFound):
-		*h = h.freed(e.now)
+	case n.Phase == Writing && (absent || claims.EffectOf(d.Err) == claims.EffectNone):
+		n.free(e.now)
 	default:
-		h.State = Unsure
+		n.become(Unsure)
 	}
 	switch claims.KindOf(d.Err) {
 	case claims.KindRateLimited:
@@ -154,16 +158,12 @@ func (e writeEvidence) mergeRemoval(d event.Done) {
 		p.Writes.Removing = max(0, p.Writes.Removing-1)
 	}
 	n, alive := e.Nodes.Get(d.Action.InstanceID)
-	if alive {
-		n.Removal.Busy = false
-	}
 	if d.Err != nil {
-		effect := claims.EffectOf(d.Err) != claims.EffectNone
-		if known && effect {
+		if known && claims.EffectOf(d.Err) != claims.EffectNone {
 			p.Writes.Unsure = e.now
 		}
 		if alive {
-			n.Removal.failedWith(d.Err, effect, e.now, e.cfg.RetryDelay)
+			n.removalFailed(d.Err, e.now, e.cfg.RetryDelay)
 		}
 		return
 	}
@@ -171,7 +171,7 @@ func (e writeEvidence) mergeRemoval(d event.Done) {
 		p.Count, p.Writes.Shrunk, p.Lowered = max(0, p.Count-1), e.now, lowering{}
 	}
 	if alive {
-		n.Removal = removal{Condemned: true, Accepted: e.now}
+		n.removalAccepted(e.now)
 	} else if known {
 		p.KnownSlots = slices.DeleteFunc(p.KnownSlots, func(s slot) bool { return s.NodeID == d.Action.NodeID })
 	}
@@ -179,16 +179,13 @@ func (e writeEvidence) mergeRemoval(d event.Done) {
 
 // mergeDrop applies the end of a pool's deletion.
 func (e writeEvidence) mergeDrop(d event.Done) {
-	effect := claims.EffectOf(d.Err) != claims.EffectNone
 	for _, n := range e.Nodes.Rows {
-		if n.Home != d.Action.PoolID {
-			continue
-		}
-		n.Removal.Busy = false
-		if d.Err != nil {
-			n.Removal.failedWith(d.Err, effect, e.now, e.cfg.RetryDelay)
-		} else {
-			n.Removal = removal{Condemned: true, Accepted: e.now}
+		switch {
+		case n.Home != d.Action.PoolID:
+		case d.Err != nil:
+			n.removalFailed(d.Err, e.now, e.cfg.RetryDelay)
+		default:
+			n.removalAccepted(e.now)
 		}
 	}
 	p, known := e.Pools.Get(d.Action.PoolID)
@@ -196,10 +193,13 @@ func (e writeEvidence) mergeDrop(d event.Done) {
 		return
 	}
 	p.Writes.Dropping = false
+	if claims.EffectOf(d.Err) != claims.EffectNone || d.Err == nil {
+		p.become(Doomed)
+	}
 	if d.Err != nil {
-		p.Writes.Unsure, p.Writes.Condemned = e.now, p.Writes.Condemned || effect
+		p.Writes.Unsure = e.now
 		p.Writes.Retry.fail(e.now, e.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 		return
 	}
-	p.Writes.Dropped, p.Writes.Condemned = e.now, true
+	p.Removed = e.now
 }

@@ -13,41 +13,35 @@ import (
 // Node is one instance.
 type Node struct {
 	lkepool.Instance
+	Phase Phase
 	// Home is the pool that it belongs to, 0 for none that is known, and Slot
 	// the node ID under which that pool lists it.
 	Home int
 	Slot string
 	// Detached is since when its pool has not listed it any more.
 	Detached time.Time
-	Claim    claimState
+	Claim    claim
 	// Tagged is when the reading or write began that Tags come from; the zero
 	// time for an instance that only a slot has named so far.
 	Tagged time.Time
 	// Arrived: this process saw it come, so no earlier one can have claimed it.
 	Arrived bool
-	// First and last are when it was first seen, and when the newest reading
-	// began that showed it.
-	First, Last time.Time
-	Absence     absence
-	Direct      DirectRead
-	Removal     removal
+	Trace
+	Removal removal
 }
 
-// claimState is the claim on an instance.
-type claimState struct {
-	Who   claims.ClaimID
-	State ClaimPhase
-	// At is when the state began, since when this claimant was first seen here.
+// claim is the claim on an instance.
+type claim struct {
+	Who claims.ClaimID
+	// At is when the node's phase began, since when this claimant was first seen here.
 	At, Since time.Time
 	// ClaimedAt holds the time in the instance's tag.
 	ClaimedAt time.Time
-	// Own: this process made the claim. wrote: it wrote the tags, which may have
-	// been claimed before. Stripped: a reading lacks the claim's tag.
-	// witnessed: it was looked up in the caller's own records.
-	Own, wrote, Stripped, witnessed bool
-	// given: its claimant got it as an answer of this process.
-	given bool
-	// Lacking: a reading since the write that was not answered lacks the claim.
+	source    source
+	// witnessed: it was looked up in the caller's own records. given: its claimant got it
+	// as an answer of this process.
+	witnessed, given bool
+	// Lacking: a reading since the write lacks the claim's tag.
 	Lacking bool
 	// Failed counts failed writes in a row that were the instance's fault, Err is
 	// the last failure, and Retry the pause after it.
@@ -56,86 +50,62 @@ type claimState struct {
 	Retry  backoff
 }
 
-// freed is the claimState of an instance that has no claimant any more.
-func (h claimState) freed(now time.Time) claimState {
-	return claimState{At: now, Failed: h.Failed, Err: h.Err, Retry: h.Retry}
+// source is where a claim is known from.
+type source int
+
+const (
+	// shown: a reading, or the caller's own records. rewritten: this process wrote the
+	// tags of a claim that was there before. made: it made the claim.
+	shown source = iota
+	rewritten
+	made
+)
+
+// Own reports whether this process made the claim.
+func (h *claim) Own() bool { return h.source == made }
+
+// Deliver notes that the claimant gets the node as an answer.
+func (h *claim) Deliver() { h.given = true }
+
+// free notes that the instance has no claimant, unless one was seen.
+func (n *Node) free(now time.Time) {
+	if n.become(Free) {
+		n.Claim = claim{At: now, Failed: n.Claim.Failed, Err: n.Claim.Err, Retry: n.Claim.Retry}
+	}
+}
+
+// writes notes that the claim is being written, or written again.
+func (n *Node) writes(now time.Time) {
+	next := Writing
+	if n.Phase == Unsure {
+		next = rewriting
+	}
+	n.become(next)
+	n.Claim.At, n.Claim.Lacking = now, n.Claim.Lacking && !n.Claim.Since.IsZero()
+}
+
+// unwritten takes writes back.
+func (n *Node) unwritten(now time.Time) {
+	switch {
+	case !n.Claim.Since.IsZero():
+		n.become(Held)
+	case n.Phase == rewriting:
+		n.become(Unsure)
+	case n.Phase == Writing:
+		n.free(now)
+	}
 }
 
 // Written reports whether a write of the claim is under way.
-func (h claimState) Written() bool { return h.State == Writing || h.State == rewriting }
-
-// Deliver notes that the claimant gets the node as an answer.
-func (h *claimState) Deliver() { h.given = true }
-
-// begin notes that the claim is being written, or written again.
-func (h *claimState) begin(now time.Time) {
-	next := Writing
-	if h.State == Unsure {
-		next = rewriting
-	}
-	h.State, h.At, h.Lacking = next, now, false
-}
-
-// ClaimPhase is how far a claim is.
-type ClaimPhase int
-
-// The phases of a claim, in the order in which it goes through them.
-const (
-	// Free: no claimant is known.
-	Free ClaimPhase = iota
-	// Reserved: chosen for a claimant, nothing is written yet.
-	Reserved
-	// Writing: the write is under way. rewriting: so it is, and an earlier one has
-	// failed with an effect that is not known.
-	Writing
-	rewriting
-	// Unsure: the write failed, and its effect is not known.
-	Unsure
-	// Held: a write's answer or a reading showed the claim.
-	Held
-)
-
-// absence records when readings lacked an object.
-type absence struct {
-	// Since is when the first list without it began, Proof when the first
-	// direct read began that answered 404, and Second when one did that began the
-	// settle time after it.
-	Since, Proof, Second time.Time
-	// lacks is when the newest reading of what contains the object began that
-	// lacks it, and cannot be older than the object.
-	lacks time.Time
-}
-
-// proven reports whether the object is gone: two direct 404s the settle time apart
-// and a later reading of what contains it, or an accepted removal and either a second
-// 404 or such a reading.
-func (a absence) proven(removed time.Time) bool {
-	twice, lacks := !a.Second.IsZero(), !a.lacks.IsZero() && !a.Proof.IsZero()
-	if !removed.IsZero() {
-		return twice || lacks && !a.lacks.Before(removed)
-	}
-	return twice && lacks && !a.lacks.Before(a.Second)
-}
-
-// missing notes a direct read that was answered 404.
-func (a *absence) missing(began time.Time, settle time.Duration) {
-	switch {
-	case a.Proof.IsZero():
-		a.Proof = began
-	case settled(began, a.Proof, settle):
-		a.Second = cmp.Or(a.Second, began)
-	}
-}
+func (n *Node) Written() bool { return n.Phase == Writing || n.Phase == rewriting }
 
 // DirectRead is the last direct read of an object.
 type DirectRead struct {
 	// Began and Ended are those of the last one that was answered, with the
 	// object or with a 404; Tried is when the last attempt began.
 	Began, Ended, Tried time.Time
-	// Busy: one is under way. Want: a list contradicts what is known.
-	Busy, Want bool
-	// Agrees: it contradicted nothing.
-	Agrees bool
+	// Busy: one is under way. Agrees: the last one contradicted nothing.
+	Busy, Agrees bool
 	// Err is why the newest attempt failed; nil for one that was answered.
 	Err   error
 	Retry backoff
@@ -150,39 +120,58 @@ func (l *DirectRead) Failing() bool {
 	return l.Retry.Failed >= tuning.MarkAttempts && claims.KindOf(l.Err) != claims.KindRateLimited
 }
 
-// end applies what is the same for every direct read.
-func (l *DirectRead) end(d event.Done, first time.Duration, now time.Time) {
+// outcome is what a direct read ended with.
+type outcome int
+
+const (
+	failed outcome = iota
+	missing
+	found
+)
+
+// end notes the end of a direct read.
+func (l *DirectRead) end(d event.Done, first time.Duration, now time.Time) outcome {
 	l.Busy = false
 	if d.Cancelled {
-		return
+		return failed
 	}
-	if l.Err = d.Err; d.Err != nil && claims.KindOf(d.Err) != claims.KindNotFound {
+	absent := claims.KindOf(d.Err) == claims.KindNotFound
+	if l.Err = d.Err; d.Err != nil && !absent {
 		l.Retry.fail(now, first, claims.RetryAfterOf(d.Err))
-		return
+		return failed
 	}
-	l.Began, l.Ended, l.Want, l.Err, l.Retry = d.Began, now, false, nil, backoff{}
+	l.Began, l.Ended, l.Err, l.Retry = d.Began, now, nil, backoff{}
+	if absent {
+		return missing
+	}
+	return found
 }
 
 // removal is this process's attempt to remove an instance.
 type removal struct {
-	// Condemned: a removal was sent that the platform may have carried out, or may
-	// still carry out. That never ends, and the instance is not handed out again.
-	Condemned bool
-	Retry     backoff
-	// Accepted is when the platform accepted it. Listed: it still shows the
-	// instance, longer after that than a reading may be out of date.
-	Accepted time.Time
-	Listed   bool
-	Busy     bool
+	Retry backoff
+	// Listed: the pool still lists the instance, longer after the removal was accepted
+	// than a reading may be out of date.
+	Listed bool
+	Busy   bool
 	// Err is why the last attempt failed, and Failed when.
 	Err    error
 	Failed time.Time
 }
 
-// failedWith notes an attempt that was not answered with success.
-func (r *removal) failedWith(err error, effect bool, now time.Time, first time.Duration) {
-	r.Err, r.Failed, r.Condemned = err, now, r.Condemned || effect
-	r.Retry.fail(now, first, claims.RetryAfterOf(err))
+// removalFailed notes an attempt to remove the node that was not answered with success.
+func (n *Node) removalFailed(err error, now time.Time, first time.Duration) {
+	n.Removal.Busy, n.Removal.Err, n.Removal.Failed = false, err, now
+	n.Removal.Retry.fail(now, first, claims.RetryAfterOf(err))
+	if claims.EffectOf(err) != claims.EffectNone {
+		n.become(Condemned)
+	}
+}
+
+// removalAccepted notes one that was.
+func (n *Node) removalAccepted(at time.Time) {
+	n.Removal, n.Removed = removal{}, at
+	n.become(Condemned)
 }
 
 // Present reports whether the node holds one of its pool's slots.
@@ -192,7 +181,7 @@ func (n *Node) Present() bool {
 
 // Leaves reports whether the node is about to go, as far as is known.
 func (n *Node) Leaves() bool {
-	return n.State == lkepool.Leaving || !n.Removal.Accepted.IsZero() && !n.Removal.Listed
+	return n.State == lkepool.Leaving || !n.Removed.IsZero() && !n.Removal.Listed
 }
 
 // HomeOrNone is the pool of a node that may be unknown.
@@ -206,30 +195,26 @@ func (n *Node) HomeOrNone() int {
 // Known reports whether enough is known of the node to say who has it.
 func (n *Node) Known() bool { return !n.Tagged.IsZero() || n.Arrived }
 
-// Claimed reports whether the node has a claimant, also while its tags are
-// being changed.
-func (n *Node) Claimed() bool {
-	return n.Claim.State == Held || n.Claim.State == Writing && !n.Claim.Since.IsZero()
-}
+// Claimed reports whether the node has a claimant, also while its tags are being changed,
+// and while it is being removed.
+func (n *Node) Claimed() bool { return !n.Claim.Since.IsZero() }
+
+// Stripped reports whether the tag of a claim was taken away.
+func (n *Node) Stripped() bool { return n.Claimed() && n.Claim.Lacking }
 
 // Holds reports whether the claimant has the node, and may be given it again.
 func (n *Node) Holds(who claims.ClaimID) bool {
-	return n.Claimed() && n.Claim.Who.Is(who) && n.State != lkepool.Leaving && !n.Removal.Condemned
+	return n.Claimed() && n.Claim.Who.Is(who) && n.State != lkepool.Leaving && n.Phase != Condemned
 }
 
 // removedAt is when the removal of the node was accepted, or that the platform
 // reports; the zero time if neither is known.
 func (n *Node) removedAt() time.Time {
 	if n.State == lkepool.Leaving {
-		return cmp.Or(n.Removal.Accepted, n.First)
+		return cmp.Or(n.Removed, n.Evidence.First)
 	}
-	return n.Removal.Accepted
+	return n.Removed
 }
 
-// ended is an instance that was proven gone. removed: by this process.
-type ended struct {
-	removed bool
-	// at is when that was proven, shown when the newest reading of a pool began that
-	// still lists it.
-	at, shown time.Time
-}
+// leave takes the node out of its pool's slots.
+func (n *Node) leave(now time.Time) { n.Detached, n.Slot, n.Removal.Listed = now, "", false }

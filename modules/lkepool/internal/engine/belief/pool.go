@@ -1,8 +1,6 @@
 package belief
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -14,8 +12,7 @@ import (
 // direct reads change it, lists only make the engine look.
 type Pool struct {
 	lkepool.Pool
-	// First is when it was first seen.
-	First time.Time
+	Phase PoolPhase
 	// hash is that of the key which the pool was made for, "" for one of another
 	// owner.
 	hash string
@@ -23,11 +20,10 @@ type Pool struct {
 	KnownSlots []slot
 	// Made is when this process created it, the zero time for one that it found.
 	Made time.Time
-	// last is when the newest reading began that showed it.
-	last    time.Time
-	Absence absence
-	Direct  DirectRead
-	Writes  poolWrites
+	Trace
+	// Look: a list contradicts what is known, so a direct read is due.
+	Look   bool
+	Writes poolWrites
 	// Pending has the time since when each node that is on its way has been.
 	Pending []time.Time
 	Lowered lowering
@@ -37,43 +33,21 @@ type Pool struct {
 	unsettled time.Time
 }
 
-// NamedPool is a pool that is known by its ID alone. Gone: that it does not exist
-// is proven.
-type NamedPool struct {
-	Absence absence
-	Direct  DirectRead
-	Gone    bool
-}
-
-// slot is the position of one node in a pool, as last seen.
-type slot struct {
-	lkepool.Slot
-	seen time.Time
-	// Vacant is since when it has been without an instance. lost: it had one,
-	// and whether the platform replaces that is not known.
-	Vacant time.Time
-	lost   bool
-}
-
 // poolWrites are the writes under way for a pool.
 type poolWrites struct {
 	Growing, Dropping bool
-	// Condemned: a deletion was sent that the platform may have carried out, or may
-	// still carry out. That never ends, and nothing of the pool is used any more.
-	Condemned bool
-	Frozen    freeze
-	Removing  int
-	Retry     backoff
-	// began is when the newest one that raises the count was sent, Dropped when
-	// the deletion of the pool was accepted.
-	began, Dropped time.Time
+	Frozen            freeze
+	Removing          int
+	Retry             backoff
+	// began is when the newest one that raises the count was sent.
+	began time.Time
 	// Grown and shrunk are when writes that raised and lowered the count were
 	// answered, Unsure when one failed whose effect is not known.
 	Grown, Shrunk, Unsure time.Time
 }
 
-// freeze is a count that was sent and not answered with success. It may take effect
-// for as long as Config.LateEffect, after later writes, so no other one is sent.
+// freeze is the count of a frozen pool: sent and not answered with success. It may take
+// effect for as long as Config.LateEffect, after later writes.
 type freeze struct {
 	Count int
 	// sent is when the first attempt was, until how long after the last one the
@@ -83,14 +57,25 @@ type freeze struct {
 	again bool
 }
 
-// attempt notes a count that was not answered.
-func (f *freeze) attempt(d event.Done, until time.Time) {
+// freeze notes a count that was not answered.
+func (p *Pool) freeze(d event.Done, until time.Time) {
+	f := &p.Writes.Frozen
 	if f.Count == d.Action.Count {
 		f.again, f.until = true, Latest(f.until, until)
-		return
+	} else {
+		*f = freeze{Count: d.Action.Count, sent: d.Began, until: until}
 	}
-	*f = freeze{Count: d.Action.Count, sent: d.Began, until: until}
+	p.become(Frozen)
 }
+
+// thaw lets other counts be sent again.
+func (p *Pool) thaw() {
+	p.Writes.Frozen = freeze{}
+	p.become(Usable)
+}
+
+// Doubtful reports whether it is to be read whether the pool exists and is as it is known.
+func (p *Pool) Doubtful() bool { return p.Look || !p.Evidence.Missing.IsZero() }
 
 // lowering counts how often another client lowered the pool's count.
 type lowering struct {
@@ -124,39 +109,12 @@ func (p *Pool) fits(key lkepool.Key) bool {
 	return !p.Autoscaled && p.InstanceType == key.InstanceType && p.Template.Fits(key.Template)
 }
 
-// slot returns the pool's record of a node ID.
-func (p *Pool) slot(nodeID string) *slot {
-	at, ok := slices.BinarySearchFunc(p.KnownSlots, nodeID, func(s slot, id string) int { return strings.Compare(s.NodeID, id) })
-	if !ok {
-		return nil
-	}
-	return &p.KnownSlots[at]
-}
-
-// addSlot records a slot that is new. lost: its instance is gone already.
-func (p *Pool) addSlot(nodeID string, now time.Time, lost bool) *slot {
-	at, _ := slices.BinarySearchFunc(p.KnownSlots, nodeID, func(s slot, id string) int { return strings.Compare(s.NodeID, id) })
-	p.KnownSlots = slices.Insert(p.KnownSlots, at, slot{Slot: lkepool.Slot{NodeID: nodeID}, Vacant: now, lost: lost})
-	return &p.KnownSlots[at]
-}
-
 // Expect keeps one time for each node that is on its way.
 func (p *Pool) Expect(pending int, now time.Time) {
 	for len(p.Pending) < pending {
 		p.Pending = append(p.Pending, now)
 	}
 	p.Pending = p.Pending[len(p.Pending)-max(0, pending):]
-}
-
-// Lost counts the slots whose instance is gone.
-func (p *Pool) Lost() int {
-	n := 0
-	for _, s := range p.KnownSlots {
-		if s.lost {
-			n++
-		}
-	}
-	return n
 }
 
 // Overfull returns since when the pool has had more members than its count.

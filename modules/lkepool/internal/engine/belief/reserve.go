@@ -7,27 +7,29 @@ import (
 
 // Reserve chooses a free node for a claimant; nothing is written yet.
 func (b *Belief) Reserve(n *Node, who claims.ClaimID) {
-	n.Claim = n.Claim.freed(b.now)
-	n.Claim.Who, n.Claim.State = who, Reserved
-	b.Index.claimed(n)
+	n.free(b.now)
+	if n.become(Reserved) {
+		n.Claim.Who = who
+		b.Index.claimed(n)
+	}
 }
 
 // Unreserve gives up the nodes that were chosen for a claimant which does not wait
 // any more.
 func (b *Belief) Unreserve(who claims.ClaimID) {
 	for _, n := range b.NodesOf(who.Value) {
-		if n.Claim.State == Reserved && n.Claim.Who.Is(who) {
-			n.Claim = n.Claim.freed(b.now)
+		if n.Phase == Reserved && n.Claim.Who.Is(who) {
+			n.free(b.now)
 		}
 	}
 }
 
 // Release gives up a node that was chosen and cannot be had.
-func (b *Belief) Release(n *Node) { n.Claim = n.Claim.freed(b.now) }
+func (b *Belief) Release(n *Node) { n.free(b.now) }
 
 // Quarantine gives up a node that was chosen and cannot be read.
 func (b *Belief) Quarantine(n *Node) {
-	n.Claim = n.Claim.freed(b.now)
+	n.free(b.now)
 	n.Claim.Failed = tuning.MarkAttempts - 1
 	b.Marks.failed(n, b.now)
 }

@@ -24,10 +24,10 @@ func (b *Belief) Start(a event.Action) {
 		b.Purchases.buying[a.Key.InstanceType] += a.Bought
 	case event.OpScale:
 		p.Writes.Growing, p.Writes.began = true, b.now
-		p.Writes.Frozen.again = p.Writes.Frozen.Count != 0
+		p.Writes.Frozen.again = p.Phase == Frozen
 		b.Purchases.buying[a.Key.InstanceType] += a.Bought
 	case event.OpMark:
-		n.Claim.begin(b.now)
+		n.writes(b.now)
 	case event.OpRemove:
 		p.Writes.Removing++
 		if ofNode {
@@ -61,7 +61,7 @@ func (b *Belief) Withdraw(a event.Action) bool {
 		if p, ok := b.Pools.Get(a.PoolID); ok {
 			p.Direct.Busy = false
 		}
-		if p, ok := b.named.Get(a.PoolID); ok {
+		if p, ok := b.Absent.Pools.Get(a.PoolID); ok {
 			p.Direct.Busy = false
 		}
 	case event.OpGetInstance:
@@ -75,7 +75,7 @@ func (b *Belief) Withdraw(a event.Action) bool {
 		if !ok || n.Claim.Since.IsZero() {
 			return false
 		}
-		n.Claim.State = Held
+		n.unwritten(b.now)
 	default:
 		return false
 	}
@@ -91,15 +91,8 @@ func (b *Belief) Unsent(a event.Action) {
 			p.Writes.Growing = false
 		}
 	case event.OpMark:
-		n, ok := b.Nodes.Get(a.InstanceID)
-		switch {
-		case !ok:
-		case !n.Claim.Since.IsZero():
-			n.Claim.State = Held
-		case n.Claim.State == rewriting:
-			n.Claim.State = Unsure
-		case n.Claim.State == Writing:
-			n.Claim = n.Claim.freed(b.now)
+		if n, ok := b.Nodes.Get(a.InstanceID); ok {
+			n.unwritten(b.now)
 		}
 	default:
 		b.Withdraw(a)

@@ -14,7 +14,7 @@ func busy(b *Belief) bool {
 	p, _ := b.Pools.Get(5)
 	n, _ := b.Nodes.Get(7)
 	return b.PoolList.Busy || b.InstanceList.Busy || p.Direct.Busy || p.Writes.Growing || p.Writes.Dropping || p.Writes.Removing != 0 ||
-		n.Direct.Busy || n.Removal.Busy || n.Claim.Written() || b.Purchases.buying["g6-standard-2"] != 0 ||
+		n.Direct.Busy || n.Removal.Busy || n.Written() || b.Purchases.buying["g6-standard-2"] != 0 ||
 		b.Purchases.key(lkepool.Key{InstanceType: "g6-standard-2"}).Creating != 0
 }
 
@@ -33,7 +33,8 @@ func TestAnActionThatIsNotSentLeavesNothingUnderWay(t *testing.T) {
 				n, _ := b.Nodes.Get(7)
 				b.Reserve(n, b.Tags.ID(claims.Claimant{Name: "a"}))
 				if held {
-					n.Claim.State, n.Claim.Since = Held, now
+					n.become(Held)
+					n.Claim.Since = now
 				}
 				a := event.Action{Op: event.Op(op), PoolID: 5, InstanceID: 7, NodeID: "5-1", Key: key, Bought: 1, Count: 3}
 				if b.Start(a); !busy(b) {

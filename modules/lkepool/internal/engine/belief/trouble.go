@@ -49,12 +49,12 @@ func (b *Belief) silence(keys map[string]bool) error {
 		consider(p.Direct.Busy, p.Direct.Tried, event.OpGetPool)
 		consider(p.Writes.Growing, p.Writes.began, event.OpScale)
 	}
-	for _, p := range b.named.Rows {
+	for _, p := range b.Absent.Pools.Rows {
 		consider(p.Direct.Busy, p.Direct.Tried, event.OpGetPool)
 	}
 	for _, n := range b.Nodes.Rows {
 		consider(n.Direct.Busy, n.Direct.Tried, event.OpGetInstance)
-		consider(n.Claim.Written(), n.Claim.At, event.OpMark)
+		consider(n.Written(), n.Claim.At, event.OpMark)
 	}
 	if what == "" {
 		return nil

@@ -20,15 +20,15 @@ func (b *Belief) Owned(n *Node) bool {
 // Quarantined reports whether writes to the instance have failed so often that its
 // claimant gets another one. It does not while one more write is under way.
 func (b *Belief) Quarantined(n *Node) bool {
-	return !b.Marks.General() && n.Claim.Failed >= tuning.MarkAttempts && !n.Claim.Written() &&
-		(n.Claim.State != Unsure || n.Claim.Lacking || n.Direct.Failing())
+	return !b.Marks.General() && n.Claim.Failed >= tuning.MarkAttempts && !n.Written() &&
+		(n.Phase != Unsure || n.Claim.Lacking || n.Direct.Failing())
 }
 
 // Assigned returns the node that is being claimed for a claimant, nil if there is
 // none but such as were quarantined.
 func (b *Belief) Assigned(who claims.ClaimID) *Node {
 	for _, n := range b.NodesOf(who.Value) {
-		if n.Claim.State != Free && !n.Claimed() && n.Claim.Who.Is(who) && (n.Claim.State == Reserved || !b.Quarantined(n)) {
+		if n.Phase > Free && n.Phase < Held && !n.Claimed() && n.Claim.Who.Is(who) && (n.Phase == Reserved || !b.Quarantined(n)) {
 			return n
 		}
 	}
@@ -37,7 +37,7 @@ func (b *Belief) Assigned(who claims.ClaimID) *Node {
 
 // IsFree reports whether a member may be handed out.
 func (b *Belief) IsFree(n *Node) bool {
-	return n.Claim.State == Free && n.Known() && !b.Quarantined(n) && !n.Removal.Busy && !n.Removal.Condemned && b.Health(n) == claims.Healthy
+	return n.Phase == Free && n.Known() && !b.Quarantined(n) && !n.Removal.Busy && b.Health(n) == claims.Healthy
 }
 
 // Health is the engine's judgement of an instance.
@@ -45,9 +45,9 @@ func (b *Belief) Health(n *Node) claims.Health {
 	switch {
 	case n.State == lkepool.Leaving:
 		return claims.Deleting
-	case !n.Detached.IsZero() || n.Home == 0 && !b.PoolList.Began.IsZero() && b.now.Sub(n.First) > tuning.UnsettledGrace:
+	case !n.Detached.IsZero() || n.Home == 0 && !b.PoolList.Began.IsZero() && b.now.Sub(n.Evidence.First) > tuning.UnsettledGrace:
 		return claims.Detached
-	case n.State == lkepool.Down && b.now.Sub(n.First) > b.cfg.BootTimeout:
+	case n.State == lkepool.Down && b.now.Sub(n.Evidence.First) > b.cfg.BootTimeout:
 		return claims.Stopped
 	}
 	return claims.Healthy
@@ -83,9 +83,17 @@ func (b *Belief) Owning() map[string]int {
 
 // OnTheirWay counts the nodes that are on their way in a pool.
 func (b *Belief) OnTheirWay(p *Pool) int {
-	if !p.Ours() || p.Writes.Condemned {
+	if !p.Ours() || p.Phase >= Doomed {
 		return 0
 	}
-	p.Expect(max(0, p.Count-len(b.Members(p.ID))-p.Lost()), b.now)
-	return len(p.Pending) - p.Overdue(b.now, b.cfg.PendingTimeout)
+	return b.Expected(p) - p.Overdue(b.now, b.cfg.PendingTimeout)
+}
+
+// Expected counts the nodes of a pool that are on their way, or should be. What two reads
+// did not find is no member, also before a list has shown that it is gone: it was
+// replaced, or its end is about to be proven.
+func (b *Belief) Expected(p *Pool) int {
+	members := slices.DeleteFunc(b.Members(p.ID), func(n *Node) bool { return n.Evidence.Twice() })
+	p.Expect(max(0, p.Count-len(members)-p.Lost()), b.now)
+	return len(p.Pending)
 }

@@ -9,13 +9,14 @@ func (b *Belief) Witness() {
 		return
 	}
 	for _, n := range b.Nodes.Rows {
-		read := n.Claim.State == Held && !n.Claim.Own && !n.Claim.witnessed
-		if n.Claim.State != Free && !read || n.Leaves() || !b.Owned(n) {
+		read := n.Phase == Held && !n.Claim.Own() && !n.Claim.witnessed
+		if n.Phase != Free && !read || n.Leaves() || !b.Owned(n) {
 			continue
 		}
 		n.Claim.witnessed = true
-		if who, ok := b.cfg.Holder(n.ID); ok && (n.Claim.State == Free || !n.Claim.Who.Is(b.Tags.ID(who))) {
-			n.Claim = claimState{Who: b.Tags.ID(who), State: Held, At: b.now, Since: b.now, Stripped: true}
+		if who, ok := b.cfg.Holder(n.ID); ok && (n.Phase == Free || !n.Claim.Who.Is(b.Tags.ID(who))) {
+			n.become(Held)
+			n.Claim = claim{Who: b.Tags.ID(who), At: b.now, Since: b.now, Lacking: true}
 			b.Index.claimed(n)
 		}
 	}

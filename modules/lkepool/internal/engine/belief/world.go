@@ -3,7 +3,6 @@ package belief
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -13,13 +12,15 @@ import (
 type world struct {
 	Nodes table[*Node]
 	Pools table[*Pool]
-	// named are the pools that instances name and no reading has shown.
-	named table[*NamedPool]
-	Index index
-	// GoneNodes and GonePools record the objects that were proven gone, pools with
-	// when: late lists show them again.
-	GoneNodes map[int]ended
-	GonePools map[int]time.Time
+	// Absent are the nodes and pools without a record of their own.
+	Absent absent
+	Index  index
+}
+
+// GoneNode reports whether an instance is proven gone.
+func (w *world) GoneNode(id int) bool {
+	t, known := w.Absent.Nodes.Get(id)
+	return known && t.Gone()
 }
 
 // Members are the nodes that hold the pool's slots.
@@ -83,8 +84,8 @@ func prefer(a, b *Node) bool {
 	switch {
 	case a.Claim.given != b.Claim.given:
 		return a.Claim.given
-	case a.Claim.Own != b.Claim.Own:
-		return a.Claim.Own
+	case a.Claim.Own() != b.Claim.Own():
+		return a.Claim.Own()
 	case !a.Claim.ClaimedAt.Equal(b.Claim.ClaimedAt):
 		return a.Claim.ClaimedAt.After(b.Claim.ClaimedAt)
 	}
@@ -96,7 +97,7 @@ func prefer(a, b *Node) bool {
 func (w *world) PoolsOf(key lkepool.Key, hash string) (usable []*Pool, edited int) {
 	for _, p := range w.Pools.Rows {
 		switch {
-		case !p.Ours() || p.KeyHash() != hash || p.Writes.Condemned:
+		case !p.Ours() || p.KeyHash() != hash || p.Phase >= Doomed:
 		case p.fits(key):
 			usable = append(usable, p)
 		default:
@@ -139,13 +140,13 @@ func (x *index) moved() { x.byHome = nil }
 // unresolved reports whether a removal of a node of the pool was not answered with
 // success, and may take effect yet.
 func (w *world) unresolved(p *Pool) bool {
-	return slices.ContainsFunc(w.Members(p.ID), func(n *Node) bool { return n.Removal.Condemned && n.Removal.Accepted.IsZero() })
+	return slices.ContainsFunc(w.Members(p.ID), func(n *Node) bool { return n.Phase == Condemned && n.Removed.IsZero() })
 }
 
 // Owns reports whether a pool was made by this engine, and whether that is known.
 func (w *world) Owns(poolID int) (owned, known bool) {
-	if _, gone := w.GonePools[poolID]; gone {
-		return true, true // only pools of ours are remembered as gone
+	if t, absent := w.Absent.Pools.Get(poolID); absent && t.Gone() && t.seen() { // foreign ones are forgotten at once
+		return true, true
 	}
 	p, known := w.Pools.Get(poolID)
 	return known && p.Ours(), known

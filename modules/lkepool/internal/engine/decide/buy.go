@@ -32,7 +32,7 @@ func (b *buyer) buy(d *demand) {
 	missing = b.repeatFrozen(d, missing)
 	var pools []plan.Pool
 	for _, p := range d.pools {
-		if p.Writes.Frozen.Count == 0 && !b.inherited(p) {
+		if p.Phase == belief.Usable && !b.inherited(p) {
 			pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
 		}
 	}
@@ -165,7 +165,7 @@ func (b *buyer) refuseUnserved(key lkepool.Key, err error) {
 	}
 	pools, _ := b.known.PoolsOf(key, hash)
 	for _, p := range pools {
-		d.pending += max(0, p.Count-len(b.known.Members(p.ID))-p.Lost())
+		d.pending += b.known.Expected(p)
 	}
 	b.refuse(d.unserved(), err)
 }

@@ -25,7 +25,7 @@ func (c *claimer) giveBack(claim *callers.Claim) bool {
 			return false
 		}
 		c.finish(claim, n)
-		return n.Claim.State != belief.Free
+		return n.Phase != belief.Free
 	}
 	if c.claiming(claim, n) {
 		return true
@@ -35,16 +35,16 @@ func (c *claimer) giveBack(claim *callers.Claim) bool {
 	}
 	loose := n.Home == 0 || !n.Detached.IsZero()
 	switch {
-	case n.Claim.Own && c.now.Sub(n.Claim.At) <= tuning.ConfirmedFor, c.seenLately(n.Direct):
-	case !n.Absence.Since.IsZero(), c.now.Sub(n.Last) > tuning.FullReadEvery:
+	case n.Claim.Own() && c.now.Sub(n.Claim.At) <= tuning.ConfirmedFor, c.seenLately(n.Direct):
+	case !n.Evidence.Missing.IsZero(), c.now.Sub(n.Evidence.Last) > tuning.FullReadEvery:
 		if c.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
 			c.readNode(n, "its claimant asks for it again")
 		}
 		return true
 	}
-	if loose && !c.ready(belief.Latest(n.Detached, n.First).Add(tuning.UnsettledGrace)) {
+	if loose && !c.ready(belief.Latest(n.Detached, n.Evidence.First).Add(tuning.UnsettledGrace)) {
 		if n.Home == 0 {
-			c.freshPools(n.First, "no pool of a claimed instance is known")
+			c.freshPools(n.Evidence.First, "no pool of a claimed instance is known")
 		} else if c.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
 			c.readNode(n, "its pool does not list it any more")
 		}
@@ -69,7 +69,7 @@ func (c *claimer) doubtful(claim *callers.Claim, n *belief.Node) bool {
 			return false
 		}
 	}
-	if !known && !c.freshPools(belief.Latest(n.First, c.known.StartedAt), "the pool of a claim by name alone is not known") {
+	if !known && !c.freshPools(belief.Latest(n.Evidence.First, c.known.StartedAt), "the pool of a claim by name alone is not known") {
 		return true
 	}
 	c.deliver(claim, lkepool.Node{},
@@ -85,9 +85,9 @@ func (c *claimer) doubtful(claim *callers.Claim, n *belief.Node) bool {
 func (c *claimer) claiming(claim *callers.Claim, has *belief.Node) bool {
 	n := c.known.Assigned(claim.ID)
 	switch {
-	case n == nil || n == has || n.Claim.State == belief.Reserved:
+	case n == nil || n == has || n.Phase == belief.Reserved:
 		return false
-	case n.Claim.State == belief.Unsure && c.ready(n.Claim.At.Add(c.cfg.SettleTime)):
+	case n.Phase == belief.Unsure && c.ready(n.Claim.At.Add(c.cfg.SettleTime)):
 		c.readNode(n, "a claim was written without an answer")
 	}
 	return true
@@ -96,16 +96,16 @@ func (c *claimer) claiming(claim *callers.Claim, has *belief.Node) bool {
 // finish brings a claim to its end that was begun on an instance.
 func (c *claimer) finish(claim *callers.Claim, n *belief.Node) {
 	switch {
-	case n.Claim.Written():
-	case n.Claim.State == belief.Reserved && (!n.Absence.Proof.IsZero() || !n.Present()):
+	case n.Written():
+	case n.Phase == belief.Reserved && (n.Evidence.Begun() || !n.Present()):
 		c.known.Release(n)
-	case n.Claim.State == belief.Reserved && n.Direct.Failing() && n.Claim.Failed < tuning.MarkAttempts:
+	case n.Phase == belief.Reserved && n.Direct.Failing() && n.Claim.Failed < tuning.MarkAttempts:
 		c.known.Quarantine(n)
 	case c.unresolved(n):
 		if c.ready(n.Claim.At.Add(c.cfg.SettleTime)) {
 			c.readNode(n, "a claim was written without an answer")
 		}
-	case n.Claim.State == belief.Reserved && n.Arrived && n.Claim.Failed == 0, c.seenLately(n.Direct):
+	case n.Phase == belief.Reserved && n.Arrived && n.Claim.Failed == 0, c.seenLately(n.Direct):
 		c.mark(claim, n)
 	default:
 		c.readNode(n, "look before claiming")
@@ -115,7 +115,7 @@ func (c *claimer) finish(claim *callers.Claim, n *belief.Node) {
 // unresolved reports whether a claim without an answer is looked for, instead of written
 // again: writes to this instance alone fail.
 func (c *claimer) unresolved(n *belief.Node) bool {
-	return n.Claim.State == belief.Unsure && n.Claim.Failed >= tuning.MarkAttempts && !n.Claim.Lacking && !c.known.Marks.General()
+	return n.Phase == belief.Unsure && n.Claim.Failed >= tuning.MarkAttempts && !n.Claim.Lacking && !c.known.Marks.General()
 }
 
 // mark writes the claim unless marks are refused and it is not time to try.
@@ -157,7 +157,7 @@ func (c *claimer) restoreTags() {
 // marks are refused that is an attempt as good as any.
 func (c *claimer) restorable(n *belief.Node) bool {
 	refused := c.known.Marks.Err != nil && c.now.Before(c.known.Marks.Next)
-	return n.Claim.State == belief.Held && n.Claim.Stripped && n.Present() && !n.Removal.Busy && !refused && !c.settling() &&
+	return n.Phase == belief.Held && n.Stripped() && n.Present() && !n.Removal.Busy && !refused && !c.settling() &&
 		c.holder(n.Claim.Who) == n // not a second one, which is to go
 }
 
@@ -169,7 +169,7 @@ func (c *claimer) match(d *demand) {
 			n := d.free[0]
 			d.free = d.free[1:]
 			c.known.Reserve(n, claim.ID)
-			if c.finish(claim, n); n.Claim.State != belief.Free {
+			if c.finish(claim, n); n.Phase != belief.Free {
 				return true
 			}
 		}

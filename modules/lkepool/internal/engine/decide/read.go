@@ -72,34 +72,31 @@ func (r *reader) surveyed(since time.Time, reason string) bool {
 // located reads a pool that an instance names, and lists have not shown. It reports
 // whether that is over: the pool is gone, or reading it fails again and again.
 func (r *reader) located(id int) bool {
-	if _, gone := r.known.GonePools[id]; gone {
-		return true
-	}
 	p := r.known.Sought(id)
 	switch {
-	case p.Gone || p.Direct.Busy:
-	case !p.Absence.Second.IsZero():
-		r.freshPools(p.Absence.Second, "reads of a pool are answered 404")
-	case r.ready(belief.Latest(p.Direct.Retry.Until, p.Absence.Proof.Add(r.cfg.SettleTime))):
+	case p.Gone() || p.Direct.Busy:
+	case p.Evidence.Twice():
+		r.freshPools(p.Evidence.Since(), "reads of a pool are answered 404")
+	case r.ready(belief.Latest(p.Direct.Retry.Until, p.Evidence.Since().Add(r.cfg.SettleTime))):
 		r.do(event.Action{Op: event.OpGetPool, PoolID: id, Reason: "an instance names it, and no list shows it"})
 	}
-	return p.Gone || p.Direct.Failing()
+	return p.Gone() || p.Direct.Failing()
 }
 
 // verifyPool reads a pool that a list lacks or contradicts; a 404 has to be
 // answered twice, and a list that began after that has to lack the pool.
 func (r *reader) verifyPool(p *belief.Pool, reason string) {
 	switch {
-	case !p.Absence.Second.IsZero():
+	case p.Evidence.Twice():
 		r.readAgain(p)
-	case p.Absence.Proof.IsZero() || r.ready(p.Absence.Proof.Add(r.cfg.SettleTime)):
+	case !p.Evidence.Begun() || r.ready(p.Evidence.Since().Add(r.cfg.SettleTime)):
 		r.readPool(p, reason)
 	}
 }
 
 // readAgain reads what may still refute or complete the proof that a pool is gone.
 func (r *reader) readAgain(p *belief.Pool) {
-	since := belief.Latest(p.Absence.Second, p.First.Add(tuning.ListLag))
+	since := belief.Latest(p.Evidence.Since(), p.Evidence.First.Add(tuning.ListLag))
 	if r.ready(since) && r.freshPools(since, "reads of a pool are answered 404") &&
 		r.ready(p.Direct.Ended.Add(tuning.VerifyAgain)) {
 		r.readPool(p, "a list shows a pool that reads do not find")
@@ -109,15 +106,14 @@ func (r *reader) readAgain(p *belief.Pool) {
 // prove reads what completes the proof that a node is gone, or refutes it: the node
 // again, then the list of instances.
 func (r *reader) prove(n *belief.Node) {
-	second := n.Absence.Second
 	switch {
-	case n.Absence.Proof.IsZero():
-	case second.IsZero():
-		if r.ready(n.Absence.Proof.Add(r.cfg.SettleTime)) {
+	case !n.Evidence.Begun():
+	case !n.Evidence.Twice():
+		if r.ready(n.Evidence.Since().Add(r.cfg.SettleTime)) {
 			r.readNode(n, "a 404 has to be answered twice")
 		}
 	default:
-		since := belief.Latest(second, n.First.Add(tuning.ListLag))
+		since := belief.Latest(n.Evidence.Since(), n.Evidence.First.Add(tuning.ListLag))
 		if r.ready(since) && r.freshInstances(since, "reads of an instance are answered 404") &&
 			r.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
 			r.readNode(n, "a list shows an instance that reads do not find")

@@ -19,13 +19,13 @@ type remover struct{ *reader }
 // done: the removal was accepted, or an attempt since then failed.
 func (r *remover) remove(n *belief.Node, since time.Time, reason string) (bool, error) {
 	switch {
-	case n.State == lkepool.Leaving || !n.Removal.Accepted.IsZero() && r.now.Sub(n.Removal.Accepted) < tuning.RemovalResend:
+	case n.State == lkepool.Leaving || !n.Removed.IsZero() && r.now.Sub(n.Removed) < tuning.RemovalResend:
 		return true, nil
 	case n.Removal.Busy || r.settling():
 		return false, nil
 	case n.Removal.Err != nil && !n.Removal.Failed.Before(since):
 		return true, n.Removal.Err
-	case n.Claim.Written() || n.Claim.State == belief.Reserved:
+	case n.Written() || n.Phase == belief.Reserved:
 		return false, nil
 	}
 	p, known := r.known.Pools.Get(n.Home)
@@ -38,13 +38,13 @@ func (r *remover) remove(n *belief.Node, since time.Time, reason string) (bool, 
 // removeFrom goes on with the removal as far as the pool lets it.
 func (r *remover) removeFrom(p *belief.Pool, n *belief.Node, since time.Time, reason string) (bool, error) {
 	switch {
-	case p.Writes.Condemned:
+	case p.Phase >= belief.Doomed:
 		r.dropAgain(p)
 		return false, nil
 	case p.Writes.Growing || p.Writes.Dropping || p.Writes.Removing >= tuning.ParallelRemovals:
 		return false, nil
-	case !r.readForRemoval(p, n.Removal.Accepted, "look before removing"):
-		if !p.Absence.Second.IsZero() && r.known.PoolList.FailedSince(since) {
+	case !r.readForRemoval(p, n.Removed, "look before removing"):
+		if p.Evidence.Twice() && r.known.PoolList.FailedSince(since) {
 			return true, r.known.PoolList.Err
 		}
 		return r.readFailed(p.Direct, since)
@@ -58,12 +58,12 @@ func (r *remover) removeFrom(p *belief.Pool, n *belief.Node, since time.Time, re
 // removals did to it meanwhile is known.
 func (r *remover) readForRemoval(p *belief.Pool, after time.Time, reason string) bool {
 	if !p.Direct.Ended.IsZero() && r.now.Sub(p.Direct.Ended) <= tuning.ReadValid && !p.Direct.Began.Before(p.Writes.Grown) &&
-		!p.Direct.Began.Before(after) && p.Writes.Unsure.IsZero() && p.Absence.Proof.IsZero() {
+		!p.Direct.Began.Before(after) && p.Writes.Unsure.IsZero() && !p.Evidence.Begun() {
 		return true
 	}
 	switch {
 	case !p.Writes.Unsure.IsZero() && !r.ready(p.Writes.Unsure.Add(r.cfg.SettleTime)):
-	case !p.Absence.Proof.IsZero():
+	case p.Evidence.Begun():
 		r.verifyPool(p, "a 404 has to be answered twice")
 	default:
 		r.readPool(p, reason)
@@ -110,7 +110,7 @@ func (r *remover) take(p *belief.Pool, n *belief.Node, reason string) (bool, err
 func (r *remover) last(p *belief.Pool, n *belief.Node) bool {
 	for _, s := range p.KnownSlots {
 		if other, known := r.known.Nodes.Get(s.InstanceID); s.InstanceID != n.ID &&
-			(!known || other.Removal.Accepted.IsZero() || other.Removal.Listed) {
+			(!known || other.Removed.IsZero() || other.Removal.Listed) {
 			return false
 		}
 	}
@@ -120,12 +120,12 @@ func (r *remover) last(p *belief.Pool, n *belief.Node) bool {
 // finishRemovals repeats removals whose effect is not known.
 func (r *remover) finishRemovals() {
 	for _, p := range r.known.Pools.Rows {
-		if p.Writes.Condemned {
+		if p.Phase >= belief.Doomed {
 			r.dropAgain(p)
 		}
 	}
 	for _, n := range r.known.Nodes.Rows {
-		if n.Removal.Condemned && n.Removal.Accepted.IsZero() && !n.Removal.Busy && n.Present() && r.ready(n.Removal.Retry.Until) {
+		if n.Phase == belief.Condemned && !n.Removal.Busy && n.Present() && r.ready(n.Removal.Retry.Until) {
 			_, _ = r.remove(n, r.now, "its removal was not answered") // a failure is repeated
 		}
 	}
@@ -134,14 +134,14 @@ func (r *remover) finishRemovals() {
 // dropAgain repeats the deletion of a condemned pool: at once if none was accepted,
 // and otherwise if a direct read shows the pool a minute later.
 func (r *remover) dropAgain(p *belief.Pool) {
-	resend := p.Writes.Dropped.Add(tuning.RemovalResend)
+	resend := p.Removed.Add(tuning.RemovalResend)
 	switch {
 	case p.Writes.Dropping || r.settling() || !r.ready(p.Writes.Retry.Until):
 		return
-	case !p.Absence.Proof.IsZero():
+	case p.Evidence.Begun():
 		r.verifyPool(p, "reads of a pool are answered 404")
 		return
-	case p.Writes.Dropped.IsZero():
+	case p.Removed.IsZero():
 	case !r.ready(resend):
 		return
 	case p.Direct.Began.Before(resend):

@@ -56,12 +56,12 @@ func (s *server) serve(r *callers.Request) bool {
 // find reads an instance directly since the request came, and returns it when
 // it exists, or the error that it is proven not to.
 func (s *server) find(r *callers.Request) (n *belief.Node, done bool, err error) {
-	if _, gone := s.known.GoneNodes[r.Ask.ID]; gone {
+	if s.known.GoneNode(r.Ask.ID) {
 		return nil, true, notFound(r.Ask.ID)
 	}
 	n = s.known.Meet(r.Ask.ID)
 	answered := !n.Direct.Began.Before(r.Since)
-	if answered && n.Absence.Proof.IsZero() {
+	if answered && !n.Evidence.Begun() {
 		return n, true, nil
 	}
 	// A read that was under way when the request came, and was answered after
@@ -72,7 +72,7 @@ func (s *server) find(r *callers.Request) (n *belief.Node, done bool, err error)
 	switch {
 	case !answered:
 		s.readNode(n, r.Ask.Kind.String())
-	case !n.Absence.Second.IsZero() && s.known.InstanceList.FailedSince(r.Since):
+	case n.Evidence.Twice() && s.known.InstanceList.FailedSince(r.Since):
 		return n, true, s.known.InstanceList.Err
 	default:
 		s.prove(n)
@@ -100,7 +100,7 @@ func (s *server) get(r *callers.Request) (lkepool.Node, bool, error) {
 		return lkepool.Node{}, s.known.PoolList.FailedSince(r.Since), s.known.PoolList.Err
 	}
 	p, known := s.known.Pools.Get(n.Home)
-	if known && !p.Ours() || !known && n.Claim.State == belief.Free && n.Detached.IsZero() {
+	if known && !p.Ours() || !known && n.Claim.Who.None() && n.Detached.IsZero() {
 		return lkepool.Node{}, true, notOurs(n.ID, n.Home, "is not of a pool that this engine made")
 	}
 	return s.known.Describe(n), true, nil
@@ -159,10 +159,10 @@ func (s *server) verifiedNode(n *belief.Node, since time.Time) (ended bool, err 
 		return false, nil
 	case n.Tagged.IsZero() && n.Direct.Err != nil && !n.Direct.Failing() && s.unread(n):
 		return true, n.Direct.Err
-	case !n.Absence.Proof.IsZero() && n.Direct.Retry.Failed == 0:
+	case n.Evidence.Begun() && n.Direct.Retry.Failed == 0:
 		s.prove(n)
 		// For a young instance the list that completes the proof is far away.
-		return !n.Absence.Second.IsZero() && (s.now.Before(n.First.Add(tuning.ListLag)) || s.known.InstanceList.FailedSince(since)), nil
+		return n.Evidence.Twice() && (s.now.Before(n.Evidence.First.Add(tuning.ListLag)) || s.known.InstanceList.FailedSince(since)), nil
 	}
 	return true, nil
 }
@@ -171,12 +171,12 @@ func (s *server) verifiedNode(n *belief.Node, since time.Time) (ended bool, err 
 func (s *server) verifiedPools(since time.Time) bool {
 	all := true
 	for _, p := range s.known.Pools.Rows {
-		if !p.Ours() || p.Absence.Since.IsZero() && p.Absence.Proof.IsZero() && !p.Direct.Want {
+		if !p.Ours() || !p.Doubtful() {
 			continue
 		}
-		if p.Direct.Busy || p.Direct.Tried.Before(since) || !p.Absence.Proof.IsZero() {
+		if p.Direct.Busy || p.Direct.Tried.Before(since) || p.Evidence.Begun() {
 			s.verifyPool(p, "a list contradicts what is known of the pool")
-			all = all && !p.Absence.Second.IsZero()
+			all = all && p.Evidence.Twice()
 		}
 	}
 	return all
@@ -185,18 +185,19 @@ func (s *server) verifiedPools(since time.Time) bool {
 // restoring reports whether a claim whose tag is missing is being written again, or will be.
 func (s *server) restoring(n *belief.Node, since time.Time) bool {
 	return s.claim.restorable(n) && n.Claim.At.Before(since) && n.Direct.Retry.Failed == 0 ||
-		n.Claim.State == belief.Writing && n.Claim.Stripped
+		n.Phase == belief.Writing && n.Stripped()
 }
 
 // unread reports whether a direct read alone shows who has the instance.
 func (s *server) unread(n *belief.Node) bool {
-	return n.Present() && n.Tagged.IsZero() && (!n.Arrived || s.now.Sub(n.First) > tuning.ListLag) ||
-		n.Claim.State == belief.Unsure && s.known.Settled(s.now, n.Claim.At)
+	return n.Present() && n.Tagged.IsZero() && (!n.Arrived || s.now.Sub(n.Evidence.First) > tuning.ListLag) ||
+		n.Phase == belief.Unsure && s.known.Settled(s.now, n.Claim.At)
 }
 
 // suspect reports whether a reading lacks an instance that is claimed, or of its pool.
 func suspect(n *belief.Node) bool {
-	return n.Claim.State == belief.Held && !n.Detached.IsZero() || (n.Claim.State == belief.Held || n.Present()) && !n.Absence.Since.IsZero()
+	held := n.Claimed() && !n.Written()
+	return held && !n.Detached.IsZero() || (held || n.Present()) && !n.Evidence.Missing.IsZero()
 }
 
 // claimedBy returns nil if the instance is ours and the claimant's. The zero
@@ -207,7 +208,7 @@ func (s *server) claimedBy(n *belief.Node, by claims.Claimant) error {
 		return notOurs(n.ID, 0, "is not of this cluster")
 	case !s.known.Owned(n):
 		return notOurs(n.ID, n.Home, "is not of a pool that this engine made")
-	case by != (claims.Claimant{}) && n.Claim.State != belief.Free && !n.Claim.Who.Is(s.known.Tags.ID(by)):
+	case by != (claims.Claimant{}) && !n.Claim.Who.None() && !n.Claim.Who.Is(s.known.Tags.ID(by)):
 		return notOurs(n.ID, n.Home, fmt.Sprintf("is claimed by %s, not by %s", n.Claim.Who.Value, s.known.Tags.Value(by.Name)))
 	case by.UID != "" && n.Claim.Who.UID == "" && s.onRecordForAnother(n, by):
 		return notOurs(n.ID, n.Home, fmt.Sprintf("is on record for another claimant than %s", s.known.Tags.Value(by.Name)))
@@ -232,11 +233,13 @@ func (s *server) setTags(r *callers.Request) (bool, error) {
 		return found, err
 	}
 	switch {
-	case n.Claim.Written() || !s.home(n, r):
+	case n.Written() || !s.home(n, r):
 		return false, nil
 	case !r.Wrote.IsZero():
 		return true, n.Claim.Err
-	case n.Claim.State != belief.Held:
+	case n.Phase == belief.Condemned:
+		return true, notOurs(n.ID, n.Home, "is being removed")
+	case n.Phase != belief.Held:
 		return true, notOurs(n.ID, n.Home, "is not claimed")
 	}
 	if err := s.claimedBy(n, r.Ask.By); err != nil {
@@ -266,11 +269,11 @@ func (s *server) setTags(r *callers.Request) (bool, error) {
 // accepted the removal, or had accepted it before.
 func (s *server) release(r *callers.Request) (bool, error) {
 	n, known := s.known.Nodes.Get(r.Ask.ID)
-	if known && !n.Removal.Accepted.IsZero() && !n.Removal.Accepted.Before(r.Since) {
+	if known && !n.Removed.IsZero() && !n.Removed.Before(r.Since) {
 		return true, nil
 	}
-	if _, home := s.known.Pools.Get(n.HomeOrNone()); !known || !home || !n.Removal.Accepted.IsZero() || !n.Detached.IsZero() ||
-		n.Claim.State == belief.Free {
+	if _, home := s.known.Pools.Get(n.HomeOrNone()); !known || !home || !n.Removed.IsZero() || !n.Detached.IsZero() ||
+		n.Claim.Who.None() {
 		var found bool
 		var err error
 		if n, found, err = s.find(r); !found || err != nil {

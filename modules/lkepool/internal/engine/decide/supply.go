@@ -61,12 +61,13 @@ func (s *supplier) supply(d *demand) {
 
 func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 	members := s.known.Members(p.ID)
-	if len(members) > p.Count {
-		// Reads do not find some of them: they have been replaced.
-		members = slices.DeleteFunc(members, func(n *belief.Node) bool { return !n.Absence.Second.IsZero() })
-	}
-	pending := max(0, p.Count-len(members)-p.Lost())
-	p.Expect(pending, s.now)
+	members = slices.DeleteFunc(members, func(n *belief.Node) bool {
+		if n.Evidence.Twice() {
+			s.prove(n)
+		}
+		return n.Evidence.Twice()
+	})
+	pending := s.known.Expected(p)
 	overdue := p.Overdue(s.now, s.cfg.PendingTimeout)
 	d.pending, d.overdue = d.pending+pending-overdue, d.overdue+overdue
 	for _, since := range p.Pending {
@@ -79,7 +80,7 @@ func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 		return
 	case p.Writes.Growing:
 		d.unclear = true
-	case !p.Absence.Since.IsZero() || !p.Absence.Proof.IsZero() || p.Direct.Want:
+	case p.Doubtful():
 		d.unclear = true
 		s.verifyPool(p, "a list contradicts what is known of the pool")
 		return
@@ -103,12 +104,12 @@ func (s *supplier) supplyNode(d *demand, p *belief.Pool, n *belief.Node) {
 	case !n.Known():
 		d.unread++
 	case !s.known.IsFree(n):
-		if n.Claim.State == belief.Free && s.known.Quarantined(n) {
+		if n.Phase == belief.Free && s.known.Quarantined(n) {
 			d.quarantined = append(d.quarantined, n)
 		}
 	case p.Made.IsZero() && !n.Arrived && !s.ready(s.known.LateUntil):
 		d.soon++ // a claim of the process before may still be written on it
-	case !n.Absence.Proof.IsZero():
+	case n.Evidence.Begun():
 		d.soon++
 		s.prove(n)
 	case s.now.Before(belief.Latest(n.Direct.Retry.Until, n.Claim.Retry.Until)):
@@ -131,8 +132,8 @@ func (s *supplier) settle(p *belief.Pool, members []*belief.Node) bool {
 		s.readPool(p, "the pool has more members than its count")
 	}
 	for _, n := range members {
-		read := belief.Latest(n.Direct.Ended, n.Absence.Proof)
-		if (n.Last.Before(s.known.InstanceList.Began) || n.Slot == "") && s.ready(read.Add(s.cfg.SettleTime)) {
+		read := belief.Latest(n.Direct.Ended, n.Evidence.Since())
+		if (n.Evidence.Last.Before(s.known.InstanceList.Began) || n.Slot == "") && s.ready(read.Add(s.cfg.SettleTime)) {
 			s.readNode(n, "its pool has more members than its count")
 		}
 	}

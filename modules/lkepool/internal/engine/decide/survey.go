@@ -50,7 +50,7 @@ func (s *surveyor) leftOut() bool {
 		return p.Ours() && p.Writes.Grown.IsZero() && p.Count > len(s.known.Members(p.ID))
 	}) || slices.ContainsFunc(nodes, func(n *belief.Node) bool {
 		_, known := s.known.Pools.Get(n.Home)
-		return !known && !n.Last.IsZero() && !n.Foreign && !n.Leaves() || known && n.Present() && !n.Known()
+		return !known && !n.Evidence.Last.IsZero() && !n.Foreign && !n.Leaves() || known && n.Present() && !n.Known()
 	})
 }
 
@@ -85,7 +85,7 @@ func (s *surveyor) identify() (all bool, unread map[string]bool) {
 			if s.awaited(n) {
 				unread[p.KeyHash()] = true
 			}
-			if !s.limits.NodesLag || s.ready(n.First.Add(tuning.VerifyAgain)) { // the next list shows it
+			if !s.limits.NodesLag || s.ready(n.Evidence.First.Add(tuning.VerifyAgain)) { // the next list shows it
 				s.readNode(n, "only its ID is known")
 			}
 		}

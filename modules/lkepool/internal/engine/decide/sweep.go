@@ -48,19 +48,26 @@ func (w *sweeper) orphan(n *belief.Node, exists func(claims.ClaimID) bool) bool 
 	if !w.known.Owned(n) || !n.Known() || n.Leaves() {
 		return false
 	}
-	old := func(since time.Time) bool { return w.now.Sub(since) > w.cfg.OrphanTTL }
-	switch n.Claim.State {
-	case belief.Held:
-		if !exists(n.Claim.Who) {
-			return old(n.Claim.Since) && !w.holds(n)
-		}
-		kept := w.holder(n.Claim.Who)
-		return kept != nil && kept != n && old(n.Claim.Since) && old(kept.Claim.Since) && !w.holds(n)
-	case belief.Free:
-		return w.ready(w.known.LateUntil.Add(w.cfg.SettleTime)) && old(belief.Latest(n.First, n.Claim.At)) && w.surplus(n) && !w.holds(n)
+	switch {
+	case n.Claimed():
+		return !n.Written() && w.needless(n, exists) && !w.holds(n)
+	case n.Claim.Who.None():
+		return w.ready(w.known.LateUntil.Add(w.cfg.SettleTime)) && w.old(belief.Latest(n.Evidence.First, n.Claim.At)) && w.surplus(n) && !w.holds(n)
 	}
 	return false
 }
+
+// needless reports whether the claimant of an instance does not exist, or has another one.
+func (w *sweeper) needless(n *belief.Node, exists func(claims.ClaimID) bool) bool {
+	if !exists(n.Claim.Who) {
+		return w.old(n.Claim.Since)
+	}
+	kept := w.holder(n.Claim.Who)
+	return kept != nil && kept != n && w.old(n.Claim.Since) && w.old(kept.Claim.Since)
+}
+
+// old reports whether a time is OrphanTTL ago.
+func (w *sweeper) old(since time.Time) bool { return w.now.Sub(since) > w.cfg.OrphanTTL }
 
 // holds reports whether the caller's own records give the instance to a claimant.
 func (w *sweeper) holds(n *belief.Node) bool {
@@ -76,7 +83,7 @@ func (w *sweeper) holds(n *belief.Node) bool {
 // out, as in a pool that was edited, serves none of them.
 func (w *sweeper) surplus(n *belief.Node) bool {
 	p, known := w.known.Pools.Get(n.Home)
-	if !known || w.known.Health(n) != claims.Healthy || w.known.Quarantined(n) && w.now.Sub(n.First) > w.cfg.PendingTimeout {
+	if !known || w.known.Health(n) != claims.Healthy || w.known.Quarantined(n) && w.now.Sub(n.Evidence.First) > w.cfg.PendingTimeout {
 		return true
 	}
 	hash, wanted, before := p.KeyHash(), 0, 0
@@ -123,9 +130,9 @@ func (w *sweeper) evictNode(r *callers.Request, id int, exists func(claims.Claim
 	if !known {
 		return true
 	}
-	if !n.Removal.Accepted.IsZero() && !n.Removal.Accepted.Before(r.Since) {
+	if !n.Removed.IsZero() && !n.Removed.Before(r.Since) {
 		pool := 0
-		if p, kept := w.known.Pools.Get(n.Home); !kept || !p.Writes.Dropped.IsZero() {
+		if p, kept := w.known.Pools.Get(n.Home); !kept || !p.Removed.IsZero() {
 			pool = n.Home // it went with its last node
 		}
 		s.Collect(pool, nil, w.known.Describe(n).Node)
@@ -149,7 +156,7 @@ func (w *sweeper) evictNode(r *callers.Request, id int, exists func(claims.Claim
 	}
 	ended, err := w.remove.remove(n, r.Since, "collected: no claimant")
 	s.Fail(err)
-	return ended && (err != nil || n.Removal.Accepted.IsZero())
+	return ended && (err != nil || n.Removed.Before(r.Since)) // one that was accepted since is noted above
 }
 
 // tidy removes, by name, slots that have been without an instance for longer
@@ -172,7 +179,7 @@ func (w *sweeper) tidyPool(r *callers.Request, p *belief.Pool) bool {
 	switch {
 	case p.Writes.Dropping || p.Writes.Removing > 0 || p.Writes.Growing:
 		return false
-	case p.Writes.Condemned:
+	case p.Phase >= belief.Doomed:
 		w.remove.dropAgain(p)
 		return !p.Writes.Dropping
 	case !empty && len(slots) == 0, w.settling(), w.inherited(p), !p.Writes.Retry.Until.Before(r.Since):

@@ -4,13 +4,14 @@
 // It reads the manager's flags from the DaemonSet that its chart installs. A manager that runs elsewhere, or whose flags come from its
 // environment, is not found; nothing is reported then. It makes no request to the Linode API and never writes.
 //
-// What the flags mean follows linode/linode-cloud-controller-manager: main.go (names), cloud/linode/services/instances.go (which Linodes
-// exist for it), cloud/linode/loadbalancers.go (which address a NodeBalancer gets).
+// What the flags mean follows linode/linode-cloud-controller-manager: main.go (names), cloud/linode/services/instances.go and vpc.go
+// (which Linodes exist for it), cloud/linode/loadbalancers.go (which address a NodeBalancer gets).
 package cloudcontroller
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +28,12 @@ const image = "linode-cloud-controller-manager"
 
 // Flags are those of the manager that decide which Linodes it finds.
 type Flags struct {
-	VPCNames  []string
-	VPCIDs    []int
-	TagFilter string
+	VPCNames []string
+	VPCIDs   []int
+	// SubnetNames and SubnetIDs limit these VPCs to some of their subnets.
+	SubnetNames []string
+	SubnetIDs   []int
+	TagFilter   string
 }
 
 // Reader reads the flags of a cluster's manager.
@@ -77,14 +81,24 @@ func (f *Flags) set(name, value string) {
 	case "vpc-names":
 		f.VPCNames = append(f.VPCNames, list(value)...)
 	case "vpc-ids":
-		for _, text := range list(value) {
-			if id, err := strconv.Atoi(text); err == nil {
-				f.VPCIDs = append(f.VPCIDs, id)
-			}
-		}
+		f.VPCIDs = append(f.VPCIDs, ids(value)...)
+	case "subnet-names":
+		f.SubnetNames = append(f.SubnetNames, list(value)...)
+	case "subnet-ids":
+		f.SubnetIDs = append(f.SubnetIDs, ids(value)...)
 	case "linode-tag-filter":
 		f.TagFilter = value
 	}
+}
+
+func ids(text string) []int {
+	var all []int
+	for _, part := range list(text) {
+		if id, err := strconv.Atoi(part); err == nil {
+			all = append(all, id)
+		}
+	}
+	return all
 }
 
 func list(text string) []string {
@@ -102,6 +116,8 @@ type Linodes struct {
 	// VPC is the ID of their VPC, 0 for none, and VPCLabel its label, "" if it is not known.
 	VPC      int
 	VPCLabel string
+	// Subnets are the IDs of those of that VPC in which they are, with their labels, "" for one that is not known.
+	Subnets map[int]string
 	// Private: they have an address in 192.168.128.0/17.
 	Private bool
 	// Tags are those that all of them have.
@@ -126,6 +142,10 @@ func (f *Flags) Misfit(l Linodes) *Misfit {
 		return &Misfit{v1alpha1.ReasonVPCMismatch, fmt.Sprintf("the cloud controller manager finds only Linodes in the VPCs %s (--vpc-names, "+
 			"--vpc-ids), and the class's are in %s; nodes would never be initialized. Set spec.vpcID and spec.subnetID to one of them, or add "+
 			"the class's VPC to the flag", f.vpcs(), l.vpc()), true}
+	case f != nil && f.outsideSubnets(l):
+		return &Misfit{v1alpha1.ReasonVPCMismatch, fmt.Sprintf("the cloud controller manager finds only Linodes in the subnets %s of its VPCs "+
+			"(--subnet-names, whose default is %q, or --subnet-ids), and the class's are in %s of %s; nodes would never be initialized. Set "+
+			"spec.subnetID to one of them, or add the class's subnet to the flag", f.subnets(), defaultSubnet, l.subnets(), l.vpc()), true}
 	case l.VPC != 0 && f != nil && !f.limited() && !l.Private:
 		return &Misfit{v1alpha1.ReasonVPCMismatch, fmt.Sprintf("the class's Linodes are in %s, and the cloud controller manager was started "+
 			"without --vpc-names: NodeBalancers cannot reach them. Add the VPC's label to that flag, or set spec.privateIP to true", l.vpc()),
@@ -151,6 +171,54 @@ func (f *Flags) outside(l Linodes) bool {
 	}
 	unknown := l.VPCLabel == "" && len(f.VPCNames) > 0
 	return !unknown && !slices.Contains(f.VPCNames, l.VPCLabel) && !slices.Contains(f.VPCIDs, l.VPC)
+}
+
+// defaultSubnet is the label of the only subnet that the manager takes without a flag (main.go).
+const defaultSubnet = "default"
+
+// outsideSubnets reports whether the VPCs are limited to other subnets; an unknown label is no proof.
+func (f *Flags) outsideSubnets(l Linodes) bool {
+	if !f.limited() || len(l.Subnets) == 0 {
+		return false
+	}
+	for id, label := range l.Subnets {
+		byID := len(f.SubnetIDs) > 0
+		if byID && slices.Contains(f.SubnetIDs, id) || !byID && (label == "" || slices.Contains(f.subnetNames(), label)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Flags) subnetNames() []string {
+	if len(f.SubnetNames) == 0 {
+		return []string{defaultSubnet}
+	}
+	return f.SubnetNames
+}
+
+func (f *Flags) subnets() string {
+	if len(f.SubnetIDs) == 0 {
+		return strings.Join(f.subnetNames(), ", ")
+	}
+	return joined(f.SubnetIDs)
+}
+
+// subnets returns the IDs in order, with their labels.
+func (l Linodes) subnets() string {
+	var all []string
+	for _, id := range slices.Sorted(maps.Keys(l.Subnets)) {
+		all = append(all, fmt.Sprintf("subnet %d (%s)", id, l.Subnets[id]))
+	}
+	return strings.Join(all, ", ")
+}
+
+func joined(ids []int) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, strconv.Itoa(id))
+	}
+	return strings.Join(all, ", ")
 }
 
 // filteredOut reports whether no tag contains the filter. Tags that differ from node to node are not among those of the class: a filter

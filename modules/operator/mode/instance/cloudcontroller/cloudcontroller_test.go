@@ -34,7 +34,9 @@ func TestFlagsAreThoseOfTheManagersDaemonSet(t *testing.T) {
 		"with equals signs": {[]string{"--vpc-names=a, b", "--linode-tag-filter=team=a"},
 			&cloudcontroller.Flags{VPCNames: []string{"a", "b"}, TagFilter: "team=a"}},
 		"as two words": {[]string{"--vpc-names", "a", "--v", "3"}, &cloudcontroller.Flags{VPCNames: []string{"a"}}},
-		"given twice":  {[]string{"--vpc-ids=1", "--vpc-ids=2,x"}, &cloudcontroller.Flags{VPCIDs: []int{1, 2}}},
+		"subnets": {[]string{"--subnet-names=a,b", "--subnet-ids", "7,8"},
+			&cloudcontroller.Flags{SubnetNames: []string{"a", "b"}, SubnetIDs: []int{7, 8}}},
+		"given twice": {[]string{"--vpc-ids=1", "--vpc-ids=2,x"}, &cloudcontroller.Flags{VPCIDs: []int{1, 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).
@@ -55,6 +57,13 @@ func TestMisfit(t *testing.T) {
 	type flags = cloudcontroller.Flags
 	type linodes = cloudcontroller.Linodes
 	inVPC := func(id int, label string) linodes { return linodes{VPC: id, VPCLabel: label} }
+	subnets := func(labels ...string) linodes {
+		l := linodes{VPC: 1, VPCLabel: "b", Subnets: map[int]string{}}
+		for i, label := range labels {
+			l.Subnets[i+1] = label
+		}
+		return l
+	}
 	for name, c := range map[string]struct {
 		manager *flags
 		linodes linodes
@@ -71,6 +80,19 @@ func TestMisfit(t *testing.T) {
 		"another VPC":                          {&flags{VPCNames: []string{"a"}}, inVPC(1, "b"), v1alpha1.ReasonVPCMismatch, true, "VPC 1 (b)"},
 		"another VPC by ID":                    {&flags{VPCIDs: []int{2}}, inVPC(1, ""), v1alpha1.ReasonVPCMismatch, true, "VPC 1"},
 		"a VPC whose label is not known":       {&flags{VPCNames: []string{"a"}}, inVPC(1, ""), "", false, ""},
+		"the default subnet":                   {&flags{VPCNames: []string{"b"}}, subnets("default"), "", false, ""},
+		"a subnet of the flag": {&flags{VPCNames: []string{"b"}, SubnetNames: []string{"x", "nodes"}}, subnets("nodes"), "",
+			false, ""},
+		"one of its subnets":        {&flags{VPCNames: []string{"b"}}, subnets("nodes", "default"), "", false, ""},
+		"a subnet by ID":            {&flags{VPCIDs: []int{1}, SubnetIDs: []int{2, 1}}, subnets("nodes"), "", false, ""},
+		"an unknown subnet's label": {&flags{VPCNames: []string{"b"}}, subnets(""), "", false, ""},
+		"another subnet than the default": {&flags{VPCNames: []string{"b"}}, subnets("nodes"), v1alpha1.ReasonVPCMismatch, true,
+			"subnet 1 (nodes) of VPC 1 (b)"},
+		"another subnet than the flag's": {&flags{VPCNames: []string{"b"}, SubnetNames: []string{"x", "y"}}, subnets("default"),
+			v1alpha1.ReasonVPCMismatch, true, "the subnets x, y of its VPCs"},
+		"another subnet by ID": {&flags{VPCIDs: []int{1}, SubnetIDs: []int{2}}, subnets("default"), v1alpha1.ReasonVPCMismatch, true,
+			"the subnets 2 of its VPCs"},
+		"a subnet, the manager without a VPC": {&flags{}, subnets("nodes"), v1alpha1.ReasonVPCMismatch, false, "--vpc-names"},
 		"no VPC where the manager has one": {&flags{VPCNames: []string{"a"}}, linodes{Private: true}, v1alpha1.ReasonVPCMismatch,
 			true, "no VPC"},
 		"a VPC where the manager has none": {&flags{}, inVPC(1, "b"), v1alpha1.ReasonVPCMismatch, false, "--vpc-names"},

@@ -1,0 +1,205 @@
+package instances_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	engineDir    = "internal/engine"
+	engineModule = "github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+)
+
+// sources returns the files below a folder that are no tests, by their paths.
+func sources(t *testing.T, dir string) map[string]*ast.File {
+	t.Helper()
+	all := map[string]*ast.File{}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		all[filepath.ToSlash(path)], err = parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		return err
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d files, %v", len(all), err)
+	}
+	return all
+}
+
+// The packages of the engine import downwards only: see its doc.
+func TestTheEnginesPackagesImportDownwards(t *testing.T) {
+	may := map[string][]string{
+		"event": {}, "tuning": {}, "byclaim": {},
+		"tagging": {"event"},
+		"belief":  {"event", "tuning", "byclaim", "tagging"},
+		"callers": {"event", "tuning", "byclaim"},
+		"decide":  {"event", "tuning", "tagging", "belief", "callers"},
+		"engine":  {"event", "tuning", "tagging", "belief", "callers", "decide"},
+	}
+	for path, file := range sources(t, engineDir) {
+		of := filepath.Base(filepath.Dir(path))
+		allowed, known := may[of]
+		if !known {
+			t.Errorf("%s: the imports of package %s are not stated here", path, of)
+		}
+		for _, spec := range file.Imports {
+			below, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), engineModule+"/")
+			if ours && !slices.Contains(allowed, below) {
+				t.Errorf("%s imports %s", path, below)
+			}
+		}
+	}
+}
+
+// The engine is a state machine: no clock, no context, no lock and no I/O, and nothing of
+// the package whose shell runs it.
+func TestTheEngineIsAStateMachine(t *testing.T) {
+	const claims = "github.com/karpenter-linode/karpenter-linode/modules/claims"
+	pure := []string{"cmp", "errors", "fmt", "maps", "slices", "strings", "time", claims, claims + "/absence"}
+	clock := regexp.MustCompile(`^(Now|Since|Until|After|AfterFunc|Sleep|Tick|NewTimer|NewTicker)$`)
+	for path, file := range sources(t, engineDir) {
+		for _, spec := range file.Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
+			if !slices.Contains(pure, name) && !strings.HasPrefix(name, engineModule+"/") {
+				t.Errorf("%s imports %s", path, name)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt, *ast.ChanType, *ast.SelectStmt:
+				t.Errorf("%s has a goroutine or channel", path)
+			case *ast.SelectorExpr:
+				if of, ok := n.X.(*ast.Ident); ok && of.Name == "time" && clock.MatchString(n.Sel.Name) {
+					t.Errorf("%s reads the clock: time.%s", path, n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// Only the shell, which is in the root, uses the engine, and only by its front package.
+func TestOnlyTheShellUsesTheEngine(t *testing.T) {
+	for path, file := range sources(t, ".") {
+		if strings.HasPrefix(path, engineDir+"/") {
+			continue
+		}
+		for _, spec := range file.Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
+			if strings.HasPrefix(name, engineModule) && (name != engineModule || strings.Contains(path, "/")) {
+				t.Errorf("%s imports %s", path, name)
+			}
+		}
+	}
+}
+
+// Package decide reads what is known, and assigns to no field of a record of belief.
+func TestDecideChangesNothingThatIsKnown(t *testing.T) {
+	known := map[string]bool{}
+	for _, file := range sources(t, engineDir+"/belief") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if record, ok := n.(*ast.StructType); ok {
+				for _, field := range record.Fields.List {
+					for _, name := range field.Names {
+						known[name.Name] = name.IsExported()
+					}
+				}
+			}
+			return true
+		})
+	}
+	if !known["Orphan"] || !known["Since"] {
+		t.Fatalf("the fields of belief were not found: %v", known)
+	}
+	for path, file := range sources(t, engineDir+"/decide") {
+		for _, target := range assigned(file) {
+			if index, ok := target.(*ast.IndexExpr); ok {
+				target = index.X
+			}
+			if field, ok := target.(*ast.SelectorExpr); ok && known[field.Sel.Name] {
+				t.Errorf("%s assigns to %s, which package belief alone changes", path, field.Sel.Name)
+			}
+		}
+	}
+}
+
+// assigned returns what a file assigns to, increments, deletes from or clears.
+func assigned(file *ast.File) (targets []ast.Expr) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			targets = append(targets, n.Lhs...)
+		case *ast.IncDecStmt:
+			targets = append(targets, n.X)
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "delete" || f.Name == "clear") {
+				targets = append(targets, n.Args[0])
+			}
+		}
+		return true
+	})
+	return targets
+}
+
+// A function has at most complexity 15, one and one more for each branch and each && and
+// ||; a type of the engine at most 30 methods.
+func TestFunctionsAndTypesStaySmall(t *testing.T) {
+	const mostBranches, mostMethods = 15, 30
+	methods := map[string]int{}
+	for path, file := range sources(t, ".") {
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := complexity(f); n > mostBranches {
+				t.Errorf("%s: %s has complexity %d; at most %d is allowed", path, f.Name.Name, n, mostBranches)
+			}
+			if f.Recv != nil {
+				of := f.Recv.List[0].Type
+				if pointer, ok := of.(*ast.StarExpr); ok {
+					of = pointer.X
+				}
+				if name, ok := of.(*ast.Ident); ok {
+					methods[filepath.Dir(path)+" "+name.Name]++
+				}
+			}
+		}
+	}
+	if methods["internal/engine/belief World"] < 10 {
+		t.Fatalf("the methods were not found: %v", methods)
+	}
+	for of, n := range methods {
+		if n > mostMethods {
+			t.Errorf("%s has %d methods; at most %d are allowed", of, n, mostMethods)
+		}
+	}
+}
+
+func complexity(f *ast.FuncDecl) int {
+	branches := 1
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.CommClause:
+			branches++
+		case *ast.CaseClause:
+			if n.List != nil {
+				branches++
+			}
+		case *ast.BinaryExpr:
+			if n.Op == token.LAND || n.Op == token.LOR {
+				branches++
+			}
+		}
+		return true
+	})
+	return branches
+}

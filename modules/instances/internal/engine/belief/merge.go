@@ -1,0 +1,62 @@
+package belief
+
+import (
+	"maps"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
+)
+
+// News is what a result means to callers.
+type News struct {
+	// Who is the claimant of a creation that ended, none for other results.
+	Who claims.ClaimID
+	// Leaves: it needs no position in the queue any more.
+	Leaves bool
+}
+
+// Merge applies the result of an effect.
+func (b *Belief) Merge(r *event.Result) News {
+	b.Seq++
+	switch r.Op {
+	case event.OpList:
+		b.World.listed(r)
+	case event.OpFind:
+		b.labelSearched(r)
+	case event.OpRead:
+		b.World.readOne(r)
+	case event.OpCreate:
+		return b.created(r)
+	default:
+		delete(b.Busy, r.ID)
+		b.World.changed(r)
+	}
+	return News{}
+}
+
+// Prune drops expired state once a while, and then reports it.
+func (b *Belief) Prune() (pruned bool) {
+	if b.Now.Sub(b.pruned) < tuning.PruneEvery {
+		return false
+	}
+	b.pruned = b.Now
+	w := &b.World
+	maps.DeleteFunc(w.Gone, func(_ int, since time.Time) bool { return b.Now.Sub(since) > tuning.GoneKept })
+	maps.DeleteFunc(b.Refusals, func(_ string, r Refusal) bool { return !b.Now.Before(r.until) })
+	maps.DeleteFunc(w.Reads, func(_ int, r *Read) bool { return !r.Running && b.Now.Sub(r.used) > tuning.ReadKept })
+	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool {
+		return !b.Now.Before(u.Until) && (!u.condemned || w.Nodes[id] == nil)
+	})
+	b.Pace.expire(b.Now)
+	return true
+}
+
+// Expire drops what is known of the label of a claimant whose callers left long ago.
+func (b *Belief) Expire(who claims.ClaimID) {
+	if p, known := b.Purchases.Get(who); known {
+		p.Resolved()
+		p.Freed()
+	}
+}

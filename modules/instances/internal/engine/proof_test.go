@@ -1,0 +1,366 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
+)
+
+// What readings that lack an instance prove, by when they began. The rule itself is
+// that of package absence.
+func TestProofThatAnInstanceIsGone(t *testing.T) {
+	const settle, old = 4 * time.Second, 10 * time.Minute
+	for name, c := range map[string]struct {
+		age            time.Duration // since it was first seen
+		made, accepted time.Duration // from the beginning of the readings, 0: not at all
+		missed         []time.Duration
+		lists          []time.Duration
+		gone           bool
+	}{
+		"one 404":                            {age: old, missed: []time.Duration{0}, lists: []time.Duration{time.Minute}},
+		"two, the settle time apart":         {age: old, missed: []time.Duration{0, settle}},
+		"two and a list":                     {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle}, gone: true},
+		"two and a list from before":         {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle - 1}},
+		"two and a list that may lag":        {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{time.Minute}},
+		"two and a list that cannot lag":     {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{tuning.ListLag}, gone: true},
+		"lists alone":                        {age: old, lists: []time.Duration{0, time.Minute}},
+		"right after its creation":           {made: 1, missed: []time.Duration{0, settle - 1}, lists: []time.Duration{old}},
+		"one right after, two later":         {made: 1, missed: []time.Duration{1, settle + 1, 2 * settle}, lists: []time.Duration{old}},
+		"a removal and one":                  {age: old, accepted: 1, missed: []time.Duration{1}},
+		"a removal and two":                  {age: old, accepted: 1, missed: []time.Duration{1, settle + 1}, gone: true},
+		"a removal, one and a list":          {age: old, accepted: 1, missed: []time.Duration{1}, lists: []time.Duration{settle}, gone: true},
+		"a removal and a list":               {age: old, accepted: 1, lists: []time.Duration{settle}},
+		"a removal of a new one, and a list": {age: 1, accepted: 1, missed: []time.Duration{1}, lists: []time.Duration{settle}},
+		"a list from before the removal":     {age: old, accepted: settle, missed: []time.Duration{1}, lists: []time.Duration{2}},
+		"two too close, and a list":          {age: old, missed: []time.Duration{0, settle - 1}, lists: []time.Duration{time.Minute}},
+		"two too close after a removal":      {age: old, accepted: 1, missed: []time.Duration{1, settle}},
+		"three, the last far enough, a list": {age: old, missed: []time.Duration{0, 1, settle}, lists: []time.Duration{settle}, gone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			core, o := oneInstance(t)
+			core.belief.Now = core.belief.Now.Add(c.age)
+			from := core.belief.Now
+			if c.made > 0 {
+				o.Made = from.Add(c.made)
+			}
+			if c.accepted > 0 {
+				o.Removal.Accepted = from.Add(c.accepted)
+			}
+			for _, at := range c.missed {
+				core.belief.Now = from.Add(at)
+				core.missed(core.belief.Now)
+			}
+			for _, at := range c.lists {
+				core.belief.Now = from.Add(at)
+				core.handle(Result{Effect: Effect{Op: OpList, Term: core.belief.Term}, Began: core.belief.Now})
+			}
+			if _, known := core.belief.World.Nodes[7]; known == c.gone {
+				t.Errorf("gone: %t, want %t: %+v", !known, c.gone, core.belief.World.Reads[7])
+			}
+		})
+	}
+}
+
+// The first request waited 15 s in the client.
+func TestAMissedInstanceCountsFromItsAnswer(t *testing.T) {
+	core, _ := oneInstance(t)
+	sent := core.belief.Now
+	core.belief.Now = sent.Add(15 * time.Second)
+	core.missed(sent)
+	for _, again := range []time.Duration{120 * time.Millisecond, core.belief.Settings.SettleTime} {
+		core.missed(sent.Add(15*time.Second + again))
+		if twice := core.belief.World.Reads[7].Absence.Twice(); twice != (again == core.belief.Settings.SettleTime) {
+			t.Errorf("another 404, sent %s after the first was answered: twice %t", again, twice)
+		}
+	}
+}
+
+// oneInstance returns a core with one instance, of claimant a.
+func oneInstance(t testing.TB) (*Core, *belief.Node) {
+	t.Helper()
+	who := claims.ClaimID{Value: "a"}
+	c := New(Settings{Cluster: "demo"}.WithDefaults(), simOwn, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	return c, c.belief.World.Add(Instance{Node: claims.Node{InstanceID: 7, Tags: simOwn.ClaimTags(who)}}, who)
+}
+
+// handle is Handle at the time of what is known.
+func (c *Core) handle(r Result) { c.Handle(r, c.belief.Now) }
+
+// read begins a direct reading for a caller that came at a time, and reports whether the
+// instance is gone, and whether a reading is under way.
+func (c *Core) read(id int, since time.Time) (gone, reading bool) {
+	call := c.Admit(Ask{Kind: AskGet, ID: id}, c.belief.Now)
+	call.Began = since
+	defer c.Dismiss(call, c.belief.Now)
+	s := c.Next(call, c.belief.Now)
+	return s.End != nil && claims.KindOf(s.End.Err) == claims.KindNotFound, s.Effect != nil
+}
+
+// missed answers a direct reading that began at a time with 404.
+func (c *Core) missed(began time.Time) {
+	c.belief.World.Reading(7)
+	gone := &claims.Error{Kind: claims.KindNotFound, Op: "read", Effect: claims.EffectNone}
+	c.handle(Result{Effect: Effect{Op: OpRead, ID: 7, Term: c.belief.Term}, Began: began, Err: gone})
+}
+
+// A reading that began less than the settle time after a write of tags may be of
+// before it.
+func TestOwnTagsOutrankOlderReadings(t *testing.T) {
+	const settle = 4 * time.Second
+	for after, believed := range map[time.Duration]bool{0: false, settle - 1: false, settle: true} {
+		core, o := oneInstance(t)
+		old, written := slices.Clone(append(o.Tags, "old")), slices.Clone(append(o.Tags, "new"))
+		core.handle(Result{Effect: Effect{Op: OpTag, ID: o.InstanceID, Tags: written, Term: core.belief.Term}, Began: core.belief.Now})
+		core.belief.Now = core.belief.Now.Add(after)
+		if _, reading := core.read(7, core.belief.Now); !reading {
+			t.Fatal("no reading is under way")
+		}
+		read := Instance{Node: claims.Node{InstanceID: 7, Tags: old}}
+		core.handle(Result{Effect: Effect{Op: OpRead, ID: 7, Term: core.belief.Term}, Began: core.belief.Now, Instance: read})
+		if slices.Contains(o.Tags, "old") != believed {
+			t.Errorf("%s after the write, a reading of the old Tags: %v", after, o.Tags)
+		}
+	}
+}
+
+// A disk that a person has deleted is answered with 404, as often as it is read.
+func TestADiskThatIsGoneProvesNothingOfItsInstance(t *testing.T) {
+	core, o := oneInstance(t)
+	gone := &claims.Error{Kind: claims.KindNotFound, Op: "read disk", Effect: claims.EffectNone}
+	for range 2 {
+		core.belief.Now = core.belief.Now.Add(time.Minute)
+		o.Build.Making, o.Build.HasDisks = 3, true
+		core.handle(Result{Effect: Effect{Op: OpDisk, ID: 7, DiskID: 3, Term: core.belief.Term}, Began: core.belief.Now, Err: gone})
+		if core.belief.World.Nodes[7] == nil {
+			t.Fatal("the instance counts as gone")
+		}
+		if o.Build.Making != 0 || o.Build.HasDisks {
+			t.Errorf("the disks are not listed again: %+v", o.Build)
+		}
+	}
+}
+
+// A removal is answered with 404 while a reading is under way, which is answered
+// with what was before.
+func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
+	core, o := oneInstance(t)
+	start, there := core.belief.Now, o.Instance
+	o.Removal.Accepted = start
+	if _, reading := core.read(7, start); !reading {
+		t.Fatal("no reading is under way")
+	}
+	gone := &claims.Error{Kind: claims.KindNotFound, Op: "delete", Effect: claims.EffectNone}
+	for range 2 {
+		core.handle(Result{Effect: Effect{Op: OpDelete, ID: 7, Term: core.belief.Term}, Began: core.belief.Now, Err: gone})
+		core.belief.Now = core.belief.Now.Add(core.belief.Settings.SettleTime)
+	}
+	core.handle(Result{Effect: Effect{Op: OpRead, ID: 7, Term: core.belief.Term}, Began: start, Instance: there})
+	if core.belief.World.Nodes[7] != nil {
+		t.Error("it is there again")
+	}
+	if proven, _ := core.read(7, start); !proven {
+		t.Error("the proof is forgotten")
+	}
+}
+
+func unanswered(o Op) *claims.Error {
+	return &claims.Error{Kind: claims.KindUnavailable, Op: string(o), Effect: claims.EffectUnknown}
+}
+
+// fails ends a write to the instance of oneInstance without an answer.
+func (c *Core) fails(e Effect) {
+	e.ID, e.Term = 7, c.belief.Term
+	c.handle(Result{Effect: e, Began: c.belief.Now, Err: unanswered(e.Op)})
+}
+
+// reads answers a direct reading of the instance with these tags.
+func (c *Core) reads(tags []string, began time.Time) {
+	c.belief.World.Reads[7] = &belief.Read{Running: true}
+	i := Instance{Node: claims.Node{InstanceID: 7, Tags: tags}}
+	c.handle(Result{Effect: Effect{Op: OpRead, ID: 7, Term: c.belief.Term}, Began: began, Instance: i})
+}
+
+// The tags were the same shortly before the write.
+func TestAReadingOfBeforeAWriteOfTagsResolvesNothing(t *testing.T) {
+	core, o := oneInstance(t)
+	written := append(slices.Clone(o.Tags), "new")
+	core.fails(Effect{Op: OpTag, Tags: written})
+	for after, open := range map[time.Duration]bool{core.belief.Settings.SettleTime - 1: true, core.belief.Settings.SettleTime: false} {
+		core.belief.World.Writes[7].Tags = written
+		core.reads(written, core.belief.Started.Add(after))
+		if (core.belief.World.Writes[7].Tags != nil) != open {
+			t.Errorf("a reading %s after the write: open %t", after, !open)
+		}
+		o.Read = time.Time{}
+	}
+}
+
+func TestTagsThatLandedOutrankOlderReadings(t *testing.T) {
+	core, o := oneInstance(t)
+	old, written := slices.Clone(o.Tags), append(slices.Clone(o.Tags), "new")
+	core.fails(Effect{Op: OpTag, Tags: written})
+	core.belief.Now = core.belief.Now.Add(time.Minute)
+	core.reads(written, core.belief.Now)
+	core.reads(old, core.belief.Now.Add(time.Second))
+	if !slices.Contains(o.Tags, "new") {
+		t.Error("a reading from before they landed counts")
+	}
+	core.reads(old, core.belief.Now.Add(core.belief.Settings.SettleTime))
+	if slices.Contains(o.Tags, "new") {
+		t.Error("a reading from after they landed does not count")
+	}
+}
+
+// A creation may land at the end of LateEffect, and lists show it the list lag later.
+func TestACreationCountsUntilAListMustShowIt(t *testing.T) {
+	core, _ := oneInstance(t)
+	core.belief.Settings.MaxNodes = 5
+	who := claims.ClaimID{Value: "b"}
+	order := &Order{Who: who, Label: "demo-b", InstanceType: "plan"}
+	core.handle(Result{Effect: Effect{Op: OpCreate, Who: who, Order: order, Term: core.belief.Term}, Began: core.belief.Now, Err: unanswered(OpCreate)})
+	core.belief.Purchases.Of(who, order.Label).NotMade()
+	shown := core.belief.Now.Add(core.belief.Settings.LateEffect + tuning.ListLag)
+	for _, c := range []struct {
+		at, listed time.Time
+		counts     int
+	}{{shown.Add(-1), core.belief.Now, 1}, {shown.Add(time.Minute), shown.Add(-1), 1}, {shown.Add(time.Minute), shown, 0}} {
+		core.belief.Now = c.at
+		core.belief.World.List.Began = c.listed
+		if n := core.belief.Owned(nil)["plan"]; n != c.counts {
+			t.Errorf("%s after its failure, with a list of %s: counts %d", c.at.Sub(core.belief.Started), c.listed.Sub(core.belief.Started), n)
+		}
+	}
+}
+
+// A write of tags without the boot's effect on them: a user put the mark back, or an old
+// reading did.
+func TestAnInstanceThatRunsIsNotCollectedForItsMark(t *testing.T) {
+	core, o := oneInstance(t)
+	core.belief.Now = core.belief.Now.Add(time.Hour)
+	o.Build.Ran, o.Build.Marked = true, true
+	for range 2 {
+		if orphans := core.Survey([]claims.ClaimID{o.Who}, core.belief.Now).Orphans; len(orphans) != 0 {
+			t.Errorf("%v", orphans)
+		}
+		core.belief.Now = core.belief.Now.Add(core.belief.Settings.OrphanTTL)
+	}
+	o.Build.Ran = false
+	core.Survey([]claims.ClaimID{o.Who}, core.belief.Now)
+	core.belief.Now = core.belief.Now.Add(core.belief.Settings.OrphanTTL)
+	if orphans := core.Survey([]claims.ClaimID{o.Who}, core.belief.Now).Orphans; len(orphans) != 1 {
+		t.Errorf("one that was never started: %v", orphans)
+	}
+}
+
+func TestWritesThatMayLandOutliveALead(t *testing.T) {
+	core, o := oneInstance(t)
+	core.fails(Effect{Op: OpDelete})
+	core.Begin(claims.Ended, core.belief.Now)
+	again := core.belief.World.Add(o.Instance, o.Who)
+	if !core.belief.World.Condemned(again) {
+		t.Error("the removal is forgotten")
+	}
+	core.belief.Now = core.belief.Now.Add(core.belief.Settings.LateEffect + core.belief.Settings.SettleTime)
+	if core.belief.World.Condemned(again) {
+		t.Error("a removal of an earlier lead counts for ever")
+	}
+}
+
+func TestAListRefutesAWrongProof(t *testing.T) {
+	core, o := oneInstance(t)
+	core.belief.World.End(7)
+	for _, after := range []time.Duration{tuning.ListLag - 1, tuning.ListLag} {
+		core.belief.Now = core.belief.Started.Add(after)
+		core.handle(Result{Effect: Effect{Op: OpList, Term: core.belief.Term}, Began: core.belief.Now, Instances: []Instance{o.Instance}})
+		if _, there := core.belief.World.Nodes[7]; there != (after == tuning.ListLag) {
+			t.Errorf("a list %s after the proof: there %t", after, there)
+		}
+	}
+}
+
+// A thousand instances of others are read, claimants come and go, instances end.
+func TestNothingIsRememberedForEver(t *testing.T) {
+	core, o := oneInstance(t)
+	for n := range 1000 {
+		core.belief.Now = core.belief.Now.Add(10 * time.Second)
+		id := 1000 + n
+		core.read(id, core.belief.Now)
+		core.handle(Result{Effect: Effect{Op: OpRead, ID: id, Term: core.belief.Term}, Began: core.belief.Now,
+			Instance: Instance{Node: claims.Node{InstanceID: id}}})
+		who := claims.ClaimID{Value: "churn", UID: string(rune(n))}
+		core.belief.World.Add(Instance{Node: claims.Node{InstanceID: 5000 + n, Tags: simOwn.ClaimTags(who)}}, who)
+		core.handle(Result{Effect: Effect{Op: OpDelete, ID: 5000 + n, Term: core.belief.Term}, Began: core.belief.Now, Err: unanswered(OpDelete)})
+		core.belief.World.End(5000 + n)
+		order := &Order{Who: who, Label: "demo-churn"}
+		core.handle(Result{Effect: Effect{Op: OpCreate, Who: who, Order: order, Term: core.belief.Term}, Began: core.belief.Now, Err: unanswered(OpCreate)})
+	}
+	w := &core.belief.World
+	if sizes := []int{len(w.Nodes), len(w.ByClaim), len(w.Gone), len(w.Reads), len(w.Writes)}; slices.Max(sizes) > 70 {
+		t.Errorf("sizes %v", sizes)
+	}
+	core.belief.Now = core.belief.Now.Add(time.Hour)
+	core.handle(Result{Effect: Effect{Op: OpTag}})
+	if sizes := []int{len(w.Gone), len(w.Reads), len(w.Writes), len(core.belief.Purchases.All()), len(core.callers.Known())}; slices.Max(sizes) > 0 || w.Nodes[7] != o {
+		t.Errorf("an hour later: sizes %v", sizes)
+	}
+}
+
+// BenchmarkBurst measures what claimants that come at once cost the core, when each event wakes all of them.
+func BenchmarkBurst(b *testing.B) {
+	for _, n := range []int{500, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				began := time.Now()
+				burst(b, n)
+				b.ReportMetric(time.Since(began).Seconds(), "core-s")
+			}
+		})
+	}
+}
+
+func burst(b *testing.B, n int) {
+	b.Helper()
+	core, _ := oneInstance(b)
+	now, started := core.belief.Now, core.belief.Now
+	core.belief.World.List.Began = now
+	var calls []*Call
+	for n := range n {
+		who := claims.ClaimID{Value: fmt.Sprintf("c%d", n)}
+		order := &Order{Who: who, Label: simLabel(who.Value), InstanceType: "plan", Tags: simOwn.ClaimTags(who)}
+		calls = append(calls, core.Admit(Ask{Kind: AskCreate, Order: order}, now))
+	}
+	id := 1000
+	for len(calls) > 0 {
+		var waiting []*Call
+		var sent []Effect
+		for _, call := range calls {
+			switch s := core.Next(call, now); {
+			case s.Effect != nil:
+				sent = append(sent, *s.Effect)
+				waiting = append(waiting, call)
+			case s.End != nil:
+				core.Dismiss(call, now)
+			default:
+				waiting = append(waiting, call)
+			}
+		}
+		calls = waiting
+		now = now.Add(time.Second)
+		for _, e := range sent {
+			r := Result{Effect: e, Began: now}
+			if e.Op == OpCreate {
+				id++
+				r.Instance = Instance{Node: claims.Node{InstanceID: id, Name: e.Order.Label, Tags: e.Order.Tags}}
+			}
+			core.Handle(r, now)
+		}
+		if len(sent) == 0 && now.Sub(started) > time.Hour {
+			b.Fatalf("%d are left", len(calls))
+		}
+	}
+}

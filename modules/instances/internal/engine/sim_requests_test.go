@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
+)
+
+// start sends a request: it arrives after a part of its latency, and is answered
+// after the rest.
+func (s *sim) start(e Effect) {
+	s.requests++
+	s.guard(e)
+	r := Result{Effect: e, Began: s.now}
+	life := s.life
+	latency := time.Duration(1 + s.random.Int64N(int64(s.plan.latency)))
+	way := time.Duration(s.random.Int64N(int64(latency)))
+	fate, hit := s.fate(e)
+	if s.trace != nil {
+		s.logf("%s", requested(e, fate, hit))
+	}
+	if e.Op.Write() {
+		s.writing++
+	}
+	s.after(way, func() {
+		answer, wait := s.perform(r, fate, hit)
+		if wait > 0 {
+			latency = way + wait
+		}
+		s.after(latency-way, func() {
+			if e.Op.Write() {
+				s.writing--
+			}
+			if life != s.life {
+				return
+			}
+			if s.trace != nil {
+				s.logf("%s", answered(answer))
+			}
+			s.learned(answer)
+			s.core.Handle(answer, s.now)
+		})
+	})
+}
+
+// perform applies a request with its fault at the platform. wait replaces the usual
+// time of the answer.
+func (s *sim) perform(r Result, fate simFate, hit bool) (_ Result, wait time.Duration) {
+	unknown := simRefusal(claims.KindUnavailable, claims.EffectUnknown, "no answer")
+	unknown.Op = string(r.Op)
+	if hit {
+		switch fate.kind {
+		case faultRefused:
+			r.Err = simRefusal(claims.KindUnavailable, claims.EffectNone, "not now")
+			return r, 0
+		case faultLimited:
+			e := simRefusal(claims.KindRateLimited, claims.EffectNone, "too many requests")
+			e.RetryAfter = fate.takes
+			r.Err = e
+			return r, 0
+		case faultForbidden:
+			r.Err = simRefusal(claims.KindForbidden, claims.EffectNone, "scope")
+			return r, 0
+		case faultGone:
+			r.Err = simRefusal(claims.KindNotFound, claims.EffectNone, "not found, wrongly")
+			return r, 0
+		case faultUnsent:
+			r.Err = unknown
+			return r, 0
+		case faultDeaf:
+			r.Err = unknown
+			return r, Timeout(r.Op)
+		case faultLate:
+			r.Err = unknown
+			return r, s.later(r, fate)
+		case faultNoEffect:
+			return r, 0
+		}
+	}
+	if !r.Op.Write() {
+		return s.readNow(r, fate, hit), 0
+	}
+	r.Instance, r.Err = s.carryOut(r)
+	if r.Op == OpAddDisk && r.Err == nil {
+		disks := s.find(r.ID).disks
+		r.Disks = slices.Clone(disks[len(disks)-1:])
+	}
+	if hit && r.Err == nil {
+		s.lose(r.Op, r.Instance, nil)
+		r.Err = unknown
+		if fate.kind == faultHang {
+			return r, Timeout(r.Op)
+		}
+	}
+	return r, 0
+}
+
+// later plans the effect of a write that is answered with an error, and returns when
+// that is.
+func (s *sim) later(r Result, fate simFate) time.Duration {
+	takes := min(fate.takes, Timeout(r.Op))
+	lands := schedule.Lands(s.random, takes, fate.late, simLateEffect)
+	if r.Op == OpCreate {
+		s.late[r.Order.Label] = belief.Latest(s.late[r.Order.Label], s.now.Add(lands))
+	}
+	s.unlanded++
+	s.after(lands, func() {
+		s.unlanded--
+		s.facts.landed++
+		made, err := s.carryOut(r)
+		s.lose(r.Op, made, err)
+		if s.trace != nil {
+			s.logf("   %s LANDS LATE: %v", subject(r.Effect), err)
+		}
+	})
+	return takes
+}
+
+// lose notes an instance whose creation the process gets no answer to.
+func (s *sim) lose(o Op, made Instance, err error) {
+	if o == OpCreate && err == nil {
+		s.known(made.InstanceID).unanswered = true
+	}
+}
+
+// carryOut executes a write, and judges what it does.
+func (s *sim) carryOut(r Result) (Instance, error) {
+	e := r.Effect
+	if e.Op == OpDelete {
+		s.checkLoss(e, r.Began)
+	}
+	i, err := s.apply(e)
+	if e.Op == OpCreate && err == nil {
+		s.checkCeilings()
+	}
+	return i, err
+}
+
+func (s *sim) readNow(r Result, fate simFate, hit bool) Result {
+	behind := s.plan.stale
+	if r.Op == OpList || r.Op == OpFind {
+		behind = s.plan.lag
+	}
+	if behind > 0 {
+		behind = time.Duration(s.random.Int64N(int64(behind)))
+	}
+	began := r.Began
+	r = s.read(r.Effect, s.now.Add(-behind))
+	r.Began = began
+	if r.Err == nil && s.inGap(r.Effect) {
+		s.facts.grouped++
+		r.Err = simRefusal(claims.KindNotFound, claims.EffectNone, "not found, wrongly")
+		return r
+	}
+	if hit && fate.kind == faultMissing && len(r.Instances) > 0 {
+		at := s.random.IntN(len(r.Instances))
+		if !s.known(r.Instances[at].InstanceID).renamed {
+			r.Instances = slices.Delete(r.Instances, at, at+1)
+		}
+	}
+	return r
+}
+
+// fate takes the fault that a request meets, if it can be without making two
+// faults together prove what is not so.
+func (s *sim) fate(e Effect) (simFate, bool) {
+	for n := range s.fates {
+		f := &s.fates[n]
+		if f.op != e.Op || f.times == 0 || s.now.Sub(s.began) < f.from {
+			continue
+		}
+		f.times--
+		return *f, s.may(f.kind, e)
+	}
+	return simFate{}, false
+}
+
+func (s *sim) may(kind simFault, e Effect) bool {
+	i := s.find(e.ID)
+	switch kind {
+	case faultGone:
+		if e.Op == OpDisk { // which proves nothing of the instance
+			return i != nil
+		}
+		if i == nil || i.lied || i.kept || s.now.Sub(i.born) < 10*time.Second || e.Op == OpDisks || e.Op == OpConfigs {
+			return false
+		}
+		i.lied = true
+	case faultNoEffect:
+		if i == nil || i.lied || e.Op != OpDelete {
+			return false
+		}
+		i.kept = true
+	case faultLate:
+		return s.plan.harsh || e.Op == OpCreate || e.Op == OpDelete
+	case faultLost, faultUnsent, faultHang:
+		return true
+	case faultMissing:
+		return e.Op == OpList || e.Op == OpFind
+	case faultForbidden:
+		return true
+	}
+	return true
+}
+
+// inGap reports whether a direct read of the object is answered 404 now.
+func (s *sim) inGap(e Effect) bool {
+	if e.ID == 0 {
+		return false
+	}
+	at := s.now.Sub(s.began)
+	return slices.ContainsFunc(s.plan.gaps, func(g simGap) bool { return at >= g.from && at < g.from+g.length && e.ID%g.share == 0 })
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var updateStories = flag.Bool("update", false, "write the transcripts of the stories")
+
+// quick is a platform without delays of its own, and a process that lives on.
+func quick(seed uint64) simSchedule {
+	return simSchedule{seed: seed, latency: 80 * time.Millisecond, boot: 2 * time.Second, orphanTTL: 5 * time.Minute, creations: 20}
+}
+
+// storyEnd ends transcripts: only sweeps follow.
+const storyEnd = 170 * time.Second
+
+// stories are schedules that showed a defect, each with the transcript of how it
+// goes now in testdata/stories.
+func stories() map[string]*simSchedule {
+	all := map[string]*simSchedule{}
+	story := func(name string, s simSchedule) { all[name] = &s }
+
+	s := quick(1)
+	s.lag = 119 * time.Second
+	s.lives = []simLife{
+		{at: 2 * time.Second, timeout: time.Minute, again: 5 * time.Second},
+		{at: 6 * time.Second, timeout: time.Minute, again: 5 * time.Second},
+	}
+	s.fates = []simFate{{op: OpCreate, times: 1, kind: faultLost}}
+	story("a claimant that looks for its label holds up no other", s)
+
+	s = quick(1)
+	s.lag = 3 * time.Second
+	s.lives = []simLife{{at: 2 * time.Second, timeout: time.Minute, again: 50 * time.Second, forgets: true}}
+	s.fates = []simFate{{op: OpCreate, times: 1, kind: faultLost}}
+	s.steps = []simStep{{at: 40 * time.Second, kind: stepRemove}}
+	story("a label is free again when its instance is gone", s)
+
+	s = quick(8)
+	s.lag = 30 * time.Second
+	s.lives = []simLife{{at: 5 * time.Second, timeout: time.Minute, again: 5 * time.Second, keeps: 7 * time.Second}}
+	s.steps = []simStep{{at: 14 * time.Second, kind: stepBegin}}
+	story("what was gone at the first look stays gone", s)
+
+	s = quick(1)
+	s.stale = 3900 * time.Millisecond
+	s.lives = []simLife{{at: 12 * time.Second, timeout: time.Minute, again: 5 * time.Second, edits: 3}}
+	s.steps = []simStep{{at: 16500 * time.Millisecond, kind: stepBegin, pick: 1}}
+	story("a new leader undoes no tags of the one before", s)
+
+	s = quick(1)
+	s.lag = 119 * time.Second
+	s.lives = []simLife{
+		{at: 2 * time.Second, timeout: 10 * time.Second, again: 135 * time.Second},
+		{at: 10 * time.Second, timeout: time.Minute, again: 5 * time.Second},
+	}
+	s.steps = []simStep{{at: 2050 * time.Millisecond, kind: stepDeath}, {at: 143 * time.Second, kind: stepRename}}
+	story("a list of the first minutes does not show all that was made before", s)
+
+	s = simSchedule{seed: 7, stale: 3900 * time.Millisecond, lag: time.Second, latency: 80 * time.Millisecond, boot: 20 * time.Second,
+		orphanTTL: time.Minute, creations: 1}
+	s.lives = []simLife{{at: 5250 * time.Millisecond, timeout: 5 * time.Second, again: time.Second, disks: 2}}
+	s.steps = []simStep{{at: 33500 * time.Millisecond, kind: stepBegin, pick: 1}}
+	story("parts that were being read before an election prove nothing after it", s)
+	return all
+}
+
+func TestStories(t *testing.T) {
+	for name, plan := range stories() {
+		t.Run(name, func(t *testing.T) {
+			failure, trace, _ := play(plan, true)
+			trace = until(storyEnd, trace)
+			if failure != "" {
+				t.Errorf("%s\n%s", trace, failure)
+			}
+			file := filepath.Join("testdata", "stories", strings.ReplaceAll(name, " ", "-")+".txt")
+			if *updateStories {
+				if err := os.WriteFile(file, []byte(trace), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if trace != string(want) {
+				t.Errorf("went another way; `go test -run TestStories -update .` accepts it:\n%s", trace)
+			}
+		})
+	}
+}
+
+// until is the beginning of a transcript.
+func until(end time.Duration, trace string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(trace) {
+		var seconds float64
+		if _, err := fmt.Sscan(line, &seconds); err == nil && seconds > end.Seconds() {
+			break
+		}
+		lines.WriteString(line)
+	}
+	return lines.String()
+}

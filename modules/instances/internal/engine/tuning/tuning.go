@@ -1,0 +1,70 @@
+// Package tuning holds every tuning constant of the engine with its reason, and the
+// settings that a Config of package instances becomes.
+package tuning
+
+import "time"
+
+const (
+	// CreationLimit and CreationWindow are the documented limit of POST
+	// /linode/instances, which is separate from that of all other requests.
+	CreationLimit  = 20
+	CreationWindow = 15 * time.Second
+	// PositionKept preserves a claimant's position in the queue without a caller. It is
+	// longer than the pauses of a controller that calls again.
+	PositionKept = 2 * time.Minute
+	// LimitedPause follows a 429 without a time.
+	LimitedPause = 2 * time.Second
+
+	// ListLag bounds the lag of lists behind writes. The API documents no bound; the
+	// tests of this package go up to 2 minutes.
+	ListLag = 2 * time.Minute
+	// GoneKept is the time for which lists cannot bring back an instance that is proven
+	// gone. IDs are not used again.
+	GoneKept = 10 * time.Minute
+	// ListAgain is the pause between lists for an instance that direct reads do not show
+	// and a list does.
+	ListAgain = 30 * time.Second
+	// SendWithin is the time for which a write may wait to be sent, because it rests on
+	// a reading right before; CreateWithin is that of a creation, which its label guards.
+	SendWithin   = 5 * time.Second
+	CreateWithin = 20 * time.Second
+	// ReadValid is the greatest age of a direct read right before a write.
+	ReadValid = 2 * time.Second
+
+	// FirstFind and LongestFind bound the pauses between lists of one label while
+	// the instance that has it does not appear in them.
+	FirstFind   = time.Second
+	LongestFind = 15 * time.Second
+	// FindFor bounds the search for a label that the API refuses as taken.
+	FindFor = ListLag + 30*time.Second
+
+	// FirstPoll and LongestPoll bound the pauses between reads while an instance
+	// or its disks become ready; a new Linode takes 45 to 100 s for that.
+	FirstPoll   = 2 * time.Second
+	LongestPoll = 10 * time.Second
+	// DiskPoll is the pause between lists of the disks of an instance while one may
+	// still be made by a request without an answer.
+	DiskPoll = 20 * time.Second
+
+	// RemovalResend is the age at which an accepted removal without effect is
+	// sent again. Linodes vanish within seconds of their DELETE.
+	RemovalResend = time.Minute
+	// RefusalHold is the time for which a refusal of capacity or of the request itself
+	// answers other claimants with the same request.
+	RefusalHold = 10 * time.Second
+	// ReadKept is the time for which an unused direct read is kept, PruneEvery the pause
+	// between looks for what has expired.
+	ReadKept   = 10 * time.Minute
+	PruneEvery = time.Minute
+
+	// ParallelEffects bounds the concurrent requests, ParallelRemovals those of one
+	// sweep.
+	ParallelEffects  = 64
+	ParallelRemovals = 16
+	// ReadTimeout and WriteTimeout end a request without an answer. A creation has
+	// less, so that a 429 with a longer pause returns to the queue, which reports it to
+	// callers.
+	ReadTimeout   = 30 * time.Second
+	WriteTimeout  = 2 * time.Minute
+	CreateTimeout = 40 * time.Second
+)

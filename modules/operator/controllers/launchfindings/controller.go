@@ -1,0 +1,91 @@
+// Package launchfindings shows on a LinodeNodeClass what launches from it have shown, as conditions that Ready does not depend on and that
+// are there only while there is a finding:
+//
+//   - LaunchesAccepted is False with the API's words for as long as no launch of the class is tried, because the Linode API refuses them.
+//     The NodePools of the class have no available instance types meanwhile, and the next launch after the class was changed, or after some
+//     minutes, shows whether the cause has gone.
+//   - KubernetesVersionProvided is False while nodes of the class's image join with another minor version than the control plane's, which
+//     the class follows.
+//
+// It makes no request to the Linode API. Registered by cmd/controller; it runs on the leader only.
+package launchfindings
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+)
+
+// interval is how soon the conditions follow what they show.
+const interval = 30 * time.Second
+
+// Provider has the findings; *cloudprovider.CloudProvider does.
+type Provider interface {
+	// ClassRefused returns why no launch from the class is tried, "" if they are.
+	ClassRefused(nodeClass *v1alpha1.LinodeNodeClass) string
+	// VersionDiffers returns with which version new nodes join instead of the control plane's, "" if they do not.
+	VersionDiffers(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (string, error)
+}
+
+// Controller reconciles these conditions of LinodeNodeClasses.
+type Controller struct {
+	kube     client.Client
+	provider Provider
+}
+
+// NewController returns a Controller. kube may read from a cache.
+func NewController(kube client.Client, provider Provider) *Controller {
+	return &Controller{kube: kube, provider: provider}
+}
+
+// Reconcile brings the conditions of one class up to date.
+func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (reconcile.Result, error) {
+	stored := nodeClass.DeepCopy()
+	differs, err := c.provider.VersionDiffers(ctx, nodeClass)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	refused := show(nodeClass, v1alpha1.ConditionLaunchesAccepted, v1alpha1.ReasonLaunchRefused, c.provider.ClassRefused(nodeClass))
+	other := show(nodeClass, v1alpha1.ConditionVersionProvided, v1alpha1.ReasonImageVersionDiffers, differs)
+	if refused || other {
+		if err := c.kube.Status().Patch(ctx, nodeClass, controllers.Lock(stored)); err != nil {
+			return controllers.Requeue(err)
+		}
+	}
+	return reconcile.Result{RequeueAfter: interval}, nil
+}
+
+// show sets a condition to False, or removes it when there is no message, and returns whether that changes anything. It leaves the other
+// conditions as they are: the set of conditions would compute Ready again, without its message.
+func show(nodeClass *v1alpha1.LinodeNodeClass, conditionType, reason, message string) (changed bool) {
+	conditions := nodeClass.Status.Conditions
+	at := slices.IndexFunc(conditions, func(is status.Condition) bool { return is.Type == conditionType })
+	if at >= 0 && conditions[at].Message == message && conditions[at].ObservedGeneration == nodeClass.Generation {
+		return false
+	}
+	if at >= 0 {
+		conditions = slices.Delete(conditions, at, at+1)
+	}
+	if message != "" {
+		conditions = append(conditions, status.Condition{Type: conditionType, Status: metav1.ConditionFalse,
+			Reason: reason, Message: message, ObservedGeneration: nodeClass.Generation, LastTransitionTime: metav1.Now()})
+	}
+	nodeClass.Status.Conditions = conditions
+	return at >= 0 || message != ""
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllers.For(m, "linodenodeclass.launchfindings", &v1alpha1.LinodeNodeClass{}, 1, predicate.GenerationChangedPredicate{}).
+		Complete(reconcile.AsReconciler(m.GetClient(), c))
+}

@@ -1,0 +1,111 @@
+// Package imageversion finds out whether nodes that are made from a class now join with the control plane's minor version of Kubernetes.
+//
+// With a custom image, or an install step of the class, only a node that has joined shows that. A node is evidence when its Linode was
+// made while the control plane had its present minor version, from the image and the hash that the class has now: of such nodes the newest
+// decides. A replacement of an older node would have the same version, so the package's callers replace none for its version until another
+// image, another class or another version of the control plane makes the evidence void.
+//
+// The version is the one that the kubelet reports, which a node with a stolen credential may forge: it can delay the replacement of its
+// class's nodes, and cause none. The package reads NodeClaims and Nodes, from a cache, and writes nothing.
+package imageversion
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Wanted describes a node that would be made now.
+type Wanted struct {
+	Version string // of the control plane
+	Image   string
+	Hash    string // of the class
+}
+
+// Differs is the version of a node that was made as wanted and has another.
+type Differs struct{ Node, Image, Want, Have string }
+
+// Reader finds the evidence. The cache behind it must have core's index on the NodeClass reference of NodeClaims.
+type Reader struct{ kube client.Reader }
+
+// NewReader returns a Reader.
+func NewReader(kube client.Reader) *Reader { return &Reader{kube} }
+
+// Differs returns what the newest node that was made as wanted proves, nil when it has the wanted minor version, or there is none.
+func (r *Reader) Differs(ctx context.Context, class *v1alpha1.LinodeNodeClass, wanted Wanted) (*Differs, error) {
+	list := &karpv1.NodeClaimList{}
+	if err := r.kube.List(ctx, list, nodeclaimutils.ForNodeClass(class), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the NodeClaims of LinodeNodeClass %s: %w", class.Name, err)
+	}
+	var newest *karpv1.NodeClaim
+	var have string
+	for i := range list.Items {
+		claim := &list.Items[i]
+		if !madeAs(claim, wanted) || newest != nil && claim.CreationTimestamp.Before(&newest.CreationTimestamp) {
+			continue
+		}
+		switch kubelet, err := r.kubelet(ctx, claim); {
+		case err != nil:
+			return nil, err
+		case kubelet != "":
+			newest, have = claim, kubelet
+		}
+	}
+	if newest == nil || sameMinor(have, wanted.Version) {
+		return nil, nil
+	}
+	return &Differs{Node: newest.Status.NodeName, Image: wanted.Image, Want: minor(wanted.Version), Have: plain(have)}, nil
+}
+
+// madeAs returns whether a NodeClaim's Linode was made as wanted.
+func madeAs(claim *karpv1.NodeClaim, wanted Wanted) bool {
+	made := claim.Annotations
+	return sameMinor(made[v1alpha1.AnnotationKubernetesVersion], wanted.Version) && claim.Status.ImageID == wanted.Image &&
+		made[v1alpha1.AnnotationHash] == wanted.Hash && made[v1alpha1.AnnotationHashVersion] == v1alpha1.HashVersion
+}
+
+// kubelet returns the version that a NodeClaim's node reports, "" if it has not joined.
+func (r *Reader) kubelet(ctx context.Context, claim *karpv1.NodeClaim) (string, error) {
+	// The NodeClaim is the cache's own: without this option the set of conditions writes into it.
+	if claim.Status.NodeName == "" || !claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue() {
+		return "", nil
+	}
+	node := &corev1.Node{}
+	if err := r.kube.Get(ctx, types.NamespacedName{Name: claim.Status.NodeName}, node); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	found := node.Status.NodeInfo.KubeletVersion
+	if _, err := version.ParseGeneric(found); err != nil || node.Spec.ProviderID != claim.Status.ProviderID {
+		return "", nil //nolint:nilerr // what is no version proves nothing
+	}
+	return found, nil
+}
+
+func sameMinor(a, b string) bool { return minor(a) != "" && minor(a) == minor(b) }
+
+// minor returns the minor version, "" for what is no version.
+func minor(text string) string {
+	found, err := version.ParseGeneric(text)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("v%d.%d", found.Major(), found.Minor())
+}
+
+// plain returns a version without the parts that a vendor, or a forger, adds.
+func plain(text string) string {
+	found, err := version.ParseGeneric(text)
+	if err != nil {
+		return ""
+	}
+	return "v" + found.String()
+}

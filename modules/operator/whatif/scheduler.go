@@ -1,0 +1,150 @@
+package whatif
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	corescheduling "sigs.k8s.io/karpenter/pkg/scheduling"
+	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+)
+
+// The kube-scheduler's weights and defaults for a pod that states no preferences (kubernetes.io/docs/reference/scheduling/config: the
+// default plugins, and the constraints of "internal default constraints" of topology spread).
+const (
+	spreadWeight  = 2 // PodTopologySpread; NodeResourcesFit and NodeResourcesBalancedAllocation have 1
+	spreadMaxSkew = 3 // over hosts
+)
+
+// A board has the nodes as the kube-scheduler compares them for pods that only the node decides about.
+type board struct {
+	slots []*slot
+}
+
+// A slot is a node with what is free on it.
+type slot struct {
+	name        string
+	node        *corev1.Node
+	labels      corescheduling.Requirements
+	allocatable corev1.ResourceList
+	requested   corev1.ResourceList
+	owned       map[any]int // pods by their controller
+}
+
+// newBoard reads the nodes of the simulated cluster, those that it keeps and those that it has made, and their pods.
+func (w *world) newBoard(ctx context.Context) (*board, error) {
+	b, nodes := &board{}, &corev1.NodeList{}
+	if err := w.store.List(ctx, nodes); err != nil {
+		return nil, err
+	}
+	for _, node := range nodes.Items {
+		if node.Spec.Unschedulable {
+			continue
+		}
+		s := &slot{name: node.Name, node: &node, labels: corescheduling.NewLabelRequirements(node.Labels),
+			allocatable: node.Status.Allocatable, requested: corev1.ResourceList{}, owned: map[any]int{}}
+		if m := w.nodes[node.Name]; m != nil {
+			s.requested = resources.RequestsForPods(w.daemons(m)...)
+		}
+		pods := &corev1.PodList{}
+		if err := w.store.List(ctx, pods, client.MatchingFields{"spec.nodeName": node.Name}); err != nil {
+			return nil, err
+		}
+		for _, pod := range pods.Items {
+			if !podutil.IsTerminal(&pod) {
+				s.add(&pod)
+			}
+		}
+		b.slots = append(b.slots, s)
+	}
+	return b, nil
+}
+
+func (s *slot) add(pod *corev1.Pod) {
+	s.requested = resources.Merge(s.requested, resources.RequestsForPods(pod))
+	s.owned[controllerOf(pod)]++
+}
+
+func (s *slot) takes(pod *corev1.Pod) bool {
+	return resources.Fits(resources.Merge(s.requested, resources.RequestsForPods(pod)), s.allocatable) &&
+		corescheduling.Taints(s.node.Spec.Taints).ToleratesPod(pod) == nil &&
+		s.labels.Compatible(corescheduling.NewStrictPodRequirements(pod)) == nil
+}
+
+// room is the score of NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation over CPU and memory.
+func (s *slot) room(pod *corev1.Pod) float64 {
+	wanted := resources.RequestsForPods(pod)
+	fraction := func(name corev1.ResourceName) float64 {
+		sum := s.requested[name].DeepCopy()
+		sum.Add(wanted[name])
+		of := s.allocatable[name]
+		return share(sum.AsApproximateFloat64(), of.AsApproximateFloat64())
+	}
+	cpu, memory := fraction(corev1.ResourceCPU), fraction(corev1.ResourceMemory)
+	return 100*(1-(cpu+memory)/2) + 100*(1-math.Abs(cpu-memory)/2)
+}
+
+// best returns the node with the highest score of those that take the pod, nil if none does. Of equal ones it is the first: the
+// kube-scheduler takes any.
+func (b *board) best(pod *corev1.Pod) *slot {
+	fitting := slices.DeleteFunc(slices.Clone(b.slots), func(s *slot) bool { return !s.takes(pod) })
+	if len(fitting) == 0 {
+		return nil
+	}
+	owner, weight := controllerOf(pod), math.Log(float64(len(fitting)+2))
+	spread := make([]float64, len(fitting))
+	for i, s := range fitting {
+		spread[i] = math.Round(float64(s.owned[owner])*weight + spreadMaxSkew - 1)
+	}
+	least, most := slices.Min(spread), slices.Max(spread)
+	best, highest := fitting[0], -1.0
+	for i, s := range fitting {
+		score := s.room(pod) + spreadWeight*100
+		if most > 0 {
+			score = s.room(pod) + spreadWeight*100*(most+least-spread[i])/most
+		}
+		if score > highest {
+			best, highest = s, score
+		}
+	}
+	return best
+}
+
+// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns those that fit nowhere.
+func (w *world) schedule(ctx context.Context, queue []*corev1.Pod) (left []*corev1.Pod, _ error) {
+	if len(queue) == 0 {
+		return nil, nil
+	}
+	b, err := w.newBoard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	placed := map[string][]*corev1.Pod{}
+	for _, pod := range queue {
+		s := b.best(pod)
+		if s == nil {
+			left = append(left, pod)
+			continue
+		}
+		s.add(pod)
+		placed[s.name] = append(placed[s.name], pod)
+	}
+	for _, s := range b.slots {
+		if err := w.bind(ctx, s.name, placed[s.name]); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// controllerOf identifies the workload of a pod: the constraints by default spread its pods.
+func controllerOf(pod *corev1.Pod) any {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return owner.UID
+	}
+	return client.ObjectKeyFromObject(pod)
+}
