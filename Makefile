@@ -122,10 +122,10 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md
 
 # The package with the schedules of MODULE=.
-SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool)/internal/engine
+SOAKED = $(if $(filter modules/clusterapi,$(MODULE)),modules/clusterapi/internal/core,$(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool)/internal/engine)
 
 .PHONY: soak
-soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances
+soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances, modules/clusterapi
 	@GOWORK=off go -C $(SOAKED) test -c -o "$(CURDIR)/.bin/soak" . && cd $(SOAKED) && \
 		"$(CURDIR)/.bin/soak" -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
@@ -136,7 +136,7 @@ exhaust: ## Let everything happen that may in small worlds of lkepool's engine, 
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)
-	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/claims modules/linode modules/lkepool modules/instances))
+	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/claims modules/linode modules/lkepool modules/instances modules/clusterapi))
 
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)

@@ -23,8 +23,6 @@ type Deployment struct {
 	// NodeLabels are the labels in the template of Machines, Taints its taints as key=value:effect.
 	NodeLabels map[string]string
 	Taints     []Taint
-	// FailureDomain and Version are those of new Machines, "" for none.
-	FailureDomain, Version string
 	// Refusal is why the deployment is not used, with a cure; "" if it is.
 	Refusal string
 	// Replicas is spec.replicas. Observed reports that the controller has acted on the current spec.
@@ -75,8 +73,6 @@ type Machine struct {
 	NodeName   string
 	// Phase is Cluster API's, and Pending the message of the first condition that is not met.
 	Phase, Pending string
-	Version        string
-	Infrastructure TemplateRef
 	Created        time.Time
 	// Failure is why the machine cannot be made, nil if it can.
 	Failure *claims.Error

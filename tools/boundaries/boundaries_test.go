@@ -42,9 +42,13 @@ var rules = map[string]rule{
 	"modules/instances": {
 		imports: []string{"modules/claims", "modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean,
 	},
+	// The client and the types of Kubernetes' API are its platform; no more of Kubernetes is.
+	"modules/clusterapi": {
+		imports: []string{"modules/claims"}, never: []string{"sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"},
+	},
 	"modules/nodeclass": {},
 	"modules/operator": {
-		imports:     []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
+		imports:     []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/clusterapi", "modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
 		light:       []string{"modules/operator/backoff", "modules/operator/selection"},

@@ -47,9 +47,7 @@ type machineSpec struct {
 		ConfigRef templateRef `json:"configRef"`
 	} `json:"bootstrap"`
 	InfrastructureRef templateRef        `json:"infrastructureRef"`
-	Version           string             `json:"version"`
 	ProviderID        string             `json:"providerID"`
-	FailureDomain     string             `json:"failureDomain"`
 	Taints            []clusterapi.Taint `json:"taints"`
 }
 

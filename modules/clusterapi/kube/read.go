@@ -135,7 +135,7 @@ func (d machineDeployment) convert(sets []machineSet) clusterapi.Deployment {
 	result := clusterapi.Deployment{
 		Name: d.Name, UID: string(d.UID), ResourceVersion: d.ResourceVersion, Labels: d.Labels, Annotations: d.Annotations,
 		Template: template.InfrastructureRef.public(), Bootstrap: template.Bootstrap.ConfigRef.public(),
-		NodeLabels: d.Spec.Template.Metadata.Labels, Taints: template.Taints, FailureDomain: template.FailureDomain, Version: template.Version,
+		NodeLabels: d.Spec.Template.Metadata.Labels, Taints: template.Taints,
 		Refusal: d.refusal(), Replicas: ptr.Deref(d.Spec.Replicas, 0), Observed: d.Status.ObservedGeneration == d.Generation,
 		Removal: clusterapi.ParseRemoval(d.Annotations[clusterapi.RemovalAnnotation]),
 	}
@@ -184,7 +184,7 @@ func (m machine) convert(infra map[clusterapi.TemplateRef]infraMachine) clustera
 		Name: m.Name, UID: string(m.UID), ResourceVersion: m.ResourceVersion, Deployment: m.Labels[deploymentLabel], Set: m.Labels[setLabel],
 		Claim: clusterapi.ParseClaim(m.Annotations[clusterapi.ClaimAnnotation]), Released: mark == clusterapi.ReleasedValue,
 		Marked: marked && mark != clusterapi.ReleasedValue, Deleting: m.DeletionTimestamp != nil, ProviderID: m.Spec.ProviderID,
-		NodeName: m.Status.NodeRef.Name, Phase: m.Status.Phase, Version: m.Spec.Version, Infrastructure: ref, Created: m.CreationTimestamp.Time,
+		NodeName: m.Status.NodeRef.Name, Phase: m.Status.Phase, Created: m.CreationTimestamp.Time,
 	}
 	if owner := metav1.GetControllerOf(&m.ObjectMeta); owner != nil {
 		result.Set = owner.Name

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	scheduleCount    = flag.Int("schedules", 20_000, "how many random schedules to run; with -short a twentieth")
+	scheduleCount    = flag.Int("schedules", 20_000, "how many random schedules to run; with -short a hundredth")
 	scheduleSeed     = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
 	scheduleFailures = flag.Int("failures", 20, "after how many violations a run ends")
 	scheduleProgress = flag.Duration("progress", 0, "how often to print how many schedules are done; 0 is never")
@@ -20,11 +20,13 @@ var (
 func TestSchedules(t *testing.T) {
 	count := *scheduleCount
 	if testing.Short() {
-		count = max(1, count/20)
+		count = max(1, count/100)
 	}
 	seeds := schedule.Seeds{First: *scheduleSeed, Count: count, Failures: *scheduleFailures, Every: *scheduleProgress}
 	if seeds.Every > 0 {
-		seeds.Progress = func(r schedule.Report) { t.Logf("%d schedules, %d violations, %s", r.Done, len(r.Failed), r.Took.Round(time.Second)) }
+		seeds.Progress = func(r schedule.Report) {
+			t.Logf("%d schedules, %d violations, %s", r.Done, len(r.Failed), r.Took.Round(time.Second))
+		}
 	}
 	report := seeds.Run(func(seed uint64) string { return newLife(seed, nil).run() })
 	for i, failed := range report.Failed {
