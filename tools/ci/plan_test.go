@@ -30,8 +30,8 @@ func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
 }
 
 func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {
-	all := []string{"modules/claims", "modules/instances", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
-		"modules/nodeclass", "modules/operator", "tools"}
+	all := []string{"modules/claims", "modules/clusterapi", "modules/instances", "modules/linode", "modules/linodesim", "modules/lkeprobe",
+		"modules/lkepool", "modules/nodeclass", "modules/operator", "tools"}
 	for name, c := range map[string]struct{ files, want []string }{
 		"a leaf": {[]string{"modules/nodeclass/README.go"}, []string{"modules/nodeclass", "modules/operator", "tools"}},
 		"the client": {[]string{"modules/linode/client.go"},

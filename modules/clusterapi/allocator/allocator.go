@@ -28,8 +28,8 @@ func New(backend clusterapi.Backend, cfg clusterapi.Config) (*Allocator, error) 
 	return &Allocator{cfg: cfg, shell: newShell(backend, cfg)}, nil
 }
 
-// Begin informs the Allocator that this process begins to lead now. What it has read is forgotten; callers keep waiting. After a predecessor
-// that may still write, the version of each free Machine is changed before it is handed out.
+// Begin informs the Allocator that this process begins to lead now. What it has read is forgotten; callers keep waiting.
+// After a predecessor that may still write, the version of each free Machine is changed before it is handed out.
 func (a *Allocator) Begin(after claims.Predecessor) { a.shell.begin(after == claims.Ended) }
 
 // Claim returns the claimant's Machine once it has a provider ID: the one that it has, a free one, or a new one. It
@@ -61,8 +61,9 @@ func check(r clusterapi.Request) error {
 	return nil
 }
 
-// Release removes the claimant's Machine: it is marked for deletion, and then replicas is lowered. It returns nil when Cluster API
-// deletes the Machine, KindNotFound when it is gone, KindProvisioning when ctx ends before, and KindConflict for a Machine of another claimant.
+// Release removes the claimant's Machine: it is marked for deletion, and then replicas is lowered.
+// It returns nil when Cluster API deletes the Machine, KindNotFound when it is gone, KindProvisioning when ctx ends before,
+// and KindConflict for a Machine of another claimant.
 func (a *Allocator) Release(ctx context.Context, providerID string, by claims.Claimant) error {
 	if providerID == "" || by.Name == "" {
 		return claims.Invalid("release", "providerID", "%q and claimant %q must both be set", providerID, by.Name)

@@ -50,7 +50,7 @@ func (s *shell) call(ctx context.Context, ask core.Ask) core.Answer {
 	s.last++
 	token := s.last
 	s.callers[token] = done
-	s.post(core.Asked{Token: token, Ask: ask})
+	s.post(core.Arrived{Token: token, Ask: ask})
 	s.mu.Unlock()
 	select {
 	case answer := <-done:

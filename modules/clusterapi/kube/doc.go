@@ -3,8 +3,9 @@
 // Objects are read by a dynamic client into structs of the fields that are used. The types of module
 // sigs.k8s.io/cluster-api/api would fix the patch release of k8s.io/api and apimachinery for every importer, for twenty fields.
 //
-// Lists have no resourceVersion, which makes them as new as the request (Kubernetes API concepts, "resourceVersion unset"). Writes are merge
-// patches with metadata.uid and metadata.resourceVersion, and updates of the scale subresource with both: the API server refuses them with
+// Lists have no resourceVersion, which makes them as new as the request (Kubernetes API concepts, "resourceVersion unset").
+// Writes are merge patches with metadata.uid and metadata.resourceVersion, and updates of the scale
+// subresource with both: the API server refuses them with
 // 409 if the object has changed.
 //
 // # Rights

@@ -15,7 +15,8 @@ const refused = "[400]"
 
 var (
 	quotaWords    = []string{"account limit", "limit reached", "limited to", "quota", "exceeds the limit", "support ticket"}
-	capacityWords = []string{"capacity", "not available in", "unavailable in", "sold out", "out of stock", "insufficient", "no available hosts"}
+	capacityWords = []string{"capacity", "not available in", "unavailable in", "sold out", "out of stock", "insufficient",
+		"no available hosts"}
 )
 
 // pending returns what a Machine without provider ID waits for, and why it cannot be made if that is certain. What the infrastructure

@@ -165,7 +165,8 @@ func (d machineDeployment) refusal() string {
 	case d.DeletionTimestamp != nil:
 		return "it is being deleted"
 	case strategy != onDelete:
-		return fmt.Sprintf("spec.rollout.strategy.type is %q; set it to %s, so that Karpenter replaces Machines under its budgets", strategy, onDelete)
+		return fmt.Sprintf("spec.rollout.strategy.type is %q; set it to %s, so that Karpenter replaces Machines under its budgets",
+			strategy, onDelete)
 	case d.Annotations[minSizeAnnotation] != "" || d.Annotations[maxSizeAnnotation] != "":
 		return "it has the annotations of the cluster autoscaler; remove " + minSizeAnnotation + " and " + maxSizeAnnotation +
 			", because two autoscalers undo each other's changes"

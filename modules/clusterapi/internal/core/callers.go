@@ -12,7 +12,7 @@ type call struct {
 	ask   Ask
 	// after is the number of the reading that had begun when the call came: a later one serves it.
 	after int
-	// why is what the call waits for.
+	// why has the reason for which the call waits.
 	why error
 }
 

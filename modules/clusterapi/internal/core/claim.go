@@ -161,7 +161,8 @@ func (d *decider) want(call *call) {
 		d.answer(call, Answer{Err: claims.Errorf(claims.KindInsufficientCapacity, op, strings.Join(call.ask.Request.Deployments, ", "),
 			"Cluster API has made no Machine for %s although replicas was raised", d.cfg.StuckTimeout)})
 	default:
-		d.answer(call, Answer{Err: claims.Errorf(claims.KindConflict, op, "", "no MachineDeployment can be used: %s", strings.Join(refusals, "; "))})
+		d.answer(call, Answer{Err: claims.Errorf(claims.KindConflict, op, "", "no MachineDeployment can be used: %s",
+			strings.Join(refusals, "; "))})
 	}
 }
 

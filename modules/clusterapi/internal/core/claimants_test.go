@@ -14,7 +14,7 @@ func (l *life) call(a core.Ask, to func(core.Answer)) {
 	l.token++
 	token, process := l.token, l.process
 	l.waiting[token] = to
-	l.handle(core.Asked{Token: token, Ask: a})
+	l.handle(core.Arrived{Token: token, Ask: a})
 	l.agenda.After(10*time.Second, func() {
 		if _, waits := l.waiting[token]; waits && process == l.process {
 			l.handle(core.Left{Token: token, Cause: context.DeadlineExceeded})

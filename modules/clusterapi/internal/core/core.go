@@ -52,7 +52,7 @@ func (c *Core) Wake() time.Time { return c.wake }
 func (c *Core) Handle(e Event, now time.Time) []Action {
 	var out []Action
 	switch e := e.(type) {
-	case Asked:
+	case Arrived:
 		c.calls = append(c.calls, &call{token: e.Token, ask: e.Ask, after: c.begun, why: c.failure})
 	case Left:
 		out = c.left(e)

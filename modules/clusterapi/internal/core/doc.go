@@ -6,7 +6,7 @@
 //
 // Each write has the resourceVersion of the reading from which it was decided as its precondition, and
 // readings come from the quorum, one after another. Of all writes with one version one takes effect at
-// most, whenever it lands and whoever sent it. There is no settle time, no bound on late effects, no proof of
+// most, whenever it lands and from which process. There is no settle time, no bound on late effects, no proof of
 // absence and no frozen count: a reading with another version proves that no earlier write can land any more.
 //
 // # Where things are

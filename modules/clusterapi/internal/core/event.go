@@ -5,11 +5,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// Event is one of [Asked], [Left], [Read], [Written] and [Tick].
+// Event is one of [Arrived], [Left], [Read], [Written] and [Tick].
 type Event any
 
-// Asked is a call that came.
-type Asked struct {
+// Arrived reports a call that came.
+type Arrived struct {
 	Token int
 	Ask   Ask
 }
@@ -24,7 +24,7 @@ type Left struct {
 type Read struct {
 	World clusterapi.World
 	Err   error
-	// Cancelled: the reading ended because no call waited for it; it is nobody's answer.
+	// Cancelled: the reading ended because no call waited for it; it answers no call.
 	Cancelled bool
 	// Epoch is that of the action that it ends.
 	Epoch int
@@ -52,7 +52,7 @@ const (
 	KindWorld
 )
 
-// Ask is what a call requests.
+// Ask has the parameters of a call.
 type Ask struct {
 	Kind    Kind
 	Request clusterapi.Request

@@ -24,7 +24,7 @@ type life struct {
 	scene    scene
 
 	core *core.Core
-	// process counts take-overs; what an earlier process is waiting for is nobody's answer.
+	// process counts take-overs; what an earlier process is waiting for answers no call.
 	process int
 	token   int
 	waiting map[int]func(core.Answer)
@@ -41,7 +41,7 @@ type life struct {
 	landed  map[clusterapi.Op]int
 }
 
-// scene is what a seed draws.
+// scene has the parameters that a seed draws.
 type scene struct {
 	deployments int
 	claimants   int
@@ -265,7 +265,7 @@ func (l *life) down() bool {
 	return l.scene.outage && !l.quiet && l.agenda.Now > l.scene.horizon/3 && l.agenda.Now < l.scene.horizon/2
 }
 
-// read reads deployments and then Machines, which is what a Backend guarantees.
+// read reads deployments and then Machines, in the order that a Backend guarantees.
 func (l *life) read(a core.Action) {
 	process := l.process
 	ends := func(e core.Read) {

@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// memory is what outlives a reading. It has an entry for no object that the last reading lacks.
+// memory has the knowledge that outlives a reading. It has an entry for no object that the last reading lacks.
 type memory struct {
 	// seen is by Machine's UID.
 	seen map[string]seen

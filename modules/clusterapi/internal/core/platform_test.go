@@ -280,7 +280,8 @@ func (m *machine) cached(at time.Duration) past {
 func (p *platform) make(d *deployment, s *set) {
 	p.made++
 	p.names++
-	m := &machine{name: fmt.Sprintf("%s-%05d", s.name, p.random.IntN(100000)), uid: strconv.Itoa(p.names), pool: d, set: s, created: p.agenda.Now}
+	m := &machine{name: fmt.Sprintf("%s-%05d", s.name, p.random.IntN(100000)), uid: strconv.Itoa(p.names), pool: d,
+		set: s, created: p.agenda.Now}
 	m.name += "-" + m.uid
 	s.machines = append(s.machines, m)
 	p.touched(m)
