@@ -8,6 +8,7 @@ require (
 	github.com/charmbracelet/bubbletea v1.3.10
 	github.com/charmbracelet/lipgloss v1.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
+	github.com/karpenter-linode/karpenter-linode/modules/clusterapi v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool v0.1.0
@@ -142,6 +143,7 @@ require (
 
 replace (
 	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
+	github.com/karpenter-linode/karpenter-linode/modules/clusterapi => ../clusterapi
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../lkepool

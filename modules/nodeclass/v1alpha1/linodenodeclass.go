@@ -129,6 +129,14 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Isolation *Isolation `json:"isolation,omitempty" modes:"lke"`
 
+	// (no effect in lke mode) MachineDeploymentSelector selects the MachineDeployments from which nodes are made, by their labels (clusterapi mode only). Only
+	// deployments of the operator's cluster with the label karpenter.k8s.linode/enabled: "true" count. Without it, all of these. The nodes of
+	// a deployment that is no longer selected are replaced. What else a class sets has no effect in clusterapi mode, apart from
+	// kubelet, on which the estimate of a node's capacity rests: Machines are made from templates of Cluster API.
+	// Example: {"matchLabels": {"pool": "general"}}.
+	// +optional
+	MachineDeploymentSelector *metav1.LabelSelector `json:"machineDeploymentSelector,omitempty" modes:"clusterapi" inplace:"clusterapi"`
+
 	// (no effect in lke mode) Image is the ID of the image of the instances: linode/... for a public one, private/... for
 	// one of the account, shared/... for one that was shared with it. It must be available and support
 	// cloud-init. Without it, linode/ubuntu22.04. Example: private/12345.
@@ -256,7 +264,7 @@ type LinodeNodeClassSpec struct {
 	// thresholds count when the capacity of a node is estimated that does not exist yet. LKE configures the kubelets
 	// of its nodes itself, so in lke mode these should be LKE's own figures, and a change of them replaces no node.
 	// +optional
-	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" modes:"lke,instance" inplace:"lke"`
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" modes:"lke,instance,clusterapi" inplace:"lke,clusterapi"`
 }
 
 // Configuration is the configuration profile of an instance.
