@@ -109,6 +109,8 @@ const (
 const (
 	// ReasonSomeMachineDeploymentsUnusable: some of the MachineDeployments that the class selects cannot be used.
 	ReasonSomeMachineDeploymentsUnusable = "SomeMachineDeploymentsUnusable"
+	// ReasonNodesDiffer: Nodes have other labels than the templates of their MachineDeployments determine.
+	ReasonNodesDiffer = "NodesDiffer"
 	// ReasonNotRequested: the class sets nothing that would have to be checked.
 	ReasonNotRequested = "NotRequested"
 	// ReasonCheckSkipped: checks that call the Linode API are switched off (DISABLE_DRY_RUN).

@@ -76,7 +76,7 @@ type Isolation struct {
 //
 // Fields marked "(no effect in lke mode)" are of instance mode: LKE makes its nodes from an image and settings of its
 // own. In lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
-// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for all nodes.
+// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for those of instance mode too.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.imageSelector)",message="image and imageSelector exclude each other; set one of them",fieldPath=".imageSelector"
 // +kubebuilder:validation:XValidation:rule="!has(self.placementGroup) || !has(self.placementGroups)",message="placementGroup and placementGroups exclude each other; set one of them",fieldPath=".placementGroups"
@@ -129,10 +129,10 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Isolation *Isolation `json:"isolation,omitempty" modes:"lke"`
 
-	// (no effect in lke mode) MachineDeploymentSelector selects the MachineDeployments from which nodes are made, by their labels (clusterapi mode only). Only
-	// deployments of the operator's cluster with the label karpenter.k8s.linode/enabled: "true" count. Without it, all of these. The nodes of
-	// a deployment that is no longer selected are replaced. What else a class sets has no effect in clusterapi mode, apart from
-	// kubelet, on which the estimate of a node's capacity rests: Machines are made from templates of Cluster API.
+	// (no effect in lke mode) MachineDeploymentSelector selects the MachineDeployments from which nodes are made, by their labels
+	// (clusterapi mode only). Only deployments of the operator's cluster with the label karpenter.k8s.linode/enabled: "true" count; without
+	// a selector, all of these. The nodes of a deployment that is no longer selected are replaced. Other fields of a class have no effect in
+	// clusterapi mode, apart from kubelet, on which the estimate of a node's capacity rests: Machines are made from templates of Cluster API.
 	// Example: {"matchLabels": {"pool": "general"}}.
 	// +optional
 	MachineDeploymentSelector *metav1.LabelSelector `json:"machineDeploymentSelector,omitempty" modes:"clusterapi" inplace:"clusterapi"`

@@ -59,8 +59,9 @@ func (o *Options) settings() []definition {
 		{flag: "linode-client-timeout", def: "30", usage: "seconds for one API request", kind: kindNumber,
 			fix: "use a number of seconds greater than 0, such as 30", set: parsed(&o.ClientTimeout, parseSeconds, positive)},
 		{flag: "linode-ca", usage: "file with the CA certificates of the API endpoint", kind: kindText, set: text(&o.CAFile, nil)},
-		{flag: "mode", env: []string{"KARPENTER_MODE"}, def: "lke", usage: "where nodes come from: lke (LKE node pools), instance (Linodes) or clusterapi (MachineDeployments)",
-			kind: kindText, set: text(&o.Mode, nil)},
+		{flag: "mode", env: []string{"KARPENTER_MODE"}, def: "lke", kind: kindText,
+			usage: "where nodes come from: lke (LKE node pools), instance (Linodes) or clusterapi (MachineDeployments; in development)",
+			set:   text(&o.Mode, nil)},
 		{flag: "cluster-name", usage: "label of the LKE cluster; its ID, tier, region and version are discovered from it. In instance mode a " +
 			"name of your choice, with which labels of Linodes begin. In clusterapi mode the name of the Cluster object",
 			kind: kindText, set: text(&o.ClusterName, nil)},

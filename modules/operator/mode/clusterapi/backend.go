@@ -92,8 +92,8 @@ func (b *Backend) candidates(l cloudprovider.Launch) ([]string, error) {
 var passing = []string{karpv1.UnregisteredTaintKey, "node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision",
 	"node.cloudprovider.kubernetes.io/uninitialized", corev1.TaintNodeNotReady}
 
-// mismatch returns how a node of a deployment would differ from the NodeClaim: a taint that its NodePool does not have keeps pods off that were
-// planned for it, and a label of another value keeps its selectors from matching.
+// mismatch returns how a node of a deployment would differ from the NodeClaim: a taint that its NodePool does not have keeps pods off
+// that were planned for it, and a label of another value keeps its selectors from matching.
 func mismatch(s shape, nodeClaim *karpv1.NodeClaim) string {
 	wanted := slices.Concat(nodeClaim.Spec.Taints, nodeClaim.Spec.StartupTaints)
 	for _, taint := range s.taints {
@@ -178,10 +178,8 @@ func (b *Backend) Drift(_ context.Context, node claims.Node, l cloudprovider.Lau
 	if !known || !slices.ContainsFunc(b.view.selected(&l.NodeClass.Spec), func(s deployment) bool { return s.Name == d.Name }) {
 		return DriftNotSelected
 	}
-	for _, s := range d.Sets {
-		if d.Observed && s.Name == m.Set && !s.Current {
-			return DriftMachineSet
-		}
+	if d.outdated(m) {
+		return DriftMachineSet
 	}
 	return ""
 }
@@ -190,7 +188,9 @@ func (b *Backend) Drift(_ context.Context, node claims.Node, l cloudprovider.Lau
 func (b *Backend) Outdated(context.Context, string, cloudprovider.Launch) bool { return false }
 
 // SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and those of a class have no effect.
-func (b *Backend) SetTags(context.Context, int, claims.Claimant, []string, []string) error { return nil }
+func (b *Backend) SetTags(context.Context, int, claims.Claimant, []string, []string) error {
+	return nil
+}
 
 // Collect removes Machines that no NodeClaim owns.
 func (b *Backend) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {

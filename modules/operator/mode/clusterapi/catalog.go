@@ -12,8 +12,8 @@ import (
 	ours "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// catalog has the instance types of the deployments that a class selects: several deployments of one type are one instance type with several
-// offerings. Sizes and prices are those of Linode's catalogue, and learned sizes with them.
+// catalog has the instance types of the deployments that a class selects: several deployments of one type are one instance type with
+// several offerings. Sizes and prices are those of Linode's catalogue, and learned sizes with them.
 type catalog struct {
 	ours.Catalog
 	view   *view

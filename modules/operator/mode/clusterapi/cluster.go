@@ -19,7 +19,8 @@ import (
 
 const newToken = "make a personal access token with the scope linodes:read_only and set LINODE_TOKEN to it"
 
-// Find implements mode.Find. Of Linode only the catalogue is read: Machines are made by the infrastructure provider, with a token of its own.
+// Find implements mode.Find. Of Linode only the catalogue is read: Machines are made by the infrastructure provider, with a token of
+// its own.
 func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (mode.Cluster, error) {
 	_, err := client.GetRegion(ctx, wanted.Region)
 	switch {
@@ -35,7 +36,9 @@ func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (
 			logger.Info("clusterapi mode: nodes are Machines of MachineDeployments", "cluster", wanted.Name)
 			logger.Info("the region of new Linodes", "region", wanted.Region)
 		},
-		New: func(ctx context.Context, deps mode.Deps) (mode.Nodes, error) { return New(ctx, wanted.Name, wanted.Region, deps) },
+		New: func(ctx context.Context, deps mode.Deps) (mode.Nodes, error) {
+			return New(ctx, wanted.Name, wanted.Region, deps)
+		},
 	}, err
 }
 

@@ -1,5 +1,5 @@
-// Package clusterapi makes nodes of clusterapi mode: Machines of MachineDeployments of Cluster API, in the cluster itself or in a management
-// cluster apart. It is a Backend of package cloudprovider over an Allocator of module clusterapi.
+// Package clusterapi makes nodes of clusterapi mode: Machines of MachineDeployments of Cluster API, in the cluster itself or in a
+// management cluster apart. It is a Backend of package cloudprovider over an Allocator of module clusterapi.
 //
 // # The class
 //
@@ -19,6 +19,6 @@
 // Guarantees: one Machine for each NodeClaim, as module clusterapi gives it; only MachineDeployments of the cluster with the label
 // karpenter.k8s.linode/enabled are used.
 //
-// Not guaranteed: provider IDs other than linode://<ID> are not nodes of this operator. Tags of a class are not put on Linodes: those are in
-// the LinodeMachineTemplate. All deployments are in the one region of the operator.
+// Not guaranteed: provider IDs other than linode://<ID> are not nodes of this operator. Tags of a class are not put on Linodes: those
+// are in the LinodeMachineTemplate. All deployments are in the one region of the operator.
 package clusterapi

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/allocator"
-	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/kube"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
@@ -37,21 +35,17 @@ func New(ctx context.Context, cluster, region string, deps mode.Deps) (mode.Node
 	if err != nil {
 		return mode.Nodes{}, fmt.Errorf("setting up the Machines of cluster %s: %w", cluster, err)
 	}
-	seen = newView(reader{engine, platform}, region)
+	seen = newView(platform, region, deps.HourlyPrice)
 	backend := &Backend{engine: engine, view: seen}
 	version := newVersion(deps.Operator.KubernetesInterface.Discovery())
 	return mode.Nodes{
 		Backend: backend, Engine: backend, Catalog: &catalog{Catalog: deps.Catalog, view: seen, region: region},
-		Begin: func(released bool) {
-			if released {
-				engine.Begin(claims.Ended)
-				return
-			}
-			engine.Begin(claims.MayStillWrite)
-		},
+		Begin: func(bool) { engine.Begin() },
 		Cluster: func(context.Context) status.Cluster {
 			return status.Cluster{Mode: v1alpha1.ModeClusterAPI, Region: region, ControlPlaneVersion: version.read(time.Now()),
-				MachineDeployments: seen.check}
+				MachineDeployments: func(ctx context.Context, class *v1alpha1.LinodeNodeClass) status.Finding {
+					return seen.check(ctx, deps.Operator.GetClient(), class)
+				}}
 		},
 		Runnables: []manager.Runnable{seen},
 	}, nil
@@ -67,15 +61,3 @@ func holder(of claims.Holder) func(string) (claims.Claimant, bool) {
 		return of(id)
 	}
 }
-
-// reader reads the cluster through the engine, so that its callers share readings, and templates directly.
-type reader struct {
-	*allocator.Allocator
-	platform *kube.Backend
-}
-
-func (r reader) Template(ctx context.Context, ref clusterapi.TemplateRef) (*unstructured.Unstructured, error) {
-	return r.platform.Template(ctx, ref)
-}
-
-func (r reader) EnabledMachinePools(ctx context.Context) ([]string, error) { return r.platform.EnabledMachinePools(ctx) }

@@ -14,7 +14,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// linodeTemplate is CAPL's kind, api/v1alpha2/linodemachinetemplate_types.go of linode/cluster-api-provider-linode. Its status has no capacity.
+// linodeTemplate is CAPL's kind, api/v1alpha2/linodemachinetemplate_types.go of linode/cluster-api-provider-linode. Its status has no
+// capacity.
 const linodeTemplate = "LinodeMachineTemplate"
 
 // capacityPrefix begins the annotations by which the cluster autoscaler learns what an empty deployment would make: its
@@ -41,7 +42,8 @@ func shapeOf(d clusterapi.Deployment, template, bootstrap *unstructured.Unstruct
 	if text, set := d.Annotations[clusterapi.HourlyPriceAnnotation]; set {
 		price, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(price > 0) || math.IsInf(price, 1) {
-			s.problem = fmt.Sprintf("annotation %s is %q; set it to a price in USD such as 0.05, or remove it", clusterapi.HourlyPriceAnnotation, text)
+			s.problem = fmt.Sprintf("annotation %s is %q; set it to a price in USD such as 0.05, or remove it",
+				clusterapi.HourlyPriceAnnotation, text)
 			return s
 		}
 		s.price = price
@@ -61,8 +63,8 @@ func shapeOf(d clusterapi.Deployment, template, bootstrap *unstructured.Unstruct
 	s.capacity = capacityOf(d, template)
 	switch {
 	case s.capacity.Cpu().IsZero() || s.capacity.Memory().IsZero():
-		s.problem = fmt.Sprintf("the capacity of %s %s is not known; set status.capacity there, or the annotations %scpu and %smemory on the deployment",
-			template.GetKind(), template.GetName(), capacityPrefix, capacityPrefix)
+		s.problem = fmt.Sprintf("the capacity of %s %s is not known; set status.capacity there, or the annotations %scpu and "+
+			"%smemory on the deployment", template.GetKind(), template.GetName(), capacityPrefix, capacityPrefix)
 	case s.price == 0:
 		s.problem = fmt.Sprintf("the price of %s %s is not known; set the annotation %s on the deployment", template.GetKind(),
 			template.GetName(), clusterapi.HourlyPriceAnnotation)
@@ -144,7 +146,9 @@ func nodeTaints(d clusterapi.Deployment, bootstrap *unstructured.Unstructured) [
 }
 
 // registration is where a KubeadmConfigTemplate describes the node (api/bootstrap/kubeadm/v1beta2 of Cluster API).
-func registration() []string { return []string{"spec", "template", "spec", "joinConfiguration", "nodeRegistration"} }
+func registration() []string {
+	return []string{"spec", "template", "spec", "joinConfiguration", "nodeRegistration"}
+}
 
 // kubeletArgument returns an argument of the kubelet in a KubeadmConfigTemplate, "" for none.
 func kubeletArgument(bootstrap *unstructured.Unstructured, name string) string {

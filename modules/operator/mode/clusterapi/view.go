@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -16,9 +17,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Reader reads the cluster and templates.
+// Reader reads the cluster and templates; *kube.Backend is one. It is not the engine, whose readings are followed by writes: the view
+// also reads in a replica that does not lead.
 type Reader interface {
-	World(ctx context.Context) (clusterapi.World, error)
+	Read(ctx context.Context) (clusterapi.World, error)
 	Template(ctx context.Context, ref clusterapi.TemplateRef) (*unstructured.Unstructured, error)
 	EnabledMachinePools(ctx context.Context) ([]string, error)
 }
@@ -30,10 +32,13 @@ const (
 	templateAge = 5 * time.Minute
 )
 
-// view has the last reading of the cluster with the shapes of its deployments. It is safe for concurrent use; no lock is held across a request.
+// view has the last reading of the cluster with the shapes of its deployments. It is safe for concurrent use; no lock is held across a
+// request.
 type view struct {
 	reader Reader
 	region string
+	// hourly returns the catalogue's price of a type.
+	hourly func(instanceType string) (usd float64, known bool)
 	now    func() time.Time
 
 	mu          sync.Mutex
@@ -55,9 +60,9 @@ type template struct {
 	at     time.Time
 }
 
-func newView(reader Reader, region string) *view {
-	return &view{reader: reader, region: region, now: time.Now, deployments: map[string]deployment{}, machines: map[int]clusterapi.Machine{},
-		templates: map[clusterapi.TemplateRef]template{}}
+func newView(reader Reader, region string, hourly func(string) (float64, bool)) *view {
+	return &view{reader: reader, region: region, hourly: hourly, now: time.Now, deployments: map[string]deployment{},
+		machines: map[int]clusterapi.Machine{}, templates: map[clusterapi.TemplateRef]template{}}
 }
 
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
@@ -79,7 +84,7 @@ func (v *view) NeedLeaderElection() bool { return false }
 
 // refresh reads the cluster, and templates that are new or old.
 func (v *view) refresh(ctx context.Context) error {
-	world, err := v.reader.World(ctx)
+	world, err := v.reader.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,17 +178,20 @@ func (v *view) selected(class *v1alpha1.LinodeNodeClassSpec) []deployment {
 		}
 	}
 	slices.SortFunc(found, func(a, b deployment) int {
-		return cmp.Or(cmp.Compare(a.instanceType, b.instanceType), cmp.Compare(priceRank(a), priceRank(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.instanceType, b.instanceType), cmp.Compare(v.priceOf(a), v.priceOf(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return found
 }
 
-// priceRank orders deployments of one type: those with a contract price, by price, and then those with the catalogue's.
-func priceRank(d deployment) float64 {
-	if d.price == 0 {
-		return 1e9
+// priceOf returns the price of a deployment's Machines, infinity for an unknown one.
+func (v *view) priceOf(d deployment) float64 {
+	if d.price > 0 {
+		return d.price
 	}
-	return d.price
+	if usd, known := v.hourly(d.instanceType); known {
+		return usd
+	}
+	return math.Inf(1)
 }
 
 func (v *view) machine(instanceID int) (clusterapi.Machine, bool) {
@@ -191,6 +199,18 @@ func (v *view) machine(instanceID int) (clusterapi.Machine, bool) {
 	defer v.mu.Unlock()
 	m, known := v.machines[instanceID]
 	return m, known
+}
+
+// machineOf returns the Machine of a Node.
+func (v *view) machineOf(node string) (clusterapi.Machine, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, m := range v.machines {
+		if m.NodeName == node {
+			return m, true
+		}
+	}
+	return clusterapi.Machine{}, false
 }
 
 func (v *view) deployment(name string) (deployment, bool) {
@@ -204,6 +224,11 @@ func (v *view) machinePools() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.pools)
+}
+
+// outdated reports whether a Machine is of an older revision.
+func (d deployment) outdated(m clusterapi.Machine) bool {
+	return d.Observed && slices.ContainsFunc(d.Sets, func(s clusterapi.Set) bool { return s.Name == m.Set && !s.Current })
 }
 
 // unusable returns why no Machine of a deployment can be made, "" if one can.
