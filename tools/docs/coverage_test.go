@@ -160,7 +160,8 @@ func TestRightsAreExplained(t *testing.T) {
 		"schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}, " +
 		"featureGates: {nodeOverlay: true, capacityBuffer: true, podDeletionCostManagement: true}}}"
 	texts := renders(t, values)
-	for name, text := range renders(t, "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: clusterapi, clusterAPI: {namespace: a}}}") {
+	clusterAPI := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: clusterapi, clusterAPI: {namespace: a}}}"
+	for name, text := range renders(t, clusterAPI) {
 		if strings.HasSuffix(name, "/clusterapi-rbac.yaml") {
 			texts[name] = text
 		}

@@ -25,8 +25,9 @@ func TestTheShapeOfADeploymentIsThatOfItsTemplates(t *testing.T) {
 		want        string // type, region, capacity of cpu, memory and GPUs, price
 		problem     string
 	}{
-		"a plan":               {planTemplate, nil, "g6-standard-2 us-ord 0 0 0 0", ""},
-		"a plan by contract":   {planTemplate, map[string]string{clusterapi.HourlyPriceAnnotation: "0.02"}, "g6-standard-2 us-ord 0 0 0 0.02", ""},
+		"a plan": {planTemplate, nil, "g6-standard-2 us-ord 0 0 0 0", ""},
+		"a plan by contract": {planTemplate, map[string]string{clusterapi.HourlyPriceAnnotation: "0.02"},
+			"g6-standard-2 us-ord 0 0 0 0.02", ""},
 		"a price that is none": {planTemplate, map[string]string{clusterapi.HourlyPriceAnnotation: "cheap"}, "", `"cheap"`},
 		"a price of infinity":  {planTemplate, map[string]string{clusterapi.HourlyPriceAnnotation: "+Inf"}, "", `"+Inf"`},
 		"a price of nothing":   {planTemplate, map[string]string{clusterapi.HourlyPriceAnnotation: "0"}, "", `"0"`},
