@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 
 // together is how many clusters run at once, unless -parallel is given. Suites wait for most of their
 // time, so that two processors serve more of them than Go's default, which is one for each processor.
-const together = 10
+const together = 6
 
 func runTogether() error {
 	given := false

@@ -15,8 +15,8 @@ import (
 // leaderMetric is controller-runtime's: 1 in the process that holds the Lease.
 const leaderMetric = "leader_election_master_status"
 
-// A frozen process takes connections and does not answer.
-const metricsTimeout = 2 * time.Second
+// A frozen process takes connections and does not answer. One on a busy machine takes seconds for its answer.
+const metricsTimeout = 15 * time.Second
 
 var errNoLeader = errors.New("no replica of the operator leads")
 

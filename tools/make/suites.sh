@@ -7,7 +7,7 @@
 #   1. what computes; meanwhile the clusters of TestBurst come to rest, which takes them two minutes, and the pages of
 #      docs/ are followed, where commands wait as well;
 #   2. TestBurst, which counts what a hundred claims cost;
-#   3. all other end-to-end suites, ten clusters at once, and beside them, one package at a time, what starts
+#   3. all other end-to-end suites, six clusters at once, and beside them, one package at a time, what starts
 #      clusters as they do.
 #
 # What computes in virtual time, where being late changes nothing, has what processors the rest leaves from the beginning

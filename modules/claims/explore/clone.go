@@ -54,7 +54,7 @@ func copierOf(t reflect.Type) copier {
 		return known.(copier)
 	}
 	var made copier
-	if pointless(t, map[reflect.Type]bool{}) {
+	if pointless(t) {
 		copiers.Store(t, made)
 		return made
 	}
@@ -65,7 +65,7 @@ func copierOf(t reflect.Type) copier {
 }
 
 // pointless reports whether values of the type share nothing that can change.
-func pointless(t reflect.Type, within map[reflect.Type]bool) bool {
+func pointless(t reflect.Type) bool {
 	if t == timeType || t.Implements(errorType) && t.Kind() != reflect.Struct || isShared(t) {
 		return true
 	}
@@ -73,10 +73,10 @@ func pointless(t reflect.Type, within map[reflect.Type]bool) bool {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Chan, reflect.UnsafePointer:
 		return false
 	case reflect.Array:
-		return pointless(t.Elem(), within)
+		return pointless(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if !pointless(t.Field(i).Type, within) {
+			if !pointless(t.Field(i).Type) {
 				return false
 			}
 		}
@@ -114,7 +114,7 @@ func copyStruct(t reflect.Type) copier {
 	}
 	var parts []part
 	for i := range t.NumField() {
-		if f := t.Field(i); !pointless(f.Type, nil) {
+		if f := t.Field(i); !pointless(f.Type) {
 			parts = append(parts, part{f.Offset, copierOf(f.Type)})
 		}
 	}
@@ -175,7 +175,7 @@ func copySlice(t reflect.Type) copier {
 
 // copyMap leaves keys as they are: those that share anything are not supported.
 func copyMap(t reflect.Type) copier {
-	if !pointless(t.Key(), nil) {
+	if !pointless(t.Key()) {
 		panic("explore: keys of a " + t.String() + " cannot be copied")
 	}
 	var inner copier

@@ -124,7 +124,7 @@ func (w *world) pools(t *testing.T) *allocator.Allocator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools, err := allocator.New(backend, lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
+	pools, err := allocator.New(backend, lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond, LateEffect: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,10 +352,11 @@ func TestInstanceThatIsGone(t *testing.T) {
 	w := newWorld(t, linodesim.Standard, "team=a")
 	w.applied(t, `["team=a"]`)
 	w.want(t, "team=b")
-	if err := w.pools(t).Release(t.Context(), w.node.InstanceID, claims.Claimant{}); err != nil {
+	pools := w.pools(t)
+	if err := pools.Release(t.Context(), w.node.InstanceID, claims.Claimant{}); err != nil {
 		t.Fatal(err)
 	}
-	pause, err := w.reconcile(t, w.start(t, kube))
+	pause, err := w.reconcile(t, tagging.NewController(kube, pools, inventory{}))
 	if err != nil {
 		t.Errorf("got %s, %v", pause, err)
 	}
