@@ -136,7 +136,7 @@ exhaust: ## Let everything happen that may in small worlds of lkepool's engine, 
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)
-	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/claims modules/linode modules/lkepool modules/instances))
+	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/claims modules/linode modules/lkepool modules/instances modules/clusterapi))
 
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)

@@ -8,6 +8,7 @@ require (
 	github.com/charmbracelet/bubbletea v1.3.10
 	github.com/charmbracelet/lipgloss v1.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
+	github.com/karpenter-linode/karpenter-linode/modules/clusterapi v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool v0.1.0
@@ -120,7 +121,7 @@ require (
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	k8s.io/api v0.36.1
-	k8s.io/apiextensions-apiserver v0.36.0 // indirect
+	k8s.io/apiextensions-apiserver v0.36.0
 	k8s.io/apimachinery v0.36.1
 	k8s.io/apiserver v0.36.0 // indirect
 	k8s.io/client-go v0.36.1
@@ -142,6 +143,7 @@ require (
 
 replace (
 	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
+	github.com/karpenter-linode/karpenter-linode/modules/clusterapi => ../clusterapi
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../lkepool

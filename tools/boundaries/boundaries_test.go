@@ -48,7 +48,8 @@ var rules = map[string]rule{
 	},
 	"modules/nodeclass": {},
 	"modules/operator": {
-		imports:     []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
+		imports: []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/clusterapi",
+			"modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
 		light:       []string{"modules/operator/backoff", "modules/operator/selection"},

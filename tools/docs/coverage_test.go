@@ -159,9 +159,16 @@ func TestRightsAreExplained(t *testing.T) {
 	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, instance: {approveServingCertificates: true}, " +
 		"schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}, " +
 		"featureGates: {nodeOverlay: true, capacityBuffer: true, podDeletionCostManagement: true}}}"
-	for name, text := range renders(t, values) {
+	texts := renders(t, values)
+	clusterAPI := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: clusterapi, clusterAPI: {namespace: a}}}"
+	for name, text := range renders(t, clusterAPI) {
+		if strings.HasSuffix(name, "/clusterapi-rbac.yaml") {
+			texts[name] = text
+		}
+	}
+	for name, text := range texts {
 		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") &&
-			!strings.HasSuffix(name, "/instance-rbac.yaml") {
+			!strings.HasSuffix(name, "/instance-rbac.yaml") && !strings.HasSuffix(name, "/clusterapi-rbac.yaml") {
 			continue
 		}
 		for document := range strings.SplitSeq(text, "\n---") {

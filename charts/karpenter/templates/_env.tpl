@@ -74,6 +74,14 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: HOST_MAINTENANCE
   value: "true"
 {{- end }}
+{{- if eq $settings.mode "clusterapi" }}
+- name: CLUSTERAPI_NAMESPACE
+  value: {{ required "settings.clusterAPI.namespace is not set: in clusterapi mode it is the namespace of the Cluster object" ($settings.clusterAPI).namespace | quote }}
+{{- if include "karpenter.managementSecret" . }}
+- name: CLUSTERAPI_KUBECONFIG
+  value: /var/run/management-cluster/kubeconfig
+{{- end }}
+{{- end }}
 {{- if and (eq $settings.mode "instance") ($settings.instance).approveServingCertificates }}
 - name: APPROVE_SERVING_CERTIFICATES
   value: "true"

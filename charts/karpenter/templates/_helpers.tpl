@@ -170,6 +170,11 @@ cluster is not asked by `helm template`. What comes later in the list wins, as i
 {{- $secret := dict "secretName" (include "karpenter.credentialsSecretRef" .) "items" $items "defaultMode" 0440 }}
 {{- $volumes = append $volumes (dict "name" "linode-credentials" "secret" $secret) }}
 {{- end }}
+{{- if include "karpenter.managementSecret" . }}
+{{- $items := list (dict "key" "value" "path" "kubeconfig") }}
+{{- $secret := dict "secretName" (include "karpenter.managementSecret" .) "items" $items "defaultMode" 0440 }}
+{{- $volumes = append $volumes (dict "name" "management-cluster" "secret" $secret) }}
+{{- end }}
 {{- with $volumes }}{{ toYaml . }}{{ end }}
 {{- end }}
 
@@ -178,7 +183,15 @@ cluster is not asked by `helm template`. What comes later in the list wins, as i
 {{- if .Values.credentialsSecretMount }}
 {{- $mounts = append $mounts (dict "name" "linode-credentials" "mountPath" (include "karpenter.mountedTokenFile" . | dir) "readOnly" true) }}
 {{- end }}
+{{- if include "karpenter.managementSecret" . }}
+{{- $mounts = append $mounts (dict "name" "management-cluster" "mountPath" "/var/run/management-cluster" "readOnly" true) }}
+{{- end }}
 {{- with $mounts }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- /* The Secret with the kubeconfig of the management cluster, empty where the cluster manages itself. */}}
+{{- define "karpenter.managementSecret" -}}
+{{- if eq .Values.settings.mode "clusterapi" }}{{ (.Values.settings.clusterAPI).kubeconfigSecret }}{{ end }}
 {{- end }}
 
 {{- /* Stops with a message when values that only make sense together are not there together. */}}
@@ -213,6 +226,9 @@ cluster is not asked by `helm template`. What comes later in the list wins, as i
 {{- end }}
 {{- if and (eq .Values.settings.mode "instance") (not .Values.settings.clusterName) (not (hasKey $named "CLUSTER_NAME")) (not .Values.controller.envFrom) }}
 {{- fail "settings.clusterName is not set: in instance mode the labels of Linodes begin with it" }}
+{{- end }}
+{{- if and (eq .Values.settings.mode "clusterapi") (not (or .Values.region $ref (hasKey $named "CLUSTER_REGION") (hasKey $named "LINODE_REGION") .Values.controller.envFrom)) }}
+{{- fail "region is not set: in clusterapi mode it must be the region in the LinodeMachineTemplates" }}
 {{- end }}
 {{- if and (eq .Values.settings.mode "instance") (not (or .Values.region $ref (hasKey $named "CLUSTER_REGION") (hasKey $named "LINODE_REGION") .Values.controller.envFrom)) }}
 {{- fail "region is not set: in instance mode it must be the region of the cluster" }}

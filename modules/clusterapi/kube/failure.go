@@ -13,6 +13,10 @@ import (
 // refusal of module linode.
 const refused = "[400]"
 
+// busy is the one such answer that passes: another job of the same Linode is running. CAPL boots a Linode right after it was made, gets
+// this answer, and tries again.
+const busy = "Linode busy."
+
 var (
 	quotaWords    = []string{"account limit", "limit reached", "limited to", "quota", "exceeds the limit", "support ticket"}
 	capacityWords = []string{"capacity", "not available in", "unavailable in", "sold out", "out of stock", "insufficient",
@@ -30,7 +34,8 @@ func pending(m machine, infra infraMachine) (string, *claims.Error) {
 		if text == "" || c.Type == infrastructureReady {
 			text = c.Message
 		}
-		if strings.Contains(c.Message, refused) || m.Status.Phase == phaseFailed {
+		final := strings.Contains(c.Message, refused) && !strings.Contains(c.Message, busy)
+		if final || m.Status.Phase == phaseFailed {
 			return c.Message, &claims.Error{Kind: kindOf(c.Message), Op: "make machine", Object: m.Name, Effect: claims.EffectNone,
 				Field: fieldOf(c.Message), Err: errors.New(c.Message)}
 		}

@@ -71,8 +71,10 @@ func TestAMachineThatCannotBeMadeHasTheKindOfItsRefusal(t *testing.T) {
 			t.Errorf("%s: it is about field %q", message, err.Field)
 		}
 	}
-	if text, err := pending(machine{}, infra("[503] try again")); err != nil || text != "[503] try again" {
-		t.Errorf("what the infrastructure provider tries again: %q, %v", text, err)
+	for _, passing := range []string{"[503] try again", "[400] Linode busy."} {
+		if text, err := pending(machine{}, infra(passing)); err != nil || text != passing {
+			t.Errorf("what the infrastructure provider tries again: %q, %v", text, err)
+		}
 	}
 }
 

@@ -52,12 +52,13 @@ func setReady(conditions status.ConditionSet, result Result) {
 	})
 }
 
-// dropConditionsOfOtherMode removes the conditions of instance mode from a class that was once reconciled
+// dropConditionsOfOtherMode removes the conditions of another mode from a class that was once reconciled
 // in that mode: no controller would keep them up to date.
 func dropConditionsOfOtherMode(class *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode) {
 	wanted := v1alpha1.ConditionTypes(mode)
+	others := slices.Concat(v1alpha1.ConditionTypes(v1alpha1.ModeInstance), v1alpha1.ConditionTypes(v1alpha1.ModeClusterAPI))
 	class.Status.Conditions = slices.DeleteFunc(class.Status.Conditions, func(c status.Condition) bool {
-		return !slices.Contains(wanted, c.Type) && slices.Contains(v1alpha1.ConditionTypes(v1alpha1.ModeInstance), c.Type)
+		return !slices.Contains(wanted, c.Type) && slices.Contains(others, c.Type)
 	})
 }
 

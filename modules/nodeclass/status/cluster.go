@@ -28,6 +28,8 @@ type Cluster struct {
 	ControlPlaneVersion string
 	// Bootstrap checks what nodes of a class would join with, in instance mode; nil = it is not checked.
 	Bootstrap func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
+	// MachineDeployments checks what a class selects, in clusterapi mode; nil = it is not checked.
+	MachineDeployments func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
 	// LinodeInterfaces returns whether new Linodes get Linode interfaces, in instance mode, and not legacy ones or what is not known;
 	// nil = they do not.
 	LinodeInterfaces func(context.Context) bool

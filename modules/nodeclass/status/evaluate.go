@@ -55,8 +55,11 @@ func Evaluate(ctx context.Context, class *v1alpha1.LinodeNodeClass, cluster Clus
 	e.add(e.validation(ctx))
 	e.add(e.kubernetesVersion())
 	e.add(e.firewall(ctx))
+	if cluster.Mode == v1alpha1.ModeClusterAPI {
+		e.add(e.found(ctx, v1alpha1.ConditionMachineDeploymentsReady, cluster.MachineDeployments))
+	}
 	if cluster.Mode == v1alpha1.ModeInstance {
-		e.add(e.bootstrap(ctx))
+		e.add(e.found(ctx, v1alpha1.ConditionBootstrapReady, cluster.Bootstrap))
 		e.add(e.region(ctx))
 		e.add(e.image(ctx))
 		e.add(e.network(ctx))
@@ -79,7 +82,7 @@ func (e *evaluation) add(condition status.Condition) {
 
 func (e *evaluation) firewall(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionFirewallReady
-	if e.class.Spec.FirewallID == nil {
+	if e.class.Spec.FirewallID == nil || e.cluster.Mode == v1alpha1.ModeClusterAPI {
 		return isTrue(conditionType, v1alpha1.ReasonNotRequested, "")
 	}
 	id := *e.class.Spec.FirewallID
@@ -157,6 +160,19 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 			fmt.Sprintf("image %q (%s) is deprecated and will be removed; choose a newer one in spec.image", id, label))
 	}
 	return isTrue(conditionType, conditionType, "")
+}
+
+// found returns the condition of a check that a mode makes.
+func (e *evaluation) found(ctx context.Context, conditionType string,
+	check func(context.Context, *v1alpha1.LinodeNodeClass) Finding) status.Condition {
+	if check == nil {
+		return isTrue(conditionType, v1alpha1.ReasonCheckSkipped, "")
+	}
+	found := check(ctx, e.class)
+	if found.Reason == "" {
+		return isTrue(conditionType, conditionType, "")
+	}
+	return status.Condition{Type: conditionType, Status: found.Status, Reason: found.Reason, Message: found.Message}
 }
 
 // failed returns the condition after a read of the Linode API that proves nothing about an object. The last

@@ -44,19 +44,6 @@ func (e *evaluation) instanceVersion() (string, *problem) {
 	return asked, nil
 }
 
-// bootstrap returns the finding of the cluster's own check as a condition.
-func (e *evaluation) bootstrap(ctx context.Context) status.Condition {
-	const conditionType = v1alpha1.ConditionBootstrapReady
-	if e.cluster.Bootstrap == nil {
-		return isTrue(conditionType, v1alpha1.ReasonCheckSkipped, "")
-	}
-	found := e.cluster.Bootstrap(ctx, e.class)
-	if found.Reason == "" {
-		return isTrue(conditionType, conditionType, "")
-	}
-	return status.Condition{Type: conditionType, Status: found.Status, Reason: found.Reason, Message: found.Message}
-}
-
 // need is a capability of the region that the class needs, the field that needs it, and what to do without.
 type need struct{ capability, field, cure string }
 

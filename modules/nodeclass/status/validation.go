@@ -122,7 +122,7 @@ func (e *evaluation) pinnedTo(version string) bool {
 func (e *evaluation) fieldsWithoutEffect(ctx context.Context) []string {
 	spec := e.class.Spec
 	names := spec.WithoutEffect(e.cluster.Mode)
-	if e.cluster.Mode == v1alpha1.ModeLKE {
+	if e.cluster.Mode != v1alpha1.ModeInstance {
 		return names
 	}
 	switch {

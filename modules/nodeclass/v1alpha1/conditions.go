@@ -26,6 +26,8 @@ const (
 	// ConditionPlacementGroupReady: the placement group of the spec exists in the region, or the spec names none.
 	// In instance mode only.
 	ConditionPlacementGroupReady = "PlacementGroupReady"
+	// ConditionMachineDeploymentsReady: at least one MachineDeployment that the class selects can be used. In clusterapi mode only.
+	ConditionMachineDeploymentsReady = "MachineDeploymentsReady"
 )
 
 // ConditionLaunchesAccepted is False, with ReasonLaunchRefused, while the Linode API refuses what is launched from the class, and absent
@@ -91,6 +93,12 @@ const (
 	ReasonVPCWrongRegion = "VPCWrongRegion"
 	// ReasonSubnetWithoutIPv6: ipv6Options requests addresses, and the subnet has no IPv6 network.
 	ReasonSubnetWithoutIPv6 = "SubnetWithoutIPv6"
+	// ReasonNoMachineDeployments: the class selects no MachineDeployment of the cluster.
+	ReasonNoMachineDeployments = "NoMachineDeployments"
+	// ReasonMachineDeploymentsUnusable: no MachineDeployment that the class selects can be used.
+	ReasonMachineDeploymentsUnusable = "MachineDeploymentsUnusable"
+	// ReasonMachinePoolsUnsupported: MachinePools have the label that opts in, and Machines of them cannot be chosen one by one.
+	ReasonMachinePoolsUnsupported = "MachinePoolsUnsupported"
 	// ReasonForbidden: the token may not read what has to be checked.
 	ReasonForbidden = "Forbidden"
 	// ReasonCheckFailed: the Linode API did not answer; the check is repeated.
@@ -99,6 +107,10 @@ const (
 
 // Reasons of conditions that are true and need a word more than their type.
 const (
+	// ReasonSomeMachineDeploymentsUnusable: some of the MachineDeployments that the class selects cannot be used.
+	ReasonSomeMachineDeploymentsUnusable = "SomeMachineDeploymentsUnusable"
+	// ReasonNodesDiffer: Nodes have other labels than the templates of their MachineDeployments determine.
+	ReasonNodesDiffer = "NodesDiffer"
 	// ReasonNotRequested: the class sets nothing that would have to be checked.
 	ReasonNotRequested = "NotRequested"
 	// ReasonCheckSkipped: checks that call the Linode API are switched off (DISABLE_DRY_RUN).
@@ -120,7 +132,10 @@ const (
 // ConditionTypes returns the conditions that Ready depends on in a mode, in the order they are evaluated.
 func ConditionTypes(mode Mode) []string {
 	types := []string{ConditionValidationSucceeded, ConditionKubernetesVersionReady, ConditionFirewallReady}
-	if mode == ModeInstance {
+	switch mode {
+	case ModeClusterAPI:
+		types = append(types, ConditionMachineDeploymentsReady)
+	case ModeInstance:
 		types = append(types, ConditionBootstrapReady, ConditionRegionReady, ConditionImageReady, ConditionNetworkReady,
 			ConditionPlacementGroupReady)
 	}
@@ -128,13 +143,15 @@ func ConditionTypes(mode Mode) []string {
 }
 
 // StatusConditions returns the conditions as a set whose root, Ready, follows the others. The class does not
-// know the controller's mode: the conditions of instance mode count when the class has them.
+// know the controller's mode: the conditions of a mode alone count when the class has them.
 func (in *LinodeNodeClass) StatusConditions(opts ...status.ForOption) status.ConditionSet {
 	mode := ModeLKE
-	if slices.ContainsFunc(in.Status.Conditions, func(c status.Condition) bool {
-		return slices.Contains(ConditionTypes(ModeInstance), c.Type) && !slices.Contains(ConditionTypes(ModeLKE), c.Type)
-	}) {
-		mode = ModeInstance
+	for _, other := range []Mode{ModeInstance, ModeClusterAPI} {
+		if slices.ContainsFunc(in.Status.Conditions, func(c status.Condition) bool {
+			return slices.Contains(ConditionTypes(other), c.Type) && !slices.Contains(ConditionTypes(ModeLKE), c.Type)
+		}) {
+			mode = other
+		}
 	}
 	return in.StatusConditionsFor(mode, opts...)
 }

@@ -67,7 +67,8 @@ func TestModesOfTagsExist(t *testing.T) {
 		for i := range of.NumField() {
 			for _, tag := range []string{"modes", "inplace"} {
 				for mode := range strings.SplitSeq(of.Field(i).Tag.Get(tag), ",") {
-					if !slices.Contains([]string{"", string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance)}, mode) {
+					if !slices.Contains([]string{"", string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance),
+						string(v1alpha1.ModeClusterAPI)}, mode) {
 						t.Errorf("%s has the mode %q", of.Field(i).Name, mode)
 					}
 				}

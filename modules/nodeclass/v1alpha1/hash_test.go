@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
@@ -46,11 +47,14 @@ func TestHashChanges(t *testing.T) {
 		change func(*v1alpha1.LinodeNodeClassSpec)
 		drifts []bool // in lke mode, in instance mode
 	}{
-		"Tags":            {func(s *v1alpha1.LinodeNodeClassSpec) { s.Tags = nil }, never},
-		"FirewallID":      {func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = ptr(13) }, both},
-		"LKEK8sVersion":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.LKEK8sVersion = "" }, never},
-		"DiskEncryption":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = v1alpha1.DiskEncryptionDisabled }, both},
-		"Isolation":       {func(s *v1alpha1.LinodeNodeClassSpec) { s.Isolation.PublicIPv4 = ptr(true) }, lke},
+		"Tags":           {func(s *v1alpha1.LinodeNodeClassSpec) { s.Tags = nil }, never},
+		"FirewallID":     {func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = ptr(13) }, both},
+		"LKEK8sVersion":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.LKEK8sVersion = "" }, never},
+		"DiskEncryption": {func(s *v1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = v1alpha1.DiskEncryptionDisabled }, both},
+		"Isolation":      {func(s *v1alpha1.LinodeNodeClassSpec) { s.Isolation.PublicIPv4 = ptr(true) }, lke},
+		"MachineDeploymentSelector": {func(s *v1alpha1.LinodeNodeClassSpec) {
+			s.MachineDeploymentSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "a"}}
+		}, never},
 		"Image":           {func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = v1alpha1.DefaultImage }, instance},
 		"AuthorizedKeys":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.AuthorizedKeys = []string{"ssh-rsa A"} }, instance},
 		"AuthorizedUsers": {func(s *v1alpha1.LinodeNodeClassSpec) { s.AuthorizedUsers = []string{"alice"} }, instance},
@@ -99,7 +103,7 @@ func TestHashChanges(t *testing.T) {
 // when it is one of those that LKE's pools have. A field that is added to the type is found here.
 func TestHashCoversEveryField(t *testing.T) {
 	lke := []string{"FirewallID", "DiskEncryption", "Isolation"}
-	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation", "ImageDriftPolicy"}
+	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation", "ImageDriftPolicy", "MachineDeploymentSelector"}
 	empty := &v1alpha1.LinodeNodeClass{}
 	for _, path := range leaves(reflect.TypeFor[v1alpha1.LinodeNodeClassSpec](), nil) {
 		t.Run(strings.Join(path, "."), func(t *testing.T) {

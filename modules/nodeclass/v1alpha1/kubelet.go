@@ -42,13 +42,13 @@ type KubeletConfiguration struct {
 	// (no effect in lke mode) MaxPods is the largest number of pods on a node. Default 110, as on LKE's nodes. Example: 110.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
-	MaxPods *int32 `json:"maxPods,omitempty" modes:"instance"`
+	MaxPods *int32 `json:"maxPods,omitempty" modes:"instance,clusterapi"`
 
 	// (no effect in lke mode) PodsPerCore is the largest number of pods for each vCPU, never above maxPods in total; 0, the
 	// default, for no such bound. Example: 20.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	PodsPerCore *int32 `json:"podsPerCore,omitempty" modes:"instance"`
+	PodsPerCore *int32 `json:"podsPerCore,omitempty" modes:"instance,clusterapi"`
 
 	// SystemReserved is kept free for the operating system: quantities of cpu, memory, ephemeral-storage and pid.
 	// Counts for capacity in both modes. Default: nothing. Example: {cpu: 100m, memory: 100Mi}.

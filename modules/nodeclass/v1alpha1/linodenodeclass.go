@@ -76,7 +76,7 @@ type Isolation struct {
 //
 // Fields marked "(no effect in lke mode)" are of instance mode: LKE makes its nodes from an image and settings of its
 // own. In lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
-// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for all nodes.
+// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for those of instance mode too.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.imageSelector)",message="image and imageSelector exclude each other; set one of them",fieldPath=".imageSelector"
 // +kubebuilder:validation:XValidation:rule="!has(self.placementGroup) || !has(self.placementGroups)",message="placementGroup and placementGroups exclude each other; set one of them",fieldPath=".placementGroups"
@@ -128,6 +128,14 @@ type LinodeNodeClassSpec struct {
 	// replaces the nodes.
 	// +optional
 	Isolation *Isolation `json:"isolation,omitempty" modes:"lke"`
+
+	// (no effect in lke mode) MachineDeploymentSelector selects the MachineDeployments from which nodes are made, by their labels
+	// (clusterapi mode only). Only deployments of the operator's cluster with the label karpenter.k8s.linode/enabled: "true" count; without
+	// a selector, all of these. The nodes of a deployment that is no longer selected are replaced. Other fields of a class have no effect in
+	// clusterapi mode, apart from kubelet, on which the estimate of a node's capacity rests: Machines are made from templates of Cluster API.
+	// Example: {"matchLabels": {"pool": "general"}}.
+	// +optional
+	MachineDeploymentSelector *metav1.LabelSelector `json:"machineDeploymentSelector,omitempty" modes:"clusterapi" inplace:"clusterapi"`
 
 	// (no effect in lke mode) Image is the ID of the image of the instances: linode/... for a public one, private/... for
 	// one of the account, shared/... for one that was shared with it. It must be available and support
@@ -256,7 +264,7 @@ type LinodeNodeClassSpec struct {
 	// thresholds count when the capacity of a node is estimated that does not exist yet. LKE configures the kubelets
 	// of its nodes itself, so in lke mode these should be LKE's own figures, and a change of them replaces no node.
 	// +optional
-	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" modes:"lke,instance" inplace:"lke"`
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" modes:"lke,instance,clusterapi" inplace:"lke,clusterapi"`
 }
 
 // Configuration is the configuration profile of an instance.

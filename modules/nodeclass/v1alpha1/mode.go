@@ -8,4 +8,6 @@ const (
 	ModeLKE Mode = "lke"
 	// ModeInstance makes plain Linodes that join a self-managed cluster.
 	ModeInstance Mode = "instance"
+	// ModeClusterAPI takes Machines from MachineDeployments of Cluster API.
+	ModeClusterAPI Mode = "clusterapi"
 )

@@ -6,6 +6,7 @@ package v1alpha1
 
 import (
 	"github.com/awslabs/operatorpkg/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -420,6 +421,11 @@ func (in *LinodeNodeClassSpec) DeepCopyInto(out *LinodeNodeClassSpec) {
 	if in.Isolation != nil {
 		in, out := &in.Isolation, &out.Isolation
 		*out = new(Isolation)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.MachineDeploymentSelector != nil {
+		in, out := &in.MachineDeploymentSelector, &out.MachineDeploymentSelector
+		*out = new(v1.LabelSelector)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.ImageSelector != nil {

@@ -1,5 +1,5 @@
 // Package mode describes what a mode gives the operator. A mode is one way to make nodes: package lke below takes them from LKE node
-// pools, package instance makes plain Linodes that join a self-managed cluster.
+// pools, package instance makes plain Linodes that join a self-managed cluster, package clusterapi takes Machines of Cluster API.
 //
 // Each has Find, which finds the cluster by the Linode API before anything else is set up, and New, which makes the mode's Nodes once the
 // Kubernetes cluster can be used. Deps and Nodes are the same for all, so cmd/controller wires them without a difference between modes,
@@ -8,6 +8,7 @@ package mode
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/awslabs/operatorpkg/controller"
@@ -56,12 +57,15 @@ type Deps struct {
 	Operator    *coreoperator.Operator // the Kubernetes side
 	Drainer     *drain.Drainer
 	Holder      claims.Holder // the NodeClaim whose status names an instance
+	Catalog     cloudprovider.Catalog
+	Guard       func(http.RoundTripper) http.RoundTripper // holds writes back while another replica leads
 }
 
 // Nodes is where nodes come from, in one mode.
 type Nodes struct {
 	Backend cloudprovider.Backend
 	Engine  Engine
+	Catalog cloudprovider.Catalog // what can be made, where that is not all of Deps.Catalog; nil: that
 	// Begin forgets what was read, because this replica leads from now on. released: no write of a replica before may take effect any more.
 	Begin       func(released bool)
 	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by

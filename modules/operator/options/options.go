@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -55,6 +56,8 @@ type Options struct {
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
+	// Of clusterapi mode only: the namespace of the Cluster, and the kubeconfig file of its management cluster; empty: this one
+	ClusterAPINamespace, ClusterAPIKubeconfig string
 	// ServingCertificates lets kubelets request serving certificates, and the operator approves them; used in instance mode only
 	ServingCertificates bool
 
@@ -220,8 +223,10 @@ func (o *Options) validate() error {
 		return &Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
 	case plans != nil:
 		return &Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: plans, Fix: plansFix}
+	case o.Mode == v1alpha1.ModeClusterAPI:
+		return o.validateClusterAPI()
 	case o.Mode != v1alpha1.ModeLKE && !instance:
-		return &Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke or instance"}
+		return &Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke, instance or clusterapi"}
 	case o.ClusterName == "" && !instance:
 		return &Error{Name: "CLUSTER_NAME", Found: "not set", Fix: "set it to the label of the LKE cluster (or use --cluster-name)"}
 	case !instance:
@@ -238,6 +243,27 @@ func (o *Options) validate() error {
 	case o.AdoptAlpha:
 		return &Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance",
 			Fix: "leave it out: the alpha provider's Linodes never became nodes"}
+	}
+	return nil
+}
+
+// validateClusterAPI refuses what is missing or contradictory in clusterapi mode.
+func (o *Options) validateClusterAPI() error {
+	switch {
+	case o.ClusterName == "":
+		return &Error{Name: "CLUSTER_NAME", Found: "not set, and KARPENTER_MODE is clusterapi",
+			Fix: "set it to the name of the Cluster object (or use --cluster-name)"}
+	case len(validation.IsValidLabelValue(o.ClusterName)) > 0:
+		return &Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%q cannot be the name of a Cluster object", o.ClusterName),
+			Fix: "set it to metadata.name of the Cluster"}
+	case o.ClusterAPINamespace == "":
+		return &Error{Name: "CLUSTERAPI_NAMESPACE", Found: "not set, and KARPENTER_MODE is clusterapi",
+			Fix: "set it to the namespace of the Cluster object (or use --clusterapi-namespace)"}
+	case o.ClusterRegion == "":
+		return &Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is clusterapi",
+			Fix: "set it to the region in the LinodeMachineTemplates (or use --cluster-region)"}
+	case o.AdoptAlpha:
+		return &Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is clusterapi", Fix: "leave it out: it is about LKE node pools"}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type definition struct {
 	former   string   // an earlier name of the flag, which still works, as does its variable; empty: none
 	env      []string // in order of precedence; empty: the flag in upper case with underscores
 	def      string
-	instance string // the default in instance mode where that is another one; the mode is read before
+	instance string // the default in the other modes than lke where that is another one; the mode is read before
 	usage    string
 	kind     string // as in Description.Type
 	fix      string // what to do when the text is not a value
@@ -59,10 +59,11 @@ func (o *Options) settings() []definition {
 		{flag: "linode-client-timeout", def: "30", usage: "seconds for one API request", kind: kindNumber,
 			fix: "use a number of seconds greater than 0, such as 30", set: parsed(&o.ClientTimeout, parseSeconds, positive)},
 		{flag: "linode-ca", usage: "file with the CA certificates of the API endpoint", kind: kindText, set: text(&o.CAFile, nil)},
-		{flag: "mode", env: []string{"KARPENTER_MODE"}, def: "lke", usage: "where nodes come from: lke (LKE node pools) or instance",
-			kind: kindText, set: text(&o.Mode, nil)},
+		{flag: "mode", env: []string{"KARPENTER_MODE"}, def: "lke", kind: kindText,
+			usage: "where nodes come from: lke (LKE node pools), instance (Linodes) or clusterapi (MachineDeployments; in development)",
+			set:   text(&o.Mode, nil)},
 		{flag: "cluster-name", usage: "label of the LKE cluster; its ID, tier, region and version are discovered from it. In instance mode a " +
-			"name of your choice, with which labels of Linodes begin",
+			"name of your choice, with which labels of Linodes begin. In clusterapi mode the name of the Cluster object",
 			kind: kindText, set: text(&o.ClusterName, nil)},
 		{flag: "cluster-region", env: []string{"CLUSTER_REGION", "LINODE_REGION"}, usage: "region of the cluster; discovered in lke mode",
 			kind: kindText, set: text(&o.ClusterRegion, nil)},
@@ -70,6 +71,10 @@ func (o *Options) settings() []definition {
 			set: text(&o.ClusterEndpoint, nil)},
 		{flag: "cluster-ca-bundle", usage: "CA of the cluster that new nodes verify, base64 of PEM; instance mode only, discovered without it",
 			kind: kindText, set: text(&o.ClusterCABundle, nil)},
+		{flag: "clusterapi-namespace", usage: "namespace of the Cluster object and its MachineDeployments; clusterapi mode only", kind: kindText,
+			fix: "use the name of a namespace, such as default", set: text(&o.ClusterAPINamespace, isNamespace)},
+		{flag: "clusterapi-kubeconfig", usage: "file with the kubeconfig of the management cluster; clusterapi mode only; not set: the cluster " +
+			"manages itself", kind: kindText, set: text(&o.ClusterAPIKubeconfig, nil)},
 		boolean("approve-serving-certificates",
 			"let kubelets ask the cluster for their serving certificates, and approve those of NodeClaims' nodes; instance mode only",
 			&o.ServingCertificates),
@@ -89,7 +94,7 @@ func (o *Options) settings() []definition {
 			usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
 			fix: plansFix, set: text(&o.AllowedPlans, isPlans)},
 		{flag: "plans-deny", def: selection.DefaultDeny, instance: selection.NoPlans,
-			usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may", kind: kindText,
+			usage: "plans that are not bought, of those that may be; none, the default in instance and clusterapi mode: all may", kind: kindText,
 			fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
 		{flag: "plans-prices",
 			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; such a plan is not bought without",
@@ -172,7 +177,7 @@ func variable(flag string) string { return strings.ToUpper(strings.ReplaceAll(fl
 func (d definition) read(mode v1alpha1.Mode, given map[string]string, lookup func(string) (string, bool)) error {
 	variables := d.variables()
 	name, value := variables[0], d.def
-	if mode == v1alpha1.ModeInstance && d.instance != "" {
+	if mode != v1alpha1.ModeLKE && d.instance != "" {
 		value = d.instance
 	}
 	for _, variable := range variables {
@@ -257,6 +262,8 @@ func isIP(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text == ""
 }
+
+func isNamespace(text string) bool { return text == "" || len(validation.IsDNS1123Label(text)) == 0 }
 
 func isURL(text string) bool {
 	u, err := url.Parse(text)

@@ -15,19 +15,20 @@ import (
 
 // examples has a value, as JSON, for each field of the spec that needs more than one of plain.
 var examples = map[string]string{
-	"bootstrap":       `{"type":"kubeadm"}`,
-	"configuration":   `{"kernel":"linode/grub2"}`,
-	"dataDisks":       `{"sdb":{"size":"1Gi"}}`,
-	"imageSelector":   `{"label":"kubernetes-*"}`,
-	"interfaces":      `[{"type":"public"}]`,
-	"placementGroups": `[{"id":1},{"id":2}]`,
-	"isolation":       `{"publicIPv4":false}`,
-	"ipv6Options":     `{"enableSLAAC":true}`,
-	"kubelet":         `{"maxPods":50}`,
-	"lkeK8sVersion":   `"v1.33.6+lke7"`,
-	"osDisk":          `{"size":"20Gi"}`,
-	"placementGroup":  `{"id":1}`,
-	"tags":            `["team=a"]`,
+	"bootstrap":                 `{"type":"kubeadm"}`,
+	"configuration":             `{"kernel":"linode/grub2"}`,
+	"dataDisks":                 `{"sdb":{"size":"1Gi"}}`,
+	"imageSelector":             `{"label":"kubernetes-*"}`,
+	"interfaces":                `[{"type":"public"}]`,
+	"placementGroups":           `[{"id":1},{"id":2}]`,
+	"isolation":                 `{"publicIPv4":false}`,
+	"ipv6Options":               `{"enableSLAAC":true}`,
+	"kubelet":                   `{"maxPods":50}`,
+	"lkeK8sVersion":             `"v1.33.6+lke7"`,
+	"machineDeploymentSelector": `{"matchLabels":{"pool":"general"}}`,
+	"osDisk":                    `{"size":"20Gi"}`,
+	"placementGroup":            `{"id":1}`,
+	"tags":                      `["team=a"]`,
 }
 
 // plain has values of the other fields, of which each takes the first of its type.
@@ -49,8 +50,14 @@ func classWith(name string) (*v1alpha1.LinodeNodeClass, error) {
 	return nil, fmt.Errorf("the field %s has no example in reference/effect.go: %w", name, err)
 }
 
-// modeInstance is where a field counts that does nothing on LKE.
-const modeInstance = "instance"
+// Where a field counts that does nothing on LKE.
+const (
+	modeInstance   = "instance"
+	modeClusterAPI = "clusterapi"
+)
+
+// estimated is where a kubelet setting counts by which a node's capacity is estimated.
+const estimated = "instance; in lke and clusterapi the estimate of capacity"
 
 // effect describes where a field of the spec has an effect, and what a change of it does.
 type effect struct{ modes, change string }
@@ -69,7 +76,9 @@ func effectOf(name string) (effect, error) {
 	e := effect{modes: modesOf(class)}
 	switch {
 	case name == "kubelet":
-		e.modes, e.change = "instance; in lke the estimate of capacity", "replaces nodes in instance mode"
+		e.modes, e.change = estimated, "replaces nodes in instance mode"
+	case name == "machineDeploymentSelector":
+		e.change = "replaces nodes of deployments that are no longer selected"
 	case name == "imageSelector":
 		e.modes, e.change = modeInstance, "follows imageDriftPolicy" // without the account nothing is selected
 	case name == "vpcID":
@@ -93,6 +102,7 @@ func modesOf(class *v1alpha1.LinodeNodeClass) string {
 	standard := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierStandard, Region: "us-ord", ControlPlaneVersion: "1.35"}
 	enterprise := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise, Region: "us-ord", ControlPlaneVersion: "v1.33.6+lke7"}
 	instance := status.Cluster{Mode: v1alpha1.ModeInstance, Region: "us-ord", ControlPlaneVersion: "v1.35.1"}
+	clusterAPI := status.Cluster{Mode: v1alpha1.ModeClusterAPI, Region: "us-ord", ControlPlaneVersion: "v1.35.1"}
 	works := func(cluster status.Cluster) bool {
 		result := status.Evaluate(context.Background(), class, cluster, nil)
 		return result.Ready() && !slices.ContainsFunc(result.Conditions, func(c opstatus.Condition) bool {
@@ -101,7 +111,7 @@ func modesOf(class *v1alpha1.LinodeNodeClass) string {
 	}
 	switch onStandard, onEnterprise, inInstance := works(standard), works(enterprise), works(instance); {
 	case onStandard && onEnterprise && inInstance:
-		return "both"
+		return "lke, instance"
 	case onStandard && onEnterprise:
 		return "lke"
 	case onEnterprise && inInstance:
@@ -110,6 +120,8 @@ func modesOf(class *v1alpha1.LinodeNodeClass) string {
 		return "lke (Enterprise)"
 	case inInstance:
 		return modeInstance
+	case works(clusterAPI):
+		return modeClusterAPI
 	}
 	return "none"
 }
@@ -136,7 +148,7 @@ func kubeletModes(name string) string {
 		return fmt.Sprint(it.Allocatable())
 	}
 	if example := kubeletExamples[name]; example != "" && allocatable(example) != allocatable("{}") {
-		return "instance; in lke the estimate of capacity"
+		return estimated
 	}
 	return modeInstance
 }

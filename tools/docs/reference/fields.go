@@ -55,7 +55,7 @@ func byMode(fields map[string]apiextensionsv1.JSONSchemaProps) (names []string, 
 		}
 	}
 	return slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
-		if onlyA, onlyB := effects[a].modes == modeInstance, effects[b].modes == modeInstance; onlyA != onlyB {
+		if onlyA, onlyB := notOnLKE(effects[a]), notOnLKE(effects[b]); onlyA != onlyB {
 			if onlyA {
 				return 1
 			}
@@ -64,6 +64,8 @@ func byMode(fields map[string]apiextensionsv1.JSONSchemaProps) (names []string, 
 		return strings.Compare(a, b)
 	}), effects, nil
 }
+
+func notOnLKE(e effect) bool { return e.modes == modeInstance || e.modes == modeClusterAPI }
 
 func statusTable(root *apiextensionsv1.JSONSchemaProps) string {
 	var rows [][]string

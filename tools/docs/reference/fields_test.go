@@ -14,7 +14,7 @@ func TestDescriptionsOfFieldsBeginWithWhatTheyDoOnLKE(t *testing.T) {
 	}
 	check := func(path, modes, description string) {
 		t.Helper()
-		if strings.HasPrefix(description, withoutEffect) != (modes == modeInstance) {
+		if strings.HasPrefix(description, withoutEffect) != notOnLKE(effect{modes: modes}) {
 			t.Errorf("%s has an effect in: %s. Its description: %s", path, modes, description)
 		}
 	}
@@ -43,9 +43,9 @@ func TestFieldsThatCountOnLKEComeFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := slices.IndexFunc(names, func(name string) bool { return effects[name].modes == modeInstance })
+	first := slices.IndexFunc(names, func(name string) bool { return notOnLKE(effects[name]) })
 	for _, name := range names[first:] {
-		if effects[name].modes != modeInstance {
+		if !notOnLKE(effects[name]) {
 			t.Errorf("%s comes after fields without effect: %v", name, names)
 		}
 	}

@@ -31,10 +31,11 @@ func TestConfiguration(t *testing.T) {
 		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes in lke mode; is made on running Linodes in instance " +
 			"mode |",
 		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | keeps nodes |",
-		"| `spec.tags` | set of string |  | both | is made on running Linodes |",
+		"| `spec.tags` | set of string |  | lke, instance | is made on running Linodes |",
 		"| `spec.image` | string |  | instance | replaces nodes | (no effect in lke mode) ",
 		"| `spec.dataDisks.sdb ... sdh.size` | quantity |  | instance | replaces nodes |",
-		"| `spec.kubelet.kubeReserved` | map of string |  | instance; in lke the estimate of capacity | replaces nodes in instance mode |",
+		"| `spec.kubelet.kubeReserved` | map of string |  | instance; in lke and clusterapi the estimate of capacity | " +
+			"replaces nodes in instance mode |",
 		"| `spec.kubelet.clusterDNS` | list of string |  | instance | replaces nodes in instance mode |",
 		"| `settings.featureGates.nodeRepair` | bool | `false` | `FEATURE_GATES` |",
 	} {

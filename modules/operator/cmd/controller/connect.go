@@ -18,6 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/clusterapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -26,7 +27,8 @@ import (
 )
 
 // modes has the way to find the cluster, and with it the way to make nodes, of each mode.
-var modes = map[v1alpha1.Mode]mode.Find{v1alpha1.ModeLKE: lke.Find, v1alpha1.ModeInstance: instance.Find}
+var modes = map[v1alpha1.Mode]mode.Find{v1alpha1.ModeLKE: lke.Find, v1alpha1.ModeInstance: instance.Find,
+	v1alpha1.ModeClusterAPI: clusterapi.Find}
 
 // platform is the Linode side: the API, the cluster and what can be bought.
 type platform struct {
@@ -52,15 +54,20 @@ func newPlatform(o options.Options) (*platform, error) {
 	var err error
 	p.client, err = newClient(o, func(next http.RoundTripper) http.RoundTripper {
 		p.scopes.Next = next
-		if o.Core.DisableLeaderElection {
-			return p.scopes
-		}
-		return p.fence.Guard(p.scopes)
+		return p.guard(p.scopes)
 	}, func(call linode.Call) {
 		p.metrics.APICall(call)
 		p.health.observe(call)
 	})
 	return p, err
+}
+
+// guard holds the writes of a transport back while another replica leads.
+func (p *platform) guard(next http.RoundTripper) http.RoundTripper {
+	if p.options.Core.DisableLeaderElection {
+		return next
+	}
+	return p.fence.Guard(next)
 }
 
 // tokenOf returns the operator's API token.

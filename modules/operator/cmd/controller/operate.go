@@ -123,10 +123,14 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	nodes, err := p.cluster.New(ctx, mode.Deps{
 		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD,
 		Operator: op, Drainer: drainer,
-		Holder: p.holders.Holder,
+		Holder: p.holders.Holder, Catalog: p.catalog, Guard: p.guard,
 	})
 	if err != nil {
 		return err
+	}
+	catalog := nodes.Catalog
+	if catalog == nil {
+		catalog = p.catalog
 	}
 	if err := add(op, nodes.Runnables...); err != nil {
 		return err
@@ -137,7 +141,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	p.begin, classes.Cluster = nodes.Begin, nodes.Cluster
 
-	linodes := cloudprovider.New(op.GetClient(), nodes.Backend, p.catalog, config)
+	linodes := cloudprovider.New(op.GetClient(), nodes.Backend, catalog, config)
 	provider := coremetrics.Decorate(linodes)
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
 	repair, err := health.NewRepairPolicyMatcher(ctx, overlaid)

@@ -17,6 +17,7 @@ import (
 // scopesOf has the scopes without which there are no nodes.
 var scopesOf = map[v1alpha1.Mode][]string{
 	v1alpha1.ModeLKE: {"lke:read_write", "linodes:read_write"}, v1alpha1.ModeInstance: {"linodes:read_write"},
+	v1alpha1.ModeClusterAPI: {"linodes:read_only"},
 }
 
 // logStart writes what a user compares after an installation, one line for each: docs/install.md looks for them.

@@ -1,0 +1,198 @@
+package clusterapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Why a Machine is to be replaced, beside the reasons of every mode.
+const (
+	// DriftMachineSet is a Machine of an older revision of its MachineDeployment.
+	DriftMachineSet core.DriftReason = "MachineSetOutdated"
+	// DriftNotSelected is a Machine of a MachineDeployment that the class does not select any more.
+	DriftNotSelected core.DriftReason = "MachineDeploymentNotSelected"
+)
+
+// Engine hands out Machines; *allocator.Allocator is one.
+type Engine interface {
+	Claim(ctx context.Context, r clusterapi.Request) (clusterapi.Machine, error)
+	Release(ctx context.Context, providerID string, by claims.Claimant) error
+	World(ctx context.Context) (clusterapi.World, error)
+	Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error)
+}
+
+// Backend is the cloudprovider.Backend of clusterapi mode.
+type Backend struct {
+	engine Engine
+	view   *view
+}
+
+var _ cloudprovider.Backend = (*Backend)(nil)
+
+// Mode returns clusterapi mode.
+func (b *Backend) Mode() v1alpha1.Mode { return v1alpha1.ModeClusterAPI }
+
+// Claim returns the NodeClaim's Machine, one that it has or a new one.
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+	names, err := b.candidates(l)
+	if err != nil {
+		return claims.Node{}, err
+	}
+	m, err := b.engine.Claim(ctx, clusterapi.Request{
+		Claimant: nodeclaim.Claimant(l.NodeClaim), Deployments: names, InstanceType: l.InstanceType.Name,
+	})
+	if err != nil {
+		return claims.Node{}, err
+	}
+	node := b.node(m)
+	if node.InstanceID == 0 {
+		return claims.Node{}, claims.Errorf(claims.KindConflict, "claim", m.Name,
+			"its provider ID %q is not of the form %s<ID>; only machines on Linode can be nodes", m.ProviderID, clusterapi.ProviderIDPrefix)
+	}
+	return node, nil
+}
+
+// candidates returns the deployments of a type that serve a NodeClaim, the cheapest first.
+func (b *Backend) candidates(l cloudprovider.Launch) ([]string, error) {
+	var names, reasons []string
+	for _, d := range b.view.selected(&l.NodeClass.Spec) {
+		if d.instanceType != l.InstanceType.Name {
+			continue
+		}
+		why := d.unusable()
+		if why == "" {
+			why = mismatch(d.shape, l.NodeClaim)
+		}
+		if why == "" {
+			names = append(names, d.Name)
+		} else {
+			reasons = append(reasons, fmt.Sprintf("MachineDeployment %s: %s", d.Name, why))
+		}
+	}
+	if len(names) == 0 {
+		return nil, claims.Errorf(claims.KindConflict, "claim", "", "no MachineDeployment of type %s can be used: %s", l.InstanceType.Name,
+			strings.Join(reasons, "; "))
+	}
+	return names, nil
+}
+
+// passing are taints that come and go while a node joins.
+var passing = []string{karpv1.UnregisteredTaintKey, "node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision",
+	"node.cloudprovider.kubernetes.io/uninitialized", corev1.TaintNodeNotReady}
+
+// mismatch returns how a node of a deployment would differ from the NodeClaim: a taint that its NodePool does not have keeps pods off
+// that were planned for it, and a label of another value keeps its selectors from matching.
+func mismatch(s shape, nodeClaim *karpv1.NodeClaim) string {
+	wanted := slices.Concat(nodeClaim.Spec.Taints, nodeClaim.Spec.StartupTaints)
+	for _, taint := range s.taints {
+		if slices.Contains(passing, taint.Key) {
+			continue
+		}
+		if !slices.ContainsFunc(wanted, func(t corev1.Taint) bool { return t.Key == taint.Key && string(t.Effect) == taint.Effect }) {
+			return fmt.Sprintf("its nodes have the taint %s:%s; add it to the NodePool's spec.template.spec.taints", taint.Key, taint.Effect)
+		}
+	}
+	for key, value := range s.labels {
+		if planned, set := nodeClaim.Labels[key]; set && planned != value {
+			return fmt.Sprintf("its nodes have the label %s=%s, and the NodePool has %s", key, value, planned)
+		}
+	}
+	return ""
+}
+
+// Release removes a Machine.
+func (b *Backend) Release(ctx context.Context, instanceID int, by claims.Claimant) error {
+	return b.engine.Release(ctx, nodeclaim.ProviderID(instanceID), by)
+}
+
+// Get returns the Machine of an instance.
+func (b *Backend) Get(ctx context.Context, instanceID int) (claims.Node, error) {
+	world, err := b.read(ctx)
+	if err != nil {
+		return claims.Node{}, err
+	}
+	for _, m := range world.Machines {
+		if m.ProviderID == nodeclaim.ProviderID(instanceID) {
+			return b.node(m), nil
+		}
+	}
+	return claims.Node{}, claims.Errorf(claims.KindNotFound, "get", claims.Object("instance", instanceID), "no Machine of the cluster has it")
+}
+
+// List returns the Machines of all NodeClaims.
+func (b *Backend) List(ctx context.Context) ([]claims.Node, error) {
+	world, err := b.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []claims.Node
+	for _, m := range world.Machines {
+		if node := b.node(m); node.Claim != "" && node.InstanceID != 0 {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes, nil
+}
+
+// read reads the cluster, and keeps it for Drift.
+func (b *Backend) read(ctx context.Context) (clusterapi.World, error) {
+	world, err := b.engine.World(ctx)
+	if err == nil {
+		b.view.take(ctx, world)
+	}
+	return world, err
+}
+
+// node adds what the template says of the Machine.
+func (b *Backend) node(m clusterapi.Machine) claims.Node {
+	node := m.Node()
+	if d, known := b.view.deployment(m.Deployment); known {
+		node.InstanceType = d.instanceType
+	}
+	node.Region = b.view.region
+	return node
+}
+
+// Drift compares a Machine, as it was last read, with one that would be made now.
+func (b *Backend) Drift(_ context.Context, node claims.Node, l cloudprovider.Launch) core.DriftReason {
+	if node.Health == claims.Deleting {
+		return cloudprovider.DriftInstanceGone
+	}
+	m, known := b.view.machine(node.InstanceID)
+	if !known {
+		return ""
+	}
+	d, known := b.view.deployment(m.Deployment)
+	if !known || !slices.ContainsFunc(b.view.selected(&l.NodeClass.Spec), func(s deployment) bool { return s.Name == d.Name }) {
+		return DriftNotSelected
+	}
+	if d.outdated(m) {
+		return DriftMachineSet
+	}
+	return ""
+}
+
+// Outdated is false: a new version of Kubernetes is a new revision of the MachineDeployment, which Drift finds.
+func (b *Backend) Outdated(context.Context, string, cloudprovider.Launch) bool { return false }
+
+// SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and those of a class have no effect.
+func (b *Backend) SetTags(context.Context, int, claims.Claimant, []string, []string) error {
+	return nil
+}
+
+// Collect removes Machines that no NodeClaim owns.
+func (b *Backend) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
+	return b.engine.Collect(ctx, how)
+}

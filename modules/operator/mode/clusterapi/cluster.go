@@ -1,0 +1,81 @@
+package clusterapi
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/kube"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+)
+
+const newToken = "make a personal access token with the scope linodes:read_only and set LINODE_TOKEN to it"
+
+// Find implements mode.Find. Of Linode only the catalogue is read: Machines are made by the infrastructure provider, with a token of
+// its own.
+func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (mode.Cluster, error) {
+	_, err := client.GetRegion(ctx, wanted.Region)
+	switch {
+	case linode.KindOf(err) == linode.KindNotFound:
+		err = &options.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("Linode has no region %q", wanted.Region),
+			Fix: "set it to the region in the LinodeMachineTemplates, such as us-ord"}
+	case err != nil:
+		err = wanted.Explain(err, "linodes:read_only", "reading the region", newToken)
+	}
+	return mode.Cluster{
+		Region: wanted.Region,
+		Log: func(logger logr.Logger) {
+			logger.Info("clusterapi mode: nodes are Machines of MachineDeployments", "cluster", wanted.Name)
+			logger.Info("the region of new Linodes", "region", wanted.Region)
+		},
+		New: func(ctx context.Context, deps mode.Deps) (mode.Nodes, error) {
+			return New(ctx, wanted.Name, wanted.Region, deps)
+		},
+	}, err
+}
+
+// connect returns a backend over the management cluster, and checks that it has the objects and the rights.
+func connect(ctx context.Context, cluster string, deps mode.Deps) (*kube.Backend, error) {
+	o := deps.Options
+	config := rest.CopyConfig(deps.Operator.GetConfig())
+	if o.ClusterAPIKubeconfig != "" {
+		var err error
+		if config, err = clientcmd.BuildConfigFromFlags("", o.ClusterAPIKubeconfig); err != nil {
+			return nil, &options.Error{Name: "CLUSTERAPI_KUBECONFIG", Found: "cannot be used", Err: err,
+				Fix: "set it to a file with the kubeconfig of the management cluster"}
+		}
+	}
+	config.QPS, config.Burst = 50, 100
+	if deps.Guard != nil {
+		config.Wrap(deps.Guard)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client of the management cluster: %w", err)
+	}
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client of the management cluster: %w", err)
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(config, transport)
+	if err != nil {
+		return nil, fmt.Errorf("setting up discovery of the management cluster: %w", err)
+	}
+	backend := kube.New(client, mapper, o.ClusterAPINamespace, cluster)
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
+	defer cancel()
+	if _, err := backend.Read(ctx); err != nil {
+		return nil, &options.Error{Name: "CLUSTERAPI_NAMESPACE", Found: "the objects of Cluster API cannot be read in namespace " +
+			o.ClusterAPINamespace, Err: err,
+			Fix: "check the namespace, that Cluster API v1.11 or later is installed, and the Role in docs/cluster-api.md"}
+	}
+	return backend, nil
+}
