@@ -23,7 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
@@ -47,7 +47,7 @@ type operator struct {
 	class    *v1alpha1.LinodeNodeClass
 	provider *cloudprovider.CloudProvider
 	sweeper  *garbagecollection.Controller
-	tagger   *tagging.Controller
+	tagger   *upkeep.Controller
 	catalog  *instancetype.Catalog
 	tracker  *lke.Tracker
 	lookup   *nodeclass.Lookup
@@ -73,7 +73,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Removed), len(c.Pools))
 			}
 		}})
-	o.tagger = tagging.NewController(o.kube, l.pools, o.provider)
+	o.tagger = upkeep.NewController(o.kube, l.pools, o.provider, nil)
 	o.tracker = lke.NewTracker(l.client, cluster, answersLast)
 	o.lookup = nodeclass.NewLookup(l.client, answersLast)
 	return o

@@ -33,7 +33,7 @@ var always = []expected{
 }
 
 // The provider's own controllers. Core's lines at level ERROR are core's: docs/troubleshooting.md lists those that need nothing.
-var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "node.unclaimed", "nodeclaim.tagging",
+var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "node.unclaimed", "nodeclaim.upkeep",
 	"node.garbagecollection", "node.learnedcapacity", "nodepool.status",
 	"nodeclaim.bootstraptokens", "certificatesigningrequest.servingcertificates"}
 

@@ -23,7 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -71,6 +71,7 @@ type Nodes struct {
 	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone
+	Firewalls   upkeep.Firewalls                     // of the instances; nil: they have none of their own
 	// NodeName returns the name that the node of a NodeClaim must have; nil: any.
 	NodeName func(nodeClaim string) string
 	// NodeLabels returns the labels that the platform puts on the Node of an instance; nil: none.
@@ -80,5 +81,5 @@ type Nodes struct {
 // Engine collects instances that no NodeClaim owns, and changes tags.
 type Engine interface {
 	garbagecollection.Engine
-	tagging.Engine
+	upkeep.Engine
 }

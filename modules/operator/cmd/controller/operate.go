@@ -33,7 +33,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
@@ -174,7 +174,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 			NodeLabels: nodes.NodeLabels,
 		}),
 		garbagecollection.NewNodes(op.GetClient(), nodes.Backend),
-		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
+		upkeep.NewController(op.GetClient(), nodes.Engine, linodes, nodes.Firewalls),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
 		launchfindings.NewController(op.GetClient(), linodes),

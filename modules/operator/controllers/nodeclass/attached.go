@@ -62,9 +62,6 @@ func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]api.FirewallE
 	return found.entities, found.read, nil
 }
 
-// ForgetFirewall makes the next question about a firewall a request.
-func (l *Lookup) ForgetFirewall(firewallID int) { l.forget(firewallID) }
-
 // Connected returns the Linodes in each subnet of a VPC, and when that was read; nil when it is not known.
 func (l *Lookup) Connected(ctx context.Context, vpcID int) (map[int][]int, time.Time, error) {
 	found, err := l.vpcs(ctx, vpcID, l.age)

@@ -22,7 +22,6 @@ import (
 // nil without an error when the API has answered that there is no such object. Safe for concurrent use.
 type Lookup struct {
 	firewalls  reader[int, firewall]
-	forget     func(firewallID int)
 	images     reader[string, api.Image]
 	placements reader[int, api.PlacementGroup]
 	regions    reader[string, api.Region]
@@ -35,9 +34,8 @@ var _ status.Lookup = (*Lookup)(nil)
 
 // NewLookup returns a Lookup whose answers are up to ttl old.
 func NewLookup(client *linode.Client, ttl time.Duration) *Lookup {
-	firewalls, forget := forgettable(ttl, func(ctx context.Context, id int) (*firewall, error) { return readFirewall(ctx, client, id) })
 	return &Lookup{
-		firewalls: firewalls, forget: forget,
+		firewalls:  remembered(ttl, func(ctx context.Context, id int) (*firewall, error) { return readFirewall(ctx, client, id) }),
 		images:     remembered(ttl, client.GetImage),
 		placements: remembered(ttl, client.GetPlacementGroup),
 		regions:    remembered(ttl, client.GetRegion),

@@ -28,14 +28,8 @@ type answer[V any] struct {
 
 // remembered keeps what read has found for ttl, and reads what is not there or too old. No lock is held while it does.
 func remembered[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) reader[K, V] {
-	get, _ := forgettable(ttl, read)
-	return get
-}
-
-// forgettable is remembered, with a function that makes the next question about an ID a request.
-func forgettable[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) (get reader[K, V], forget func(K)) {
 	answers, reading := cache.NewExpiring(), &singleflight.Group{}
-	get = func(ctx context.Context, id K, age time.Duration) (*V, error) {
+	return func(ctx context.Context, id K, age time.Duration) (*V, error) {
 		result, _, _ := reading.Do(fmt.Sprint(id, age), func() (any, error) {
 			if known, ok := answers.Get(id); ok && time.Since(known.(answer[V]).read) <= age { //nolint:forcetypeassert // set below
 				return known, nil
@@ -54,7 +48,6 @@ func forgettable[K comparable, V any](ttl time.Duration, read func(context.Conte
 		a := result.(answer[V]) //nolint:forcetypeassert // the function above returns nothing else
 		return a.found, a.err
 	}
-	return get, func(id K) { answers.Delete(id) }
 }
 
 // missing turns an error of the API into what package status makes of it: nil for a proven absence. A token that is not

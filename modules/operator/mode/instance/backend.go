@@ -103,6 +103,12 @@ func (b *Backend) Get(ctx context.Context, instanceID int) (claims.Node, error) 
 	return b.lastRead.Node(found), nil
 }
 
+// claim returns the claim on a Linode as it was last read, without a request.
+func (b *Backend) claim(instanceID int) (string, bool) {
+	is, known := b.lastRead.Get(instanceID)
+	return is.Claim, known
+}
+
 // List returns the Linodes of all NodeClaims of this cluster.
 func (b *Backend) List(ctx context.Context) ([]claims.Node, error) {
 	all, err := b.cfg.Engine.List(ctx)

@@ -67,16 +67,18 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 	} else {
 		readings = nodeclass.NewLookup(deps.Linode, mode.AnswerTTL)
 	}
-	attaching := firewalls.NewController(op.GetClient(), op.EventRecorder, firewalls.Config{
-		Readings: readings, Linodes: manager, API: deps.Linode, Interfaces: ProtectedInterfaces, SettleTime: o.SettleTime, Clock: op.Clock,
+	var backend *Backend
+	keeper := firewalls.NewKeeper(firewalls.Config{
+		Readings: readings, Recheck: readings.Young(), API: deps.Linode, Recorder: op.EventRecorder, Interfaces: ProtectedInterfaces,
+		SettleTime: o.SettleTime, Claim: func(instanceID int) (string, bool) { return backend.claim(instanceID) },
 	})
-	config.FirewallRefused = attaching.Refused
+	config.FirewallRefused = keeper.Refused
 	var tokens *bootstraptoken.Issuer
 	if o.BootstrapTokens {
 		tokens = bootstraptoken.NewIssuer(bootstraptoken.Config{Kube: op.GetClient(), Token: deps.Token, Cluster: uid, Clock: op.Clock})
 		config.Tokens = tokens
 	}
-	backend := NewBackend(config)
+	backend = NewBackend(config)
 	nodes := mode.Nodes{
 		Backend: backend, Engine: backend, Begin: func(released bool) {
 			if released {
@@ -91,7 +93,7 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
 			}
 		},
-		Controllers: []controller.Controller{attaching}, NodeName: cluster.nodeName,
+		Firewalls: keeper, NodeName: cluster.nodeName,
 	}
 	if tokens != nil {
 		nodes.Controllers = append(nodes.Controllers, bootstraptoken.NewController(tokens),

@@ -4,93 +4,64 @@ import (
 	"context"
 	"time"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// finding classifies what readings show of a Linode and its firewall.
+// finding classifies what a firewall shows of a Linode.
 type finding string
 
 const (
 	unknown  finding = "unknown"  // there was no answer, or none since the node registered, before which all is attached
 	complete finding = "complete" // it is behind the firewall with all that it has
-	doubtful finding = "doubtful" // one reading lacks it
-	lacking  finding = "lacking"  // two do
+	partial  finding = "partial"  // some of its interfaces are
+	lacking  finding = "lacking"  // nothing of it is
 )
 
-// doubt is when a reading began that lacks the Linode, or when this process attached it.
-type doubt struct {
-	firewall int
-	at       time.Time
+// look judges a Linode by what is remembered of its firewall, and returns when that was read.
+func (k *Keeper) look(ctx context.Context, s subject) (finding, time.Time) {
+	registered := s.claim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
+	if !registered.IsTrue() {
+		return unknown, time.Time{}
+	}
+	readings := k.cfg.Readings
+	if s.last.refusals > 0 {
+		readings = k.cfg.Recheck
+	}
+	entities, read, err := readings.Protected(ctx, s.firewall)
+	if err != nil || entities == nil || !read.After(registered.LastTransitionTime.Time) || !read.After(s.last.at) {
+		return unknown, read
+	}
+	return judge(entities, s.linode, s.protected), read
 }
 
-// look reads what is remembered, and for a second reading the firewall itself, once for all Linodes that wait for it.
-func (c *Controller) look(ctx context.Context, s *subject) finding {
-	entities, read, err := c.cfg.Readings.Protected(ctx, s.firewall)
-	first, doubted := c.doubtOf(s)
-	proven := first.at.Add(c.cfg.SettleTime)
-	if doubted && read.Before(proven) && time.Now().After(proven) {
-		c.cfg.Readings.ForgetFirewall(s.firewall)
-		entities, read, err = c.cfg.Readings.Protected(ctx, s.firewall)
-	}
-	if err != nil || entities == nil || !read.After(s.registered) {
-		return unknown
-	}
-	found := judge(entities, s.linode, c.cfg.Interfaces(s.class.Spec))
-	switch {
-	case found == complete:
-		c.doubts.Delete(s.claim.UID)
-	case found == lacking && !doubted:
-		c.doubts.Set(s.claim.UID, doubt{s.firewall, read}, remembered)
-		return doubtful
-	case found == lacking && read.Before(proven):
-		return doubtful
-	}
-	return found
-}
-
-func (c *Controller) doubtOf(s *subject) (doubt, bool) {
-	found, known := c.doubts.Get(s.claim.UID)
-	if !known || found.(doubt).firewall != s.firewall { //nolint:forcetypeassert // nothing else is in it
-		return doubt{}, false
-	}
-	return found.(doubt), true //nolint:forcetypeassert // as above
-}
-
-// member is one thing that a firewall protects: a Linode with legacy interfaces, or one interface of another Linode.
-type member struct{ linode, iface int } // iface 0: the Linode itself
-
-// memberOf reads an entity; false for what is no Linode's. An interface names its Linode as its parent; without that known is false.
-func memberOf(entity api.FirewallEntity) (m member, is, known bool) {
-	switch entity.Type {
-	case api.FirewallEntityTypeLinode:
-		return member{linode: entity.ID}, true, true
-	case api.FirewallEntityTypeLinodeInterface:
-		parent, err := entity.ParentEntity.Get()
-		id, number := parent["id"].(float64)
-		if err != nil || !number {
-			return member{}, false, false
-		}
-		return member{int(id), entity.ID}, true, true
-	}
-	return member{}, false, true
-}
-
-// judge returns complete for a Linode that is protected itself, or with as many interfaces as it has; lacking or unknown otherwise.
+// judge returns complete for a Linode that is protected itself, as those with legacy interfaces are, or with as many interfaces as it has.
+// An interface names its Linode as its parent; nothing is known while one does not.
 func judge(entities []api.FirewallEntity, linode, interfaces int) finding {
 	found := 0
 	for _, entity := range entities {
-		m, is, known := memberOf(entity)
-		switch {
-		case !known:
-			return unknown
-		case is && m == member{linode: linode}:
-			return complete
-		case is && m.linode == linode:
-			found++
+		switch entity.Type {
+		case api.FirewallEntityTypeLinode:
+			if entity.ID == linode {
+				return complete
+			}
+		case api.FirewallEntityTypeLinodeInterface:
+			parent, err := entity.ParentEntity.Get()
+			id, number := parent["id"].(float64)
+			if err != nil || !number {
+				return unknown
+			}
+			if int(id) == linode {
+				found++
+			}
 		}
 	}
-	if found >= interfaces {
+	switch {
+	case found >= interfaces:
 		return complete
+	case found > 0:
+		return partial
 	}
 	return lacking
 }

@@ -4,17 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -28,11 +27,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
 )
 
 const (
-	settle       = time.Millisecond
+	settle       = 10 * time.Second
 	retryPause   = 30 * time.Second
 	refusalPause = 10 * time.Minute
 )
@@ -41,20 +42,26 @@ type recorder []events.Event
 
 func (r *recorder) Publish(published ...events.Event) { *r = append(*r, published...) }
 
-// world is a class and its Linodes, with the real engine and client, and a simulator behind real HTTP.
+// world is a class and its Linodes, with the real reconciler, engine and client, and a simulator. Its time is that of its bubble.
 type world struct {
 	*testing.T
 	sim        *linodesim.Sim
 	api        *linode.Client
 	manager    *instances.Manager
 	lookup     *nodeclass.Lookup
-	url        string
-	clock      *clocktesting.FakeClock
 	kube       client.Client
 	class      *v1alpha1.LinodeNodeClass
-	controller *firewalls.Controller
+	keeper     *firewalls.Keeper
+	controller *upkeep.Controller
+	listed     map[int]string // claims by Linode, as they were listed last
 	events     recorder
 	x, y       int // firewalls
+}
+
+// inWorld runs a test in a bubble, with a world of its own.
+func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t)) })
 }
 
 func newWorld(t *testing.T) *world {
@@ -63,15 +70,13 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(sim)
-	t.Cleanup(server.Close)
-	w := &world{T: t, sim: sim, url: server.URL, clock: clocktesting.NewFakeClock(time.Now()),
+	w := &world{T: t, sim: sim,
 		class: &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{}}}}
 	w.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
 	if err := w.kube.Create(t.Context(), w.class); err != nil {
 		t.Fatal(err)
 	}
-	if w.api, err = linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), BaseURL: server.URL}); err != nil {
+	if w.api, err = linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()}); err != nil {
 		t.Fatal(err)
 	}
 	platform, err := linodeapi.New(w.api)
@@ -87,13 +92,32 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// start is a life of the operator, which remembers nothing of an earlier one.
+// start is a life of the operator, which remembers nothing of an earlier one. It begins with a list of its Linodes.
 func (w *world) start() {
-	w.lookup = nodeclass.NewLookup(w.api, time.Hour)
-	w.controller = firewalls.NewController(w.kube, &w.events, firewalls.Config{
-		Readings: w.lookup, Linodes: w.manager, API: w.api, SettleTime: settle, Clock: w.clock,
+	w.lookup = nodeclass.NewLookup(w.api, mode.AnswerTTL)
+	w.keeper = firewalls.NewKeeper(firewalls.Config{
+		Readings: w.lookup, Recheck: w.lookup.Young(), API: w.api, Recorder: &w.events, SettleTime: settle,
+		Claim: func(id int) (string, bool) {
+			claim, known := w.listed[id]
+			return claim, known
+		},
 		Interfaces: func(spec v1alpha1.LinodeNodeClassSpec) int { return max(1, len(spec.Interfaces)) },
 	})
+	w.controller = upkeep.NewController(w.kube, w.manager, nil, w.keeper)
+	w.list()
+}
+
+// list does what core's sweep does on its interval.
+func (w *world) list() {
+	w.Helper()
+	all, err := w.manager.List(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.listed = map[int]string{}
+	for _, i := range all {
+		w.listed[i.InstanceID] = i.Claim
+	}
 }
 
 // want gives the class a firewall, 0 for none, and the verdict on it that its own controller would.
@@ -116,12 +140,12 @@ func (w *world) storeClass() {
 // send makes a request that the client does not offer, and returns the answer.
 func (w *world) send(method, path, body string) (answer struct{ ID int }) {
 	w.Helper()
-	request, err := http.NewRequestWithContext(w.Context(), method, w.url+"/v4beta"+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(w.Context(), method, "http://simulated/v4beta"+path, strings.NewReader(body))
 	if err != nil {
 		w.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+linodesim.DefaultToken)
-	response, err := http.DefaultClient.Do(request)
+	response, err := w.sim.Transport().RoundTrip(request)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -143,6 +167,7 @@ func (w *world) claim(network instances.Network) *karpv1.NodeClaim {
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.listed[made.InstanceID] = made.Claim
 	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name),
 			Annotations: map[string]string{v1alpha1.AnnotationHash: w.class.Hash(v1alpha1.ModeInstance)}},
@@ -172,20 +197,19 @@ func (w *world) counted(route string) (n int) {
 	return n
 }
 
-// rest reconciles until nothing is to be waited for but time, and returns how long.
+// rest reconciles until nothing is to be waited for but a longer time, and returns how long.
 func (w *world) rest(claim *karpv1.NodeClaim) time.Duration {
 	w.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for range 100 {
 		result, err := w.controller.Reconcile(w.Context(), claim.DeepCopy())
-		if err != nil {
+		switch {
+		case err != nil:
 			w.Logf("tried again: %v", err)
-			continue
-		}
-		if result.RequeueAfter > settle {
+			time.Sleep(time.Second)
+		case result.RequeueAfter == 0 || result.RequeueAfter > settle:
 			return result.RequeueAfter
-		}
-		if result.RequeueAfter == 0 {
-			return 0
+		default:
+			time.Sleep(result.RequeueAfter)
 		}
 	}
 	w.Fatal("it does not come to rest")

@@ -1,4 +1,4 @@
-package tagging_test
+package upkeep_test
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -59,7 +59,7 @@ func TestTagsOfAPlainLinodeThatWereTakenOffComeBack(t *testing.T) {
 		}
 		claim.Status.ProviderID = nodeclaim.ProviderID(made.InstanceID)
 		backend, listed := instance.NewBackend(instance.Config{Engine: manager}), inventory{}
-		c := tagging.NewController(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, claim).Build(), backend, listed)
+		c := upkeep.NewController(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, claim).Build(), backend, listed, nil)
 
 		time.Sleep(time.Hour)
 		left := slices.DeleteFunc(slices.Clone(made.Tags), func(tag string) bool { return tag == "team=a" })

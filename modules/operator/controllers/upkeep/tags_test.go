@@ -1,4 +1,4 @@
-package tagging_test
+package upkeep_test
 
 import (
 	"context"
@@ -31,7 +31,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 )
 
 // Here no manager runs: each test reconciles itself, so that it can count requests and restart the operator.
@@ -132,9 +132,9 @@ func (w *world) pools(t *testing.T) *allocator.Allocator {
 }
 
 // start is a life of the operator, which remembers nothing of an earlier one.
-func (w *world) start(t *testing.T, kube client.Client) *tagging.Controller {
+func (w *world) start(t *testing.T, kube client.Client) *upkeep.Controller {
 	t.Helper()
-	return tagging.NewController(kube, w.pools(t), inventory{})
+	return upkeep.NewController(kube, w.pools(t), inventory{}, nil)
 }
 
 // want gives the class tags, and the verdict on them that its own controller would.
@@ -167,7 +167,7 @@ func (w *world) applied(t *testing.T, text string) {
 	}
 }
 
-func (w *world) reconcile(t *testing.T, c *tagging.Controller) (time.Duration, error) {
+func (w *world) reconcile(t *testing.T, c *upkeep.Controller) (time.Duration, error) {
 	t.Helper()
 	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(w.claim), w.claim); err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func TestInstanceThatIsGone(t *testing.T) {
 	if err := pools.Release(t.Context(), w.node.InstanceID, claims.Claimant{}); err != nil {
 		t.Fatal(err)
 	}
-	pause, err := w.reconcile(t, tagging.NewController(kube, pools, inventory{}))
+	pause, err := w.reconcile(t, upkeep.NewController(kube, pools, inventory{}, nil))
 	if err != nil {
 		t.Errorf("got %s, %v", pause, err)
 	}

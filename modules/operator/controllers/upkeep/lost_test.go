@@ -1,4 +1,4 @@
-package tagging_test
+package upkeep_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 )
 
 // inventory is the last list of a process.
@@ -42,7 +42,7 @@ func TestTagsOfTheClassThatWereTakenOffComeBack(t *testing.T) {
 				w := newWorld(t, tier, "team=a", "cost=1")
 				w.applied(t, `["cost=1","team=a"]`)
 				pools, listed := w.pools(t), inventory{}
-				c := tagging.NewController(kube, pools, listed)
+				c := upkeep.NewController(kube, pools, listed, nil)
 				steps := func(what string, requests int) {
 					t.Helper()
 					before := w.calls("")

@@ -1,4 +1,4 @@
-package tagging_test
+package upkeep_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -121,7 +121,7 @@ func TestWithAManager(t *testing.T) {
 		Expect(err).NotTo(HaveOccurred())
 		tagPools, err = allocator.New(backend, lkepool.Config{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(tagging.NewController(Manager.GetClient(), tagPools, inventory{}).Register(ctx, Manager)).To(Succeed())
+		Expect(upkeep.NewController(Manager.GetClient(), tagPools, inventory{}, nil).Register(ctx, Manager)).To(Succeed())
 		// Tags are taken from classes that were checked.
 		Expect(nodeclass.NewController(Manager.GetClient(), Recorded,
 			nodeclass.Config{Reader: Kube, Cluster: func(context.Context) status.Cluster {

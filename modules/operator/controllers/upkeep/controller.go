@@ -1,0 +1,116 @@
+// Package upkeep keeps running instances as their LinodeNodeClass specifies, where that needs no other instance: their tags and, in
+// instance mode, their Cloud Firewall ([Firewalls]; package firewalls of that mode decides). All other fields of a class are drift.
+//
+// One reconciler does both, for every NodeClaim with an instance: with events of the NodeClaim and its class, and every two minutes
+// where the class has tags or a firewall. At rest it sends no request: it compares with the last list of instances, and with
+// what a firewall protects, which others read. The two parts are independent: an error of one does not stop the other.
+//
+// Tags are changed on the running instance; no node is replaced for them. Of an instance's tags only those that
+// came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had. The
+// annotation is written after the tags, so a restart in between repeats the change, which then writes nothing. A NodeClaim without a
+// readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none. A tag of the class that was taken
+// off by hand, alone or with all others, is put on again, at most once in ten minutes.
+//
+// Tags cost a read and a write for each instance, when the annotation and the class differ or the last list lacks a tag. The claim on the
+// instance is never lost: the engine writes under the instance's lock and refuses tags that are not a user's. A change that it refuses is
+// not tried again for ten minutes. Names of instances are left alone: in lke mode they are LKE's, and the names of the nodes.
+//
+// Registered by cmd/controller; it runs on the leader only.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Engine changes tags; *allocator.Allocator is one.
+type Engine interface {
+	SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error
+}
+
+// Inventory has the tags of instances as they were listed last, without a request; *cloudprovider.CloudProvider does. known is false for
+// one that the list does not have.
+type Inventory interface {
+	Tags(instanceID int) (tags []string, known bool)
+}
+
+// Firewalls keeps instances behind the firewall of their class; *firewalls.Keeper does. again is the time to the next look, 0 for none
+// before an event.
+type Firewalls interface {
+	Keep(ctx context.Context, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) (again time.Duration, err error)
+}
+
+// Controller reconciles the instances of NodeClaims.
+type Controller struct {
+	kube      client.Client
+	engine    Engine
+	listed    Inventory
+	firewalls Firewalls
+	refused   *cache.Expiring // by UID: the tags that could not be set
+	written   *cache.Expiring // UIDs of NodeClaims whose instance had its tags set, which a list may not show yet
+}
+
+// NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
+// NodeClaims. firewalls is nil where instances have none of their own, as in lke mode.
+func NewController(kube client.Client, engine Engine, listed Inventory, firewalls Firewalls) *Controller {
+	return &Controller{kube: kube, engine: engine, listed: listed, firewalls: firewalls,
+		refused: cache.NewExpiring(), written: cache.NewExpiring()}
+}
+
+// Reconcile brings one NodeClaim's instance up to date.
+func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
+	if err != nil || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) || !nodeClaim.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil //nolint:nilerr // without a provider ID it has no instance yet; one of another provider is not ours
+	}
+	nodeClass := &v1alpha1.LinodeNodeClass{}
+	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Spec.NodeClassRef.Name}, nodeClass); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	again, err := c.keepTags(ctx, id, nodeClaim, nodeClass)
+	if c.firewalls != nil {
+		next, failed := c.firewalls.Keep(ctx, nodeClaim, nodeClass)
+		again, err = sooner(again, next), errors.Join(err, failed)
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// sooner returns the shorter of two times; 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	changes := predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: launches})
+	return controllers.For(m, "nodeclaim.upkeep", &karpv1.NodeClaim{}, 10, changes).
+		Watches(&v1alpha1.LinodeNodeClass{}, nodeclaimutils.NodeClassEventHandler(c.kube)).
+		Complete(reconcile.AsReconciler(m.GetClient(), c))
+}
+
+// launches lets a NodeClaim pass that has got its instance: the class's tags may have changed on the way.
+func launches(e event.UpdateEvent) bool {
+	return e.ObjectOld.(*karpv1.NodeClaim).Status.ProviderID != e.ObjectNew.(*karpv1.NodeClaim).Status.ProviderID
+}

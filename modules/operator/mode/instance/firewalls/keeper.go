@@ -1,0 +1,199 @@
+// Package firewalls puts Linodes of instance mode back behind their LinodeNodeClass's Cloud Firewall when a user took them out.
+//
+// Only that: a class that gets a firewall, or another one, makes its nodes drift by its hash, and nothing is moved. A Linode lacks its
+// firewall when the firewall does not show it, read after its node registered, and the Linode's own firewalls, read at least the settle time
+// later, do not either. One that is in no firewall is put into its class's by one request, so it is never without because of this package;
+// one that is in another, a user's choice, stays there. Where it stays so, or the API refuses, as it does for the newer interfaces,
+// [Keeper.Refused] reports it after two attempts, which makes the node drift; it is tried again every ten minutes.
+//
+// Two requests put a Linode back, and at rest there is none: what a firewall protects comes with the firewall, which the controller of
+// classes reads, and whose a Linode is with the last list. Nothing is remembered beyond the process. An answer that was lost is resolved by
+// the next attempt.
+//
+// Called by controllers/upkeep, which reconciles NodeClaims, and by the drift of instance mode.
+package firewalls
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Reasons of the events.
+const (
+	EventAttached    = "FirewallAttached"
+	EventNotAttached = "FirewallNotAttached"
+)
+
+const (
+	atRest       = 2 * time.Minute  // between looks at what has been read anyway
+	retryPause   = 30 * time.Second // before the second attempt; longer than the memory behind Recheck
+	refusalPause = 10 * time.Minute // before each later one
+	remembered   = time.Hour        // longer than every pause
+	enough       = 2                // refusals in a row that are believed
+)
+
+// Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is the time of the request; nil entities
+// without an error are not known, an empty list is none.
+type Readings interface {
+	Protected(ctx context.Context, firewallID int) (entities []api.FirewallEntity, read time.Time, err error)
+}
+
+// API has the requests about the firewalls of one Linode; *linode.Client is one.
+type API interface {
+	ListInstanceFirewalls(ctx context.Context, linodeID int, filter linode.Filter) iter.Seq2[api.Firewall, error]
+	SetInstanceFirewalls(ctx context.Context, linodeID int, update api.InstanceFirewallsUpdate) (*api.FirewallPage, error)
+}
+
+// Config configures a Keeper. All of it is required.
+type Config struct {
+	Readings Readings
+	Recheck  Readings // with a memory of less than 30 seconds, for a Linode that could not be put back
+	API      API
+	Recorder events.Recorder
+	// Claim returns the claim on a Linode as it was last read ([claims.Node]); known is false for one that no list of this cluster has.
+	Claim func(instanceID int) (claim string, known bool)
+	// Interfaces returns how many interfaces a Linode of the class has that a firewall protects, if it has the newer ones.
+	Interfaces func(spec v1alpha1.LinodeNodeClassSpec) int
+	// SettleTime is for how long after a write a reading may still be without it.
+	SettleTime time.Duration
+}
+
+// Keeper keeps NodeClaims' Linodes behind their firewalls. It is safe for concurrent use, with one call at a time for a NodeClaim.
+type Keeper struct {
+	cfg      Config
+	attempts *cache.Expiring // by key: attempt
+}
+
+// NewKeeper returns a Keeper.
+func NewKeeper(cfg Config) *Keeper { return &Keeper{cfg: cfg, attempts: cache.NewExpiring()} }
+
+type key struct {
+	nodeClaim types.UID
+	firewall  int
+}
+
+// attempt is the last one to put a Linode back.
+type attempt struct {
+	at       time.Time // firewalls that were read before may lack the Linode
+	refusals int       // in a row
+	pause    time.Duration
+}
+
+func (k *Keeper) attempt(of key) attempt {
+	found, _ := k.attempts.Get(of)
+	last, _ := found.(attempt)
+	return last
+}
+
+// Refused reports whether a NodeClaim's Linode cannot be put behind a firewall. Only another Linode can have it then.
+func (k *Keeper) Refused(nodeClaim types.UID, firewall int) bool {
+	return k.attempt(key{nodeClaim, firewall}).refusals >= enough
+}
+
+// subject is a Linode that was made with a firewall.
+type subject struct {
+	key
+	claim     *karpv1.NodeClaim
+	linode    int
+	protected int // interfaces, if it has the newer ones
+	last      attempt
+}
+
+// Keep looks at one NodeClaim's Linode, puts it back if it lacks its firewall, and returns when to look again; 0 is with the next event.
+// It does nothing without a firewall, or when the class has changed since, which makes the node drift. A class whose firewall was not found,
+// or not looked at yet, comes back as an event.
+func (k *Keeper) Keep(ctx context.Context, nodeClaim *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass) (time.Duration, error) {
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
+	ready := class.StatusConditions().Get(v1alpha1.ConditionFirewallReady)
+	if err != nil || class.Spec.FirewallID == nil || !ready.IsTrue() || ready.ObservedGeneration != class.Generation ||
+		nodeClaim.Annotations[v1alpha1.AnnotationHash] != class.Hash(v1alpha1.ModeInstance) {
+		return 0, nil //nolint:nilerr // without a provider ID it has no Linode yet
+	}
+	of := key{nodeClaim.UID, *class.Spec.FirewallID}
+	s := subject{of, nodeClaim, id, k.cfg.Interfaces(class.Spec), k.attempt(of)}
+	if wait := time.Until(s.last.at.Add(s.last.pause)); wait > 0 {
+		return wait, nil
+	}
+	found, read := k.look(ctx, s)
+	if found == complete {
+		k.attempts.Delete(of)
+	}
+	if found == complete || found == unknown {
+		return atRest, nil
+	}
+	if wait := time.Until(read.Add(k.cfg.SettleTime)); wait > 0 {
+		return wait, nil
+	}
+	if claim, known := k.cfg.Claim(id); !known || claim != (claims.Tags{}).Value(nodeClaim.Name) {
+		return retryPause, nil // not listed yet, or not this NodeClaim's
+	}
+	return k.restore(ctx, s, found)
+}
+
+// restore puts a Linode back, unless its own firewalls show that it is there, or in another.
+func (k *Keeper) restore(ctx context.Context, s subject, found finding) (time.Duration, error) {
+	has, err := linode.Collect(k.cfg.API.ListInstanceFirewalls(ctx, s.linode, linode.Filter{}))
+	is := slices.ContainsFunc(has, func(f api.Firewall) bool { return f.ID == s.firewall })
+	switch {
+	case err == nil && is && found != partial:
+		k.attempts.Set(s.key, attempt{at: time.Now()}, remembered)
+		return atRest, nil
+	case err == nil && !is && len(has) > 0:
+		return k.deny(ctx, s, fmt.Sprintf("it is behind firewall %d, which is left to the user who chose it", has[0].ID)), nil
+	case err == nil:
+		_, err = k.cfg.API.SetInstanceFirewalls(ctx, s.linode, api.InstanceFirewallsUpdate{FirewallIds: []int{s.firewall}})
+	}
+	switch kind := linode.KindOf(err); {
+	case err == nil:
+		k.attempts.Set(s.key, attempt{at: time.Now()}, remembered)
+		log.FromContext(ctx).Info("put a Linode back behind its firewall", "instance", s.linode, "firewall", s.firewall)
+		k.publish(s, corev1.EventTypeNormal, EventAttached,
+			fmt.Sprintf("Linode %d lacked firewall %d (spec.firewallID) and was put behind it", s.linode, s.firewall))
+		return atRest, nil
+	case kind == linode.KindForbidden || kind == linode.KindUnauthorized:
+		return k.deny(ctx, s, "the token or its user may not set the firewalls of Linodes: "+err.Error()), nil
+	case kind == linode.KindInvalid:
+		return k.deny(ctx, s, "the Linode API refuses to set it: "+err.Error()), nil
+	case kind == linode.KindNotFound: // the firewall, which the class's condition is about to show, or the Linode
+		return retryPause, nil
+	}
+	return 0, fmt.Errorf("putting instance %d behind firewall %d: %w", s.linode, s.firewall, err)
+}
+
+// deny counts refusals, reports the one that is believed, and returns the pause before the next attempt.
+func (k *Keeper) deny(ctx context.Context, s subject, reason string) time.Duration {
+	a := attempt{at: time.Now(), refusals: s.last.refusals + 1, pause: refusalPause}
+	if a.refusals < enough {
+		a.pause = retryPause
+	}
+	k.attempts.Set(s.key, a, remembered)
+	if a.refusals == enough {
+		log.FromContext(ctx).Info("a Linode stays without its firewall", "instance", s.linode, "firewall", s.firewall, "reason", reason)
+		k.publish(s, corev1.EventTypeWarning, EventNotAttached, fmt.Sprintf(
+			"Linode %d lacks firewall %d (spec.firewallID), and its node is to be replaced: %s", s.linode, s.firewall, reason))
+	}
+	return a.pause
+}
+
+func (k *Keeper) publish(s subject, kind, reason, message string) {
+	k.cfg.Recorder.Publish(events.Event{
+		InvolvedObject: s.claim, Type: kind, Reason: reason, Message: message,
+		DedupeValues: []string{string(s.nodeClaim), fmt.Sprint(s.firewall)},
+	})
+}
