@@ -28,7 +28,8 @@ const refusalPause = 10 * time.Minute
 const sweep = 2 * time.Minute
 
 // keepTags brings the tags of an instance up to date, and returns the time to the next look, 0 for none before an event.
-func (c *Controller) keepTags(ctx context.Context, id int, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) (time.Duration, error) {
+func (c *Controller) keepTags(ctx context.Context, id int, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) (
+	time.Duration, error) {
 	// A class that was refused, or is not judged yet, may hold tags that are not the user's to set.
 	validated := nodeClass.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded)
 	if !validated.IsTrue() || validated.ObservedGeneration != nodeClass.Generation {

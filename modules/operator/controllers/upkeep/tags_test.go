@@ -124,7 +124,8 @@ func (w *world) pools(t *testing.T) *allocator.Allocator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools, err := allocator.New(backend, lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond, LateEffect: time.Millisecond})
+	cfg := lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond, LateEffect: time.Millisecond}
+	pools, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

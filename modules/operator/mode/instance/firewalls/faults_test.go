@@ -66,7 +66,9 @@ func TestAnotherProcessFindsWhatWasWritten(t *testing.T) {
 
 // A firewall that is deleted takes nothing else with it, and the class's condition reports it.
 func TestAFirewallThatWasDeletedCausesNoRefusal(t *testing.T) {
-	for name, first := range map[string]func(*world){"alone": func(*world) {}, "after a Linode was taken out": func(w *world) { w.takeOut(w.y) }} {
+	for name, first := range map[string]func(*world){
+		"alone": func(*world) {}, "after a Linode was taken out": func(w *world) { w.takeOut(w.y) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.want(w.y)

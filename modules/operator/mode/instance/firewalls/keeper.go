@@ -1,10 +1,10 @@
 // Package firewalls puts Linodes of instance mode back behind their LinodeNodeClass's Cloud Firewall when a user took them out.
 //
 // Only that: a class that gets a firewall, or another one, makes its nodes drift by its hash, and nothing is moved. A Linode lacks its
-// firewall when the firewall does not show it, read after its node registered, and the Linode's own firewalls, read at least the settle time
-// later, do not either. One that is in no firewall is put into its class's by one request, so it is never without because of this package;
-// one that is in another, a user's choice, stays there. Where it stays so, or the API refuses, as it does for the newer interfaces,
-// [Keeper.Refused] reports it after two attempts, which makes the node drift; it is tried again every ten minutes.
+// firewall when the firewall does not show it, read after its node registered, and the Linode's own firewalls, read at least the settle
+// time later, do not either. One that is in no firewall is put into its class's by one request, so it is never without because of this
+// package; one that is in another, a user's choice, stays there. Where it stays so, or the API refuses, as it does for the newer
+// interfaces, [Keeper.Refused] reports it after two attempts, which makes the node drift; it is tried again every ten minutes.
 //
 // Two requests put a Linode back, and at rest there is none: what a firewall protects comes with the firewall, which the controller of
 // classes reads, and whose a Linode is with the last list. Nothing is remembered beyond the process. An answer that was lost is resolved by
@@ -116,8 +116,8 @@ type subject struct {
 }
 
 // Keep looks at one NodeClaim's Linode, puts it back if it lacks its firewall, and returns when to look again; 0 is with the next event.
-// It does nothing without a firewall, or when the class has changed since, which makes the node drift. A class whose firewall was not found,
-// or not looked at yet, comes back as an event.
+// It does nothing without a firewall, or when the class has changed since, which makes the node drift. A class whose firewall was not
+// found, or not looked at yet, comes back as an event.
 func (k *Keeper) Keep(ctx context.Context, nodeClaim *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass) (time.Duration, error) {
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	ready := class.StatusConditions().Get(v1alpha1.ConditionFirewallReady)
