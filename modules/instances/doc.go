@@ -55,7 +55,8 @@
 //     no claimant any more. The removal is repeated.
 //   - Tags are not replaced while another write of them may still take effect, unless it
 //     has the same tags or a reading shows that it did. A data disk that was requested
-//     without an answer is not requested again for that long.
+//     without an answer is requested again only if a list of the disks that began after
+//     that time lacks it.
 //   - Ceilings count what exists until it is proven gone, and creations without an answer
 //     until a list must show them. A process that begins to lead creates nothing under
 //     ceilings for 2 minutes, and LateEffect longer if the one before may still write.

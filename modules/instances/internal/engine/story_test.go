@@ -74,6 +74,15 @@ func stories() map[string]*simSchedule {
 	s.lives = []simLife{{at: 5250 * time.Millisecond, timeout: 5 * time.Second, again: time.Second, disks: 2}}
 	s.steps = []simStep{{at: 33500 * time.Millisecond, kind: stepBegin, pick: 1}}
 	story("parts that were being read before an election prove nothing after it", s)
+
+	s = quick(1)
+	s.harsh, s.latency = true, 2*time.Second
+	s.lives = []simLife{{at: 85 * time.Second, timeout: time.Minute, again: 26 * time.Second, disks: 1}}
+	s.fates = []simFate{
+		{op: OpAddDisk, times: 1, kind: faultLate, takes: time.Second, late: 2 * time.Minute},
+		{op: OpList, from: 100 * time.Second, times: 6, kind: faultDeaf},
+	}
+	story("a list of disks from before a late one is not used after it", s)
 	return all
 }
 

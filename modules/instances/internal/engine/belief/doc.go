@@ -20,7 +20,8 @@
 // than the settle time; what it lacks is evidence for package absence. A list adds
 // instances, and changes none that was read or written less than the list lag before.
 // Existence ends by proof alone ([World.Gone]), and a list that must show the instance
-// refutes it.
+// refutes it. A disk that was requested without an answer may exist until a list of the
+// disks that began after it could be made lacks it.
 //
 // # States
 //
