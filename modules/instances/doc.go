@@ -46,6 +46,9 @@
 //
 //   - A claimant has one instance: none is created while one with its label exists,
 //     or one that was read under another label.
+//   - A label that is taken is a claims.KindConflict if the instance that has it is read
+//     and is another's. If no list shows it, it is one only if it is refused again after
+//     a search and a list that must show it.
 //   - An instance that a list lacks, or that answered 404, still counts.
 //     claims.KindNotFound means: two direct reads at least SettleTime apart answered
 //     404, and a list lacks the instance that began after them and 2 minutes after it was

@@ -12,7 +12,8 @@
 //
 // and the methods of a record by which a decision is noted at the object that it is about:
 // Poll, Await, Later, Abandon, Unmark of a [Building]; Repeat and LookAgain of a [Write];
-// NotMade, Resolved and Freed of a [Purchase]; Again of a [Read]; Unneeded of a [Node].
+// NotMade, NotShown, Resolved and Freed of a [Purchase]; Again of a [Read]; Unneeded of a
+// [Node].
 //
 // # What is believed
 //
@@ -26,7 +27,8 @@
 // # States
 //
 // A claimant is without a creation, has one under way (Busy), has one whose answer is not
-// known (Ambiguous, LabelTaken), or has an instance. A [Node] is being built, finished,
+// known (Ambiguous, LabelTaken), is refused a label that no list shows (Unshown), or has
+// an instance. A [Node] is being built, finished,
 // condemned when a removal was sent that was or may be accepted, and gone. Both only go
 // forward, with two exceptions: a list refutes a wrong proof, and a removal without an
 // answer of an earlier term condemns for no longer than it may take effect, because the

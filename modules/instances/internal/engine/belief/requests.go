@@ -94,6 +94,7 @@ func (b *Belief) notCreated(r *event.Result, p *Purchase) News {
 	effect := claims.EffectOf(r.Err)
 	if effect != claims.EffectNone {
 		p.Lands = Landing{b.Now.Add(b.Settings.LateEffect + tuning.ListLag), r.Order.InstanceType}
+		p.Unshown = false
 	}
 	switch {
 	case errors.Is(r.Err, event.ErrLabelTaken), effect == claims.EffectApplied:
