@@ -79,7 +79,8 @@
 //     claims.KindProvisioning names the position and the time of the next slot.
 //   - Disks and the boot are steps that continue from what the API has, each after
 //     a reading of the instance, whether the tag of unfinished instances is there or
-//     not. An instance that has it, and was not started within Config.FinishTimeout, is removed.
+//     not. One without an answer is repeated after SettleTime, and only what it changes is
+//     read again. An instance that has it, and was not started within Config.FinishTimeout, is removed.
 //   - A write that waited for 5 s to be sent, a creation 20 s, is decided again.
 //   - State is bounded by the instances and claimants that exist, and by the requests of
 //     the last ten minutes.

@@ -99,6 +99,11 @@ func stories() map[string]*simSchedule {
 	}
 	s.fates = []simFate{{op: OpCreate, from: 199 * time.Second, times: 1, kind: faultLost}, {op: OpFind, times: 40, kind: faultMissing}}
 	story("searches that lack an entry make no conflict with the own instance", s)
+
+	s = quick(1)
+	s.lives = []simLife{{at: 2 * time.Second, timeout: time.Minute, again: time.Second, disks: 1}}
+	s.fates = []simFate{{op: OpAttach, times: 1, kind: faultUnsent}, {op: OpBoot, times: 2, kind: faultUnsent}}
+	story("a step without an answer is repeated when readings show what it did", s)
 	return all
 }
 

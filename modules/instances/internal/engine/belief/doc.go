@@ -22,7 +22,8 @@
 // instances, and changes none that was read or written less than the list lag before.
 // Existence ends by proof alone ([World.Gone]), and a list that must show the instance
 // refutes it. A disk that was requested without an answer may exist until a list of the
-// disks that began after it could be made lacks it.
+// disks that began after it could be made lacks it. A write without an answer makes unknown
+// only what it changes.
 //
 // # States
 //

@@ -139,7 +139,7 @@ func (w *World) changeEnded(r *event.Result) (shows bool) {
 	case r.Err != nil && !r.Missing():
 		n.Failure = Failure{w.Seq, r.Err}
 		if r.Op.Write() && r.Unknown() {
-			n.Build.invalidate(w.Now.Add(w.Settings.SettleTime))
+			n.Build.doubt(r.Op, w.Now.Add(w.Settings.SettleTime))
 		}
 		return false
 	}
