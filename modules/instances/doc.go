@@ -46,6 +46,9 @@
 //
 //   - A claimant has one instance: none is created while one with its label exists,
 //     or one that was read under another label.
+//   - A label that is taken is a claims.KindConflict if the instance that has it is read
+//     and is another's. If no list shows it, it is one only if it is refused again after
+//     a search and a list that must show it.
 //   - An instance that a list lacks, or that answered 404, still counts.
 //     claims.KindNotFound means: two direct reads at least SettleTime apart answered
 //     404, and a list lacks the instance that began after them and 2 minutes after it was
@@ -55,7 +58,8 @@
 //     no claimant any more. The removal is repeated.
 //   - Tags are not replaced while another write of them may still take effect, unless it
 //     has the same tags or a reading shows that it did. A data disk that was requested
-//     without an answer is not requested again for that long.
+//     without an answer is requested again only if a list of the disks that began after
+//     that time lacks it.
 //   - Ceilings count what exists until it is proven gone, and creations without an answer
 //     until a list must show them. A process that begins to lead creates nothing under
 //     ceilings for 2 minutes, and LateEffect longer if the one before may still write.
@@ -75,7 +79,8 @@
 //     claims.KindProvisioning names the position and the time of the next slot.
 //   - Disks and the boot are steps that continue from what the API has, each after
 //     a reading of the instance, whether the tag of unfinished instances is there or
-//     not. An instance that has it, and was not started within Config.FinishTimeout, is removed.
+//     not. One without an answer is repeated after SettleTime, and only what it changes is
+//     read again. An instance that has it, and was not started within Config.FinishTimeout, is removed.
 //   - A write that waited for 5 s to be sent, a creation 20 s, is decided again.
 //   - State is bounded by the instances and claimants that exist, and by the requests of
 //     the last ten minutes.

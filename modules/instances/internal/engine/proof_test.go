@@ -393,3 +393,56 @@ func TestAReadingFromBeforeAnElectionShowsNothing(t *testing.T) {
 		t.Errorf("the reading from after does not count: %+v", s)
 	}
 }
+
+// The API refuses the label, and no list shows who has it: that is a conflict when it is
+// refused again after lists that had to show it. A creation without an answer may have
+// made the claimant's own instance, whose lists come later.
+func TestALabelIsAConflictWhenItIsRefusedAfterTheLists(t *testing.T) {
+	taken := &claims.Error{Kind: claims.KindConflict, Op: "create", Field: "label", Effect: claims.EffectNone, Err: ErrLabelTaken}
+	for name, answers := range map[string][]error{
+		"refused twice":                         {taken, taken},
+		"one without an answer":                 {unanswered(OpCreate), taken, taken},
+		"one without an answer after the lists": {taken, unanswered(OpCreate), taken, taken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			core, _ := oneInstance(t)
+			core.Begin(claims.Ended, core.belief.Now)
+			order := &Order{Who: claims.ClaimID{Value: "b"}, Label: "demo-b", InstanceType: "plan"}
+			call := core.Admit(Ask{Kind: AskCreate, Order: order}, core.belief.Now)
+			var due, listed, searched time.Time // due: lists that begin then show who has the label
+			for range 100 {
+				s := core.Next(call, core.belief.Now)
+				switch {
+				case s.Wait:
+					core.belief.Now = s.Until
+					continue
+				case s.End != nil:
+					if claims.KindOf(s.End.Err) != claims.KindConflict || len(answers) > 0 || listed.Before(due) || searched.Before(due) {
+						t.Errorf("%v, with a list %s and a search %s too early", s.End.Err, due.Sub(listed), due.Sub(searched))
+					}
+					return
+				}
+				r := Result{Effect: *s.Effect, Began: core.belief.Now}
+				switch s.Effect.Op {
+				case OpList:
+					listed = r.Began
+				case OpFind:
+					searched = r.Began
+				case OpCreate:
+					if len(answers) == 0 {
+						t.Fatal("it is created again")
+					}
+					r.Err, answers = answers[0], answers[1:]
+					if len(answers) > 0 {
+						due = belief.Latest(due, core.belief.Now.Add(tuning.ListLag))
+					}
+					if claims.EffectOf(r.Err) == claims.EffectUnknown {
+						due = core.belief.Now.Add(core.belief.Settings.LateEffect + tuning.ListLag)
+					}
+				}
+				core.handle(r)
+			}
+			t.Error("no answer")
+		})
+	}
+}

@@ -18,7 +18,7 @@ func quick(seed uint64) simSchedule {
 }
 
 // storyEnd ends transcripts: only sweeps follow.
-const storyEnd = 170 * time.Second
+const storyEnd = 400 * time.Second
 
 // stories are schedules that showed a defect, each with the transcript of how it
 // goes now in testdata/stories.
@@ -74,6 +74,36 @@ func stories() map[string]*simSchedule {
 	s.lives = []simLife{{at: 5250 * time.Millisecond, timeout: 5 * time.Second, again: time.Second, disks: 2}}
 	s.steps = []simStep{{at: 33500 * time.Millisecond, kind: stepBegin, pick: 1}}
 	story("parts that were being read before an election prove nothing after it", s)
+
+	s = quick(1)
+	s.harsh, s.latency = true, 2*time.Second
+	s.lives = []simLife{{at: 85 * time.Second, timeout: time.Minute, again: 26 * time.Second, disks: 1}}
+	s.fates = []simFate{
+		{op: OpAddDisk, times: 1, kind: faultLate, takes: time.Second, late: 2 * time.Minute},
+		{op: OpList, from: 100 * time.Second, times: 6, kind: faultDeaf},
+	}
+	story("a list of disks from before a late one is not used after it", s)
+
+	s = quick(1)
+	s.lag = 30 * time.Second
+	s.lives = []simLife{{at: 31 * time.Second, timeout: time.Minute, again: 20 * time.Second}}
+	s.fates = []simFate{{op: OpCreate, times: 1, kind: faultLost}, {op: OpFind, from: 33 * time.Second, times: 4, kind: faultDeaf}}
+	s.steps = []simStep{{at: 100 * time.Second, kind: stepRemove}}
+	story("a label that was refused long ago may be free again", s)
+
+	s = quick(2)
+	s.lag = 119 * time.Second
+	s.lives = []simLife{
+		{at: 2 * time.Second, timeout: time.Minute, again: 5 * time.Second},
+		{at: 200 * time.Second, timeout: time.Minute, again: 5 * time.Second},
+	}
+	s.fates = []simFate{{op: OpCreate, from: 199 * time.Second, times: 1, kind: faultLost}, {op: OpFind, times: 40, kind: faultMissing}}
+	story("searches that lack an entry make no conflict with the own instance", s)
+
+	s = quick(1)
+	s.lives = []simLife{{at: 2 * time.Second, timeout: time.Minute, again: time.Second, disks: 1}}
+	s.fates = []simFate{{op: OpAttach, times: 1, kind: faultUnsent}, {op: OpBoot, times: 2, kind: faultUnsent}}
+	story("a step without an answer is repeated when readings show what it did", s)
 	return all
 }
 

@@ -57,10 +57,21 @@ func (b *Building) learn(r *event.Result, now time.Time) {
 	}
 }
 
-// invalidate drops what was read: a step failed, and may have had an effect that
-// readings show only later.
-func (b *Building) invalidate(until time.Time) {
-	b.HasDisks, b.HasConfigs, b.Making, b.Since = false, false, 0, until
+// invalidate drops what was read: a disk that was being made does not exist.
+func (b *Building) invalidate(now time.Time) {
+	b.HasDisks, b.HasConfigs, b.Making, b.Since = false, false, 0, now
+}
+
+// doubt drops what a write may have changed that was not answered, and nothing else:
+// readings show its effect only later. Whether a boot had one, the instance itself shows.
+func (b *Building) doubt(o event.Op, until time.Time) {
+	b.Since = until
+	switch o {
+	case event.OpAddDisk:
+		b.HasDisks, b.Making = false, 0
+	case event.OpAttach:
+		b.HasConfigs = false
+	}
 }
 
 // observe applies a reading of the disk that is being made.

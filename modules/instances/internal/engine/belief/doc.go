@@ -12,7 +12,8 @@
 //
 // and the methods of a record by which a decision is noted at the object that it is about:
 // Poll, Await, Later, Abandon, Unmark of a [Building]; Repeat and LookAgain of a [Write];
-// NotMade, Resolved and Freed of a [Purchase]; Again of a [Read]; Unneeded of a [Node].
+// NotMade, NotShown, Resolved and Freed of a [Purchase]; Again of a [Read]; Unneeded of a
+// [Node].
 //
 // # What is believed
 //
@@ -20,12 +21,15 @@
 // than the settle time; what it lacks is evidence for package absence. A list adds
 // instances, and changes none that was read or written less than the list lag before.
 // Existence ends by proof alone ([World.Gone]), and a list that must show the instance
-// refutes it.
+// refutes it. A disk that was requested without an answer may exist until a list of the
+// disks that began after it could be made lacks it. A write without an answer makes unknown
+// only what it changes.
 //
 // # States
 //
 // A claimant is without a creation, has one under way (Busy), has one whose answer is not
-// known (Ambiguous, LabelTaken), or has an instance. A [Node] is being built, finished,
+// known (Ambiguous, LabelTaken), is refused a label that no list shows (Unshown), or has
+// an instance. A [Node] is being built, finished,
 // condemned when a removal was sent that was or may be accepted, and gone. Both only go
 // forward, with two exceptions: a list refutes a wrong proof, and a removal without an
 // answer of an earlier term condemns for no longer than it may take effect, because the

@@ -37,9 +37,7 @@ func (b *Belief) Prune() (pruned bool) {
 	maps.DeleteFunc(w.Gone, func(_ int, since time.Time) bool { return b.Now.Sub(since) > tuning.GoneKept })
 	maps.DeleteFunc(b.Refusals, func(_ string, r Refusal) bool { return !b.Now.Before(r.until) })
 	maps.DeleteFunc(w.Reads, func(_ int, r *Read) bool { return !r.Running && b.Now.Sub(r.used) > tuning.ReadKept })
-	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool {
-		return !b.Now.Before(u.Until) && (!u.condemned || w.Nodes[id] == nil)
-	})
+	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool { return !b.Now.Before(u.Until) && !u.open(w.Nodes[id]) })
 	b.Pace.expire(b.Now)
 	return true
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/byclaim"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // Purchases contains the creations by claimant.
@@ -27,7 +28,10 @@ type Purchase struct {
 	// Ambiguous is the time of the last creation without a known effect, LabelTaken of
 	// the last one refused because the label exists.
 	Ambiguous, LabelTaken time.Time
-	Search                Search
+	// Unshown reports that the label was refused, and that the lists which had to show
+	// who has it lack it. Since then no creation was sent that may have had an effect.
+	Unshown bool
+	Search  Search
 	// LabelOwner is an instance that has the label and is not the claimant's.
 	LabelOwner int
 	// Failure ends calls, LastFailure is the reason of the wait.
@@ -81,7 +85,13 @@ func (p *Purchase) Resolving() bool {
 func (p *Purchase) NotMade() { p.Ambiguous = time.Time{} }
 
 // Resolved notes that it is known who has the label.
-func (p *Purchase) Resolved() { p.Ambiguous, p.LabelTaken = time.Time{}, time.Time{} }
+func (p *Purchase) Resolved() { p.Ambiguous, p.LabelTaken, p.Unshown = time.Time{}, time.Time{}, false }
+
+// NotShown notes that no list shows who has the label, although lists must.
+func (p *Purchase) NotShown() {
+	p.Resolved()
+	p.Unshown = true
+}
 
 // Freed notes that the instance that had the label has it no more.
 func (p *Purchase) Freed() { p.LabelOwner = 0 }
@@ -100,10 +110,16 @@ func (b *Belief) Landed(p *Purchase) bool {
 	return until.IsZero() || !b.Now.Before(until) && (!b.Settings.Bounded() || !b.World.List.Began.Before(until))
 }
 
+// OwnerShownAt returns the time from which lists show who has a label that was refused:
+// what had it then, and what creations without an answer may have made since.
+func (b *Belief) OwnerShownAt(p *Purchase) time.Time {
+	return Latest(p.LabelTaken.Add(tuning.ListLag), p.Lands.Until, b.ShownAt())
+}
+
 // Forget drops the record of a claimant that no caller waits for, if it says nothing.
 func (b *Belief) Forget(who claims.ClaimID) (forgotten bool) {
 	p, known := b.Purchases.Get(who)
-	if known && !p.Busy && !p.Resolving() && b.Landed(p) {
+	if known && !p.Busy && !p.Resolving() && !p.Unshown && b.Landed(p) {
 		b.Purchases.Remove(p)
 		return true
 	}

@@ -94,6 +94,7 @@ func (b *Belief) notCreated(r *event.Result, p *Purchase) News {
 	effect := claims.EffectOf(r.Err)
 	if effect != claims.EffectNone {
 		p.Lands = Landing{b.Now.Add(b.Settings.LateEffect + tuning.ListLag), r.Order.InstanceType}
+		p.Unshown = false
 	}
 	switch {
 	case errors.Is(r.Err, event.ErrLabelTaken), effect == claims.EffectApplied:
@@ -138,7 +139,7 @@ func (w *World) changeEnded(r *event.Result) (shows bool) {
 	case r.Err != nil && !r.Missing():
 		n.Failure = Failure{w.Seq, r.Err}
 		if r.Op.Write() && r.Unknown() {
-			n.Build.invalidate(w.Now.Add(w.Settings.SettleTime))
+			n.Build.doubt(r.Op, w.Now.Add(w.Settings.SettleTime))
 		}
 		return false
 	}

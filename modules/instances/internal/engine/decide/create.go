@@ -52,7 +52,7 @@ func (c *creator) make(call *callers.Call, p *belief.Purchase) event.Step {
 	case p.LabelOwner != 0:
 		return c.inspectOwner(call, p)
 	case !p.Ambiguous.IsZero() || !p.LabelTaken.IsZero():
-		return c.resolve(p)
+		return c.resolve(call, p)
 	}
 	for _, key := range []string{order.Capacity, order.Form} {
 		if err := c.known.Refusals.Of(key, c.now()); err != nil {
@@ -114,8 +114,9 @@ func (c *creator) fit(call *callers.Call, p *belief.Purchase) event.Step {
 
 // resolve searches for the instance with the label. A creation without an answer may
 // have had its effect: if no list shows it, the next creation does, because the API
-// then refuses the label.
-func (c *creator) resolve(p *belief.Purchase) event.Step {
+// then refuses the label. One that is refused again, although no list shows who has it,
+// is a stranger's.
+func (c *creator) resolve(call *callers.Call, p *belief.Purchase) event.Step {
 	since := belief.Latest(p.Ambiguous, p.LabelTaken)
 	switch {
 	case p.Search.Running:
@@ -123,7 +124,7 @@ func (c *creator) resolve(p *belief.Purchase) event.Step {
 	case p.Search.Began.After(since) && p.LabelTaken.IsZero():
 		p.NotMade()
 		return event.Step{}
-	case p.Search.Began.After(since) && c.now().Sub(p.LabelTaken) > tuning.FindFor:
+	case p.Unshown:
 		p.Resolved()
 		return c.refuse(p, &claims.Error{
 			Kind: claims.KindConflict, Op: "create", Field: "label", Effect: claims.EffectNone,
@@ -131,11 +132,25 @@ func (c *creator) resolve(p *belief.Purchase) event.Step {
 				p.Label),
 		})
 	}
+	if shown := c.known.OwnerShownAt(p); !p.LabelTaken.IsZero() && !p.Search.Began.Before(shown) {
+		return c.seek(call, p, shown)
+	}
 	next := belief.Latest(since, p.Search.Began).Add(tuning.Growing(tuning.FirstFind, tuning.LongestFind, p.Search.InARow))
 	if c.now().Before(next) {
 		return event.Wait(next)
 	}
 	return c.do(event.Effect{Op: event.OpFind, Who: p.Who, Text: p.Label, Reason: "who has the label"})
+}
+
+// seek looks for the owner of a label in the list of the cluster, after a search that had
+// to show it. If the list lacks it as well, the label may be free again, which the next
+// creation shows.
+func (c *creator) seek(call *callers.Call, p *belief.Purchase, shown time.Time) event.Step {
+	if s := c.list(shown, call.Seq, "whether it shows who has the label"); !s.None() {
+		return s
+	}
+	p.NotShown()
+	return event.Step{}
 }
 
 // inspectOwner reads the instance that has the label and is not the claimant's.

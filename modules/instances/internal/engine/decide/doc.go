@@ -9,7 +9,7 @@
 // from the beginning:
 //
 //	create   an instance of the claimant that is known: finish
-//	         its label: inspectOwner, resolve; in the first minutes a new list; the
+//	         its label: inspectOwner, resolve, seek; in the first minutes a new list; the
 //	         ceilings: fit; its turn, and a slot
 //	finish   a current reading; disks, devices, boot: buildUp; tags that were removed
 //	delete   a current reading, whose it is, the removal

@@ -39,8 +39,6 @@ const (
 	// the instance that has it does not appear in them.
 	FirstFind   = time.Second
 	LongestFind = 15 * time.Second
-	// FindFor bounds the search for a label that the API refuses as taken.
-	FindFor = ListLag + 30*time.Second
 
 	// FirstPoll and LongestPoll bound the pauses between reads while an instance
 	// or its disks become ready; a new Linode takes 45 to 100 s for that.
