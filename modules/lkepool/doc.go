@@ -51,8 +51,8 @@
 //     instance until then. A later list that shows the object refutes the proof; what
 //     this process had removed is removed again then.
 //   - After a process that may still write, claims are given back at once; other nodes
-//     and pools that it made are left as they are for LateEffect, and new pools are made
-//     for what is missing besides.
+//     and pools that it made are left as they are for LateEffect and SettleTime, when reads
+//     show the last of its writes, and new pools are made for what is missing besides.
 //   - Only pools of this cluster that carry our tags, and their nodes, are ever
 //     modified.
 //   - A removal that is still without effect after a minute can be sent again:

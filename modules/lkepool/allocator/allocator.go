@@ -40,7 +40,7 @@ type Predecessor = claims.Predecessor
 const (
 	// MayStillWrite is a process that may have writes under way, or such as failed and
 	// take effect later: it died, or nothing is known of it. What it made is neither changed nor handed out for
-	// Config.LateEffect, claims aside; further nodes come in new pools.
+	// Config.LateEffect and Config.SettleTime, claims aside; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
 	// Ended is a process of which no write may take effect any more, nor one of those before
 	// it: each was answered with success or a refusal, or is older than Config.LateEffect. Or

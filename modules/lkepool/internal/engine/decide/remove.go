@@ -57,7 +57,7 @@ func (r *remover) removeFrom(p *belief.Pool, n *belief.Node, since time.Time, re
 // readForRemoval reports whether the pool was read right before. What own
 // removals did to it meanwhile is known.
 func (r *remover) readForRemoval(p *belief.Pool, after time.Time, reason string) bool {
-	if !p.Direct.Ended.IsZero() && r.now.Sub(p.Direct.Ended) <= tuning.ReadValid && !p.Direct.Began.Before(p.Writes.Grown) &&
+	if r.lately(p.Direct) && !p.Direct.Began.Before(p.Writes.Grown) &&
 		!p.Direct.Began.Before(after) && p.Writes.Unsure.IsZero() && !p.Evidence.Begun() {
 		return true
 	}

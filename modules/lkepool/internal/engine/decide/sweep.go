@@ -52,7 +52,7 @@ func (w *sweeper) orphan(n *belief.Node, exists func(claims.ClaimID) bool) bool 
 	case n.Claimed():
 		return !n.Written() && w.needless(n, exists) && !w.holds(n)
 	case n.Claim.Who.None():
-		return w.ready(w.known.LateUntil.Add(w.cfg.SettleTime)) && w.old(belief.Latest(n.Evidence.First, n.Claim.At)) &&
+		return w.ready(w.lateShown()) && w.old(belief.Latest(n.Evidence.First, n.Claim.At)) &&
 			w.surplus(n) && !w.holds(n)
 	}
 	return false

@@ -71,14 +71,23 @@ func (t *turn) refuse(claims []*callers.Claim, err error) {
 // settling reports whether writes of an earlier process may still be invisible.
 func (t *turn) settling() bool { return !t.ready(t.known.StartedAt.Add(t.cfg.SettleTime)) }
 
-// inherited reports whether a pool may still be changed by writes of the process
-// before, so that this one neither grows nor drops it.
-func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.ready(t.known.LateUntil) }
+// lateShown is from when on direct reads show all that the process before wrote: the last
+// of its writes may take effect right before LateUntil.
+func (t *turn) lateShown() time.Time { return t.known.LateUntil.Add(t.cfg.SettleTime) }
 
-// seenLately reports whether the last direct read is still "right before".
-func (t *turn) seenLately(l belief.DirectRead) bool {
-	return l.Agrees && !l.Ended.IsZero() && t.now.Sub(l.Ended) <= tuning.ReadValid
+// inherited reports whether a pool may have changes by the process before that reads do
+// not show yet, so that this one neither grows nor drops it.
+func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.ready(t.lateShown()) }
+
+// lately reports whether the last direct read is still "right before". What waited for
+// lateShown does not rest on a read from before that.
+func (t *turn) lately(l belief.DirectRead) bool {
+	shown := t.lateShown()
+	return !l.Ended.IsZero() && t.now.Sub(l.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !l.Began.Before(shown))
 }
+
+// seenLately reports whether such a read agrees with what is known.
+func (t *turn) seenLately(l belief.DirectRead) bool { return l.Agrees && t.lately(l) }
 
 // preferred returns the node of a claimant, nil if it has none, from its claims alone.
 func (t *turn) preferred(who claims.ClaimID) *belief.Node {
