@@ -54,12 +54,19 @@ func greedyClasses(t *testing.T, e *environment) {
 		return `{image: linode/debian12, authorizedUsers: [me], bootstrap: {type: custom, userDataSecretRef: {namespace: kube-system, name: ` +
 			secret + `, key: ` + key + `}}}`
 	}
+	token := func(secret, key string) string {
+		return `{image: linode/debian12, authorizedUsers: [me], bootstrap: {type: k3s, tokenSecretRef: {namespace: kube-system, name: ` +
+			secret + `, key: ` + key + `}}}`
+	}
 	for _, test := range []struct{ name, spec, reason, word string }{
 		{"listed", of("joining", "data"), "", ""},
 		{"another Secret", of("controllers-password", "data"), v1alpha1.ReasonForbidden, "settings.instance.secrets"},
 		{"the operator's own Secret", of("karpenter", "LINODE_TOKEN"), v1alpha1.ReasonForbidden, "settings.instance.secrets"},
 		{"the API token in a listed Secret", of("joining", "own"), v1alpha1.ReasonForbidden, "API token"},
 		{"a bootstrap token", of("bootstrap-token-abcdef", "token-secret"), v1alpha1.ReasonForbidden, "a bootstrap token"},
+		{"another Secret as token", token("controllers-password", "data"), v1alpha1.ReasonForbidden, "spec.bootstrap.tokenSecretRef"},
+		{"the operator's own Secret as token", token("karpenter", "LINODE_TOKEN"), v1alpha1.ReasonForbidden, "settings.instance.secrets"},
+		{"a bootstrap token as token", token("bootstrap-token-abcdef", "token-secret"), v1alpha1.ReasonForbidden, "a bootstrap token"},
 		{"an image", "{image: linode/debian11, authorizedUsers: [me]}", v1alpha1.ReasonNotAllowed, "linode/debian12"},
 		{"a login", "{image: linode/debian12, authorizedUsers: [mallory]}", v1alpha1.ReasonNotAllowed, "spec.authorizedUsers[0]"},
 	} {

@@ -27,18 +27,25 @@ func TestOnlyListedSecretsAreReadForClasses(t *testing.T) {
 	script := func(data string) *corev1.Secret {
 		return secret("data", "#!/bin/sh\n: ${KARPENTER_KUBELET_ARGS} "+data+"\n")
 	}
+	const userData, token = "spec.bootstrap.userDataSecretRef", "spec.bootstrap.tokenSecretRef"
 	for _, test := range []struct {
-		name, secret string
-		unlisted     bool
-		stored       *corev1.Secret
-		want         string // of the message; "" = it is read
+		name, field, secret string
+		unlisted            bool
+		stored              *corev1.Secret
+		want                string // of the message; "" = it is read
 	}{
-		{"listed", "data", false, script("hello"), ""},
-		{"not listed", "data", true, script("hello"), "settings.instance.secrets"},
-		{"a bootstrap token", "bootstrap-token-abcdef", false, bootstrap, "is a bootstrap token"},
-		{"a bootstrap token under another name", "renamed", false, renamed, "bootstrap.kubernetes.io/token"},
-		{"a service account's token", "account", false, account, "kubernetes.io/service-account-token"},
-		{"the operator's own token", "data", false, script(linodesim.DefaultToken), "the operator's own API token"},
+		{"listed", userData, "data", false, script("hello"), ""},
+		{"not listed", userData, "data", true, script("hello"), "settings.instance.secrets"},
+		{"a bootstrap token", userData, "bootstrap-token-abcdef", false, bootstrap, "is a bootstrap token"},
+		{"a bootstrap token under another name", userData, "renamed", false, renamed, "bootstrap.kubernetes.io/token"},
+		{"a service account's token", userData, "account", false, account, "kubernetes.io/service-account-token"},
+		{"the operator's own token", userData, "data", false, script(linodesim.DefaultToken), "the operator's own API token"},
+		{"a listed token", token, "data", false, secret("data", agentToken), ""},
+		{"a token that is not listed", token, "data", true, secret("data", agentToken), "settings.instance.secrets"},
+		{"a bootstrap token as token", token, "bootstrap-token-abcdef", false, bootstrap, "is a bootstrap token"},
+		{"a renamed bootstrap token as token", token, "renamed", false, renamed, "bootstrap.kubernetes.io/token"},
+		{"a service account's token as token", token, "account", false, account, "kubernetes.io/service-account-token"},
+		{"the operator's own token as token", token, "data", false, secret("data", linodesim.DefaultToken), "the operator's own API token"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, known, func(c *instance.Config) {
@@ -46,8 +53,11 @@ func TestOnlyListedSecretsAreReadForClasses(t *testing.T) {
 					c.Secrets.Listed = []types.NamespacedName{{Namespace: "default", Name: test.secret}}
 				}
 			}, test.stored)
-			class := classWith(v1alpha1.LinodeNodeClassSpec{
-				Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref(test.secret)}})
+			named := &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref(test.secret)}
+			if test.field == token {
+				named = &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref(test.secret)}
+			}
+			class := classWith(v1alpha1.LinodeNodeClassSpec{Bootstrap: named})
 			found := w.backend.Check(t.Context(), class)
 			_, err := w.backend.Claim(t.Context(), launch(class))
 			if test.want == "" {
@@ -57,7 +67,7 @@ func TestOnlyListedSecretsAreReadForClasses(t *testing.T) {
 				return
 			}
 			if found.Status != metav1.ConditionFalse || found.Reason != v1alpha1.ReasonForbidden || !strings.Contains(found.Message, test.want) ||
-				!strings.Contains(found.Message, "spec.bootstrap.userDataSecretRef") || !strings.Contains(found.Message, test.secret) {
+				!strings.Contains(found.Message, test.field) || !strings.Contains(found.Message, test.secret) {
 				t.Errorf("found %+v", found)
 			}
 			if claims.KindOf(err) != claims.KindInvalid || len(w.engine.specs) > 0 {
