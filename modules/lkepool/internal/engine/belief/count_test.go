@@ -25,19 +25,19 @@ func TestARemovalLowersTheCountThatStandsForTheNode(t *testing.T) {
 		count     int
 		contested bool
 	}{
-		"read with the node":                       {[]event.Done{removal}, 1, false},
-		"accepted twice":                           {[]event.Done{removal, removal}, 1, false},
-		"bought, and the answer shows the node":    {[]event.Done{{Action: scale, Pool: pool(3, first, second)}, removal}, 2, false},
-		"bought, and the answer lacks the node":    {[]event.Done{{Action: scale, Pool: pool(3, second)}, removal}, 3, true},
-		"bought after an accepted removal":         {[]event.Done{removal, {Action: scale, Pool: pool(3, second)}}, 3, false},
-		"read without the node before the answer":  {[]event.Done{{Action: read, Pool: pool(1, second)}, removal}, 1, false},
-		"read again with the node after an answer": {[]event.Done{removal, {Action: read, Pool: pool(2, first, second)}, removal}, 1, false},
+		"read with the node":                    {[]event.Done{removal}, 1, false},
+		"accepted twice":                        {[]event.Done{removal, removal}, 1, false},
+		"bought, and the answer shows the node": {[]event.Done{{Action: scale, Pool: pool(3, first, second)}, removal}, 2, false},
+		"bought, and the answer lacks the node": {[]event.Done{{Action: scale, Pool: pool(3, second)}, removal}, 3, true},
+		"bought after an accepted removal":      {[]event.Done{removal, {Action: scale, Pool: pool(3, second)}}, 3, false},
+		"read without the node":                 {[]event.Done{{Action: read, Pool: pool(1, second)}, removal}, 1, false},
+		"read again with the node, and removed": {[]event.Done{removal, {Action: read, Pool: pool(2, first, second)}, removal}, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
-			for _, d := range append([]event.Done{{Action: event.Action{Op: event.OpListPools}, Pools: []lkepool.Pool{pool(2, first, second)}},
-				{Action: read, Pool: pool(2, first, second)}}, test.events...) {
+			list := event.Done{Action: event.Action{Op: event.OpListPools}, Pools: []lkepool.Pool{pool(2, first, second)}}
+			for _, d := range append([]event.Done{list, {Action: read, Pool: pool(2, first, second)}}, test.events...) {
 				now = now.Add(b.cfg.SettleTime)
 				d.Began = now
 				b.At(now)
