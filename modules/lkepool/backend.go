@@ -36,7 +36,7 @@ type Reader interface {
 type Writer interface {
 	// Create makes a pool of spec.Count nodes.
 	Create(ctx context.Context, spec PoolSpec) (Pool, error)
-	// Scale sets the pool's count.
+	// Scale sets the pool's count, and returns the pool as stored, with its nodes.
 	Scale(ctx context.Context, poolID, count int) (Pool, error)
 	// Mark replaces the instance's tags and returns the instance as stored.
 	Mark(ctx context.Context, instanceID int, tags []string) (Instance, error)

@@ -156,6 +156,7 @@ func (e poolEvidence) mergeKnown(p *Pool, reading lkepool.Pool, hash string, f a
 	if reading.Count < p.Count {
 		p.Lowered.note(reading.Count, e.now)
 	}
+	p.count(reading)
 	p.Pool, p.Slots, p.hash, p.Writes.Unsure = reading, nil, hash, time.Time{}
 	p.Direct.Agrees = !against.shape && !against.unexplained
 	return true

@@ -30,7 +30,12 @@ func (e writeEvidence) mergeGrowth(d event.Done) News {
 	if !known {
 		p = poolEvidence(e).makePool(d.Pool)
 	}
-	p.Count, p.Writes.Grown, p.Writes.Unsure, p.Direct.Agrees = d.Pool.Count, e.now, time.Time{}, false
+	if poolEvidence(e).contradiction(p, d.Pool).unexplained {
+		// A node may be gone that the count was to include, and one more on its way.
+		p.Contested = e.now.Add(e.cfg.SettleTime)
+	}
+	p.count(d.Pool)
+	p.Writes.Grown, p.Writes.Unsure, p.Direct.Agrees = e.now, time.Time{}, false
 	p.Lowered.scaled, p.Writes.Retry, p.most = p.Count, backoff{}, shownCount{}
 	e.Expected(p)
 	poolEvidence(e).addSlots(p, slots, d.Began, true)
@@ -169,7 +174,8 @@ func (e writeEvidence) mergeRemoval(d event.Done) {
 		return
 	}
 	if known {
-		p.Count, p.Writes.Shrunk, p.Lowered, p.most = max(0, p.Count-1), e.now, lowering{}, shownCount{}
+		p.uncount(d.Action.NodeID)
+		p.Writes.Shrunk, p.Lowered, p.most = e.now, lowering{}, shownCount{}
 	}
 	if alive {
 		n.removalAccepted(e.now)

@@ -22,7 +22,8 @@ type Pool struct {
 	Made time.Time
 	Trace
 	// Look: a list contradicts what is known, so a direct read is due. Contested is until
-	// when the last direct read may be older than what showed a slot that it lacks.
+	// when the last direct read may be older than what showed a slot that it lacks, or
+	// until when reads may not show a purchase whose answer lacks a slot.
 	Look      bool
 	Contested time.Time
 	// most is the highest count that a reading showed since the last own write.

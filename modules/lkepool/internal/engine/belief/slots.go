@@ -16,6 +16,8 @@ type slot struct {
 	// and whether the platform replaces that is not known.
 	Vacant time.Time
 	lost   bool
+	// uncounted: the pool's count does not stand for it, because what set the count lacks it.
+	uncounted bool
 }
 
 // see notes a reading that began then and shows the slot.
@@ -50,6 +52,23 @@ func (p *Pool) Lost() int {
 		}
 	}
 	return n
+}
+
+// count sets the pool's count to that of a reading, or of the answer to a write, which
+// stands for the slots that this shows.
+func (p *Pool) count(shown lkepool.Pool) {
+	p.Count = shown.Count
+	for i := range p.KnownSlots {
+		s := &p.KnownSlots[i]
+		s.uncounted = !shows(shown.Slots, lkepool.Slot{NodeID: s.NodeID})
+	}
+}
+
+// uncount lowers the count by a slot that was removed, if it stands for that.
+func (p *Pool) uncount(nodeID string) {
+	if s := p.slot(nodeID); s != nil && !s.uncounted {
+		p.Count, s.uncounted = max(0, p.Count-1), true
+	}
 }
 
 // dropSlots takes away what a direct read lacks that began the settle time after it was

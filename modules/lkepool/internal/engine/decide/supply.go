@@ -97,7 +97,7 @@ func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 	case !p.Contested.IsZero():
 		d.unclear = true
 		if s.ready(belief.Latest(p.Contested, p.Direct.Ended.Add(s.cfg.SettleTime))) {
-			s.readPool(p, "a read lacks what a list has just shown")
+			s.readPool(p, "the last reading lacks what was shown just before")
 		}
 	}
 	for _, n := range members {

@@ -1,0 +1,51 @@
+package belief
+
+import (
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
+)
+
+// A removal of what is gone already is accepted, too. It lowers the count only if what the
+// count is known from shows the node.
+func TestARemovalLowersTheCountThatStandsForTheNode(t *testing.T) {
+	key := lkepool.Key{InstanceType: "g6-standard-2"}
+	pool := func(count int, slots ...lkepool.Slot) lkepool.Pool {
+		return lkepool.Pool{ID: 5, Count: count, InstanceType: key.InstanceType, Tags: []string{key.Tag(claims.Tags{}), lkepool.ManagedTag},
+			Slots: slots}
+	}
+	first, second := lkepool.Slot{NodeID: "5-1", InstanceID: 7}, lkepool.Slot{NodeID: "5-2", InstanceID: 8}
+	read, scale := event.Action{Op: event.OpGetPool, PoolID: 5}, event.Action{Op: event.OpScale, PoolID: 5, Key: key, Bought: 1, Count: 3}
+	removal := event.Done{Action: event.Action{Op: event.OpRemove, PoolID: 5, InstanceID: 7, NodeID: first.NodeID}}
+	for name, test := range map[string]struct {
+		events    []event.Done
+		count     int
+		contested bool
+	}{
+		"read with the node":                    {[]event.Done{removal}, 1, false},
+		"accepted twice":                        {[]event.Done{removal, removal}, 1, false},
+		"bought, and the answer shows the node": {[]event.Done{{Action: scale, Pool: pool(3, first, second)}, removal}, 2, false},
+		"bought, and the answer lacks the node": {[]event.Done{{Action: scale, Pool: pool(3, second)}, removal}, 3, true},
+		"bought after an accepted removal":      {[]event.Done{removal, {Action: scale, Pool: pool(3, second)}}, 3, false},
+		"read without the node":                 {[]event.Done{{Action: read, Pool: pool(1, second)}, removal}, 1, false},
+		"read again with the node, and removed": {[]event.Done{removal, {Action: read, Pool: pool(2, first, second)}, removal}, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
+			list := event.Done{Action: event.Action{Op: event.OpListPools}, Pools: []lkepool.Pool{pool(2, first, second)}}
+			for _, d := range append([]event.Done{list, {Action: read, Pool: pool(2, first, second)}}, test.events...) {
+				now = now.Add(b.cfg.SettleTime)
+				d.Began = now
+				b.At(now)
+				b.Merge(d)
+			}
+			if p, _ := b.Pools.Get(5); p.Count != test.count || p.Contested.IsZero() == test.contested {
+				t.Errorf("count %d, contested until %s", p.Count, p.Contested)
+			}
+		})
+	}
+}
