@@ -34,6 +34,8 @@ type Flags struct {
 	SubnetNames []string
 	SubnetIDs   []int
 	TagFilter   string
+	// PrivateBackends: NodeBalancers reach nodes by private addresses, also those in a VPC.
+	PrivateBackends bool
 }
 
 // Reader reads the flags of a cluster's manager.
@@ -88,6 +90,9 @@ func (f *Flags) set(name, value string) {
 		f.SubnetIDs = append(f.SubnetIDs, ids(value)...)
 	case "linode-tag-filter":
 		f.TagFilter = value
+	case "disable-nodebalancer-vpc-backends":
+		on, err := strconv.ParseBool(value)
+		f.PrivateBackends = on || err != nil // without a value it is on, and value is the next word
 	}
 }
 
@@ -150,6 +155,10 @@ func (f *Flags) Misfit(l Linodes) *Misfit {
 		return &Misfit{v1alpha1.ReasonVPCMismatch, fmt.Sprintf("the class's Linodes are in %s, and the cloud controller manager was started "+
 			"without --vpc-names: NodeBalancers cannot reach them. Add the VPC's label to that flag, or set spec.privateIP to true", l.vpc()),
 			false}
+	case l.VPC != 0 && f != nil && f.PrivateBackends && !l.Private:
+		return &Misfit{v1alpha1.ReasonVPCMismatch, fmt.Sprintf("the cloud controller manager was started with "+
+			"--disable-nodebalancer-vpc-backends: NodeBalancers reach nodes by private addresses, and the class's Linodes, in %s, have none. "+
+			"Set spec.privateIP to true, or remove the flag", l.vpc()), false}
 	case l.VPC == 0 && !l.Private:
 		return &Misfit{v1alpha1.ReasonNoPrivateAddress, "the Linodes have neither a private address nor a VPC, so their nodes get no " +
 			"InternalIP; one such node fails the NodeBalancers of all Services of type LoadBalancer. Set spec.privateIP to true (Linode " +

@@ -36,7 +36,10 @@ func TestFlagsAreThoseOfTheManagersDaemonSet(t *testing.T) {
 		"as two words": {[]string{"--vpc-names", "a", "--v", "3"}, &cloudcontroller.Flags{VPCNames: []string{"a"}}},
 		"subnets": {[]string{"--subnet-names=a,b", "--subnet-ids", "7,8"},
 			&cloudcontroller.Flags{SubnetNames: []string{"a", "b"}, SubnetIDs: []int{7, 8}}},
-		"given twice": {[]string{"--vpc-ids=1", "--vpc-ids=2,x"}, &cloudcontroller.Flags{VPCIDs: []int{1, 2}}},
+		"private backends":            {[]string{"--disable-nodebalancer-vpc-backends", "--v=3"}, &cloudcontroller.Flags{PrivateBackends: true}},
+		"private backends, with true": {[]string{"--disable-nodebalancer-vpc-backends=true"}, &cloudcontroller.Flags{PrivateBackends: true}},
+		"no private backends":         {[]string{"--disable-nodebalancer-vpc-backends=false"}, &cloudcontroller.Flags{}},
+		"given twice":                 {[]string{"--vpc-ids=1", "--vpc-ids=2,x"}, &cloudcontroller.Flags{VPCIDs: []int{1, 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).
@@ -98,6 +101,10 @@ func TestMisfit(t *testing.T) {
 		"a VPC where the manager has none": {&flags{}, inVPC(1, "b"), v1alpha1.ReasonVPCMismatch, false, "--vpc-names"},
 		"a VPC, no manager found":          {nil, inVPC(1, "b"), "", false, ""},
 		"a VPC and a private address":      {&flags{}, linodes{VPC: 1, Private: true}, "", false, ""},
+		"the manager's VPC, private backends": {&flags{VPCNames: []string{"b"}, PrivateBackends: true}, inVPC(1, "b"),
+			v1alpha1.ReasonVPCMismatch, false, "spec.privateIP"},
+		"the manager's VPC, private backends and addresses": {&flags{VPCNames: []string{"b"}, PrivateBackends: true},
+			linodes{VPC: 1, VPCLabel: "b", Private: true}, "", false, ""},
 		"a tag that contains the filter": {&flags{TagFilter: "team"}, linodes{Private: true, Tags: []string{"x", "a-team=b"}},
 			"", false, ""},
 		"no tag that contains the filter": {&flags{TagFilter: "team"}, linodes{Private: true, Tags: []string{"x"}},
