@@ -97,13 +97,16 @@ func (s *instances) addressesIn(ctx context.Context, name string, by map[int][]s
 	if err != nil {
 		return err
 	}
-	listed, err := linodehttp.List[api.VPCAddress](ctx, s.api, fmt.Sprintf("/vpcs/%d/ips", id), "")
+	filter, err := json.Marshal(map[string]string{"subnet_id": strings.Join(subnets, ",")})
+	if err != nil {
+		return err
+	}
+	listed, err := linodehttp.List[api.VPCAddress](ctx, s.api, fmt.Sprintf("/vpcs/%d/ips", id), string(filter))
 	if err != nil {
 		return err
 	}
 	for _, a := range listed {
-		// Theirs sends the subnets as a filter, of which no description has the form.
-		if a.Address != nil && a.LinodeID != nil && slices.Contains(subnets, a.SubnetID) {
+		if a.Address != nil && a.LinodeID != nil {
 			by[*a.LinodeID] = append(by[*a.LinodeID], *a.Address)
 		}
 	}

@@ -3,6 +3,7 @@ package simulatedccm
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
@@ -18,14 +19,14 @@ type networks struct {
 func newNetworks() networks { return networks{map[string]int{}, map[string]int{}} }
 
 // ids returns the IDs of a VPC and of those of the subnets that it has.
-func (n networks) ids(ctx context.Context, c *linodehttp.Client, vpc string, subnets []string) (id int, within []int, _ error) {
+func (n networks) ids(ctx context.Context, c *linodehttp.Client, vpc string, subnets []string) (id int, within []string, _ error) {
 	id, err := n.vpc(ctx, c, vpc)
 	if err != nil {
 		return 0, nil, err
 	}
 	for _, name := range subnets {
 		if subnet, err := n.subnet(ctx, c, id, name); err == nil { // one that is not found is left out
-			within = append(within, subnet)
+			within = append(within, strconv.Itoa(subnet))
 		}
 	}
 	return id, within, nil

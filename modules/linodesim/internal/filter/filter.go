@@ -4,7 +4,7 @@
 // object are all required; +and and +or hold lists of filter objects; a field
 // may hold an object of +gt +gte +lt +lte +neq +contains; +order_by and +order
 // sort. A list field (tags, ipv4) matches when one of its elements does.
-// Comparison of text is exact.
+// Comparison of text is exact; text that is compared with a number may name several.
 //
 // Everything else is an error, never ignored. Values of this package are
 // immutable.
@@ -18,6 +18,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -208,7 +209,18 @@ func condition(field string, value any) (test, error) {
 		}
 		return every(all), nil
 	}
-	return func(get Get) bool { return anyOf(get(field), func(have any) bool { return have == value }) }, nil
+	return func(get Get) bool { return anyOf(get(field), func(have any) bool { return equal(have, value) }) }, nil
+}
+
+// equal compares a number with text, too: Linode's cloud controller manager filters addresses by {"subnet_id": "1,2"}
+// (cloud/linode/services/vpc.go). That such a list means any of them is a guess from that use.
+func equal(have, value any) bool {
+	number, isNumber := have.(float64)
+	text, isText := value.(string)
+	if !isNumber || !isText {
+		return have == value
+	}
+	return slices.Contains(strings.Split(text, ","), strconv.FormatFloat(number, 'f', -1, 64))
 }
 
 // operator returns the test of one value; for +neq, the test that none may pass.
