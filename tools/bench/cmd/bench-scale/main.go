@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&cfg.Profiles, "profiles", "",
 		"folder for pprof's profiles of both programs; taking them costs memory and time of its own")
 	flags.StringVar(&cfg.Only, "only", "",
-		"operator or reference, to measure one of them, for its profiles; nothing is compared or written then")
+		"operator or reference, to measure one of them; its figures are printed, and nothing is compared or written")
 	flags.Func("env", "a variable for both programs, NAME=value; may be repeated", func(v string) error {
 		cfg.Env = append(cfg.Env, v)
 		return nil
@@ -62,7 +62,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Only != "" {
+	if cfg.Only != "" { // nothing to compare with: the ratios are no numbers
+		fmt.Fprintln(os.Stderr, large.Comparison())
+		fmt.Printf("bench-scale: only=%s nodes=%d pods=%d own_cpu_percent=%.2f idle_calls_per_minute=%.1f scale_up_calls=%d throttled=%d\n",
+			cfg.Only, large.Nodes, large.Pods, 100*large.Own, float64(large.Calls)/large.Rest.Minutes(), large.ScaleUpCalls, large.Throttled)
 		return nil
 	}
 	result := large.Result()
