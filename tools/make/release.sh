@@ -12,4 +12,6 @@ status=0
 GOWORK=off go build -o ../.bin/releaser ./release/cmd/release || status=$?
 kill "$ticker" 2>/dev/null || true
 [ "$status" = 0 ] || exit "$status"
+PATH="$(GOWORK=off go env GOROOT)/bin:$PATH" # what tools/go.mod names, also where the program works in an empty project
+export PATH
 exec ../.bin/releaser "$@"

@@ -31,6 +31,9 @@ func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 		// The checksums of our own modules are in no database, and the database is not to be had
 		// without a network.
 		"GOSUMDB=off",
+		// Without the database the go command refuses to fetch a newer one of itself, so the project uses the
+		// one that is running: `go test` and tools/make/release.sh put that of tools/go.mod first in PATH.
+		"GOTOOLCHAIN=local",
 	}, nil
 }
 
