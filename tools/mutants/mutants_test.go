@@ -60,8 +60,8 @@ func TestAMutantThatATestNoticesIsRedAndAnotherSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"TestTheLimitHolds", ""} {
-		if red, err := all.Try(t.Context(), dir, all.Mutants[i]); err != nil || red != want {
-			t.Errorf("%s: red by %q, %v", all.Mutants[i].Name, red, err)
+		if o, err := all.Try(t.Context(), dir, all.Mutants[i]); err != nil || o.Red != want || o.CPU == 0 {
+			t.Errorf("%s: %+v, %v", all.Mutants[i].Name, o, err)
 		}
 	}
 	if _, err := all.Try(t.Context(), dir, all.Mutants[2]); err == nil || !strings.Contains(err.Error(), "does not build") {
@@ -81,8 +81,8 @@ func TestAMutantIsRedByTheTestThatItNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if red, err := all.Try(t.Context(), dir, all.Mutants[0]); err != nil || red != want {
-			t.Errorf("by %s: red by %q, %v", by, red, err)
+		if o, err := all.Try(t.Context(), dir, all.Mutants[0]); err != nil || o.Red != want {
+			t.Errorf("by %s: red by %q, %v", by, o.Red, err)
 		}
 	}
 }

@@ -2,79 +2,98 @@ package mutants
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
-// Try runs the tests over a copy of the module with the mutation, and returns
-// what turned red, "" for a mutant that survived.
-func (l List) Try(ctx context.Context, module string, m Mutant) (red string, err error) {
+// Outcome describes a trial of a mutant.
+type Outcome struct {
+	// Red is what turned red, "" for a mutant that survived.
+	Red string
+	// CPU is the processor time that building and running the tests took.
+	CPU time.Duration
+}
+
+// Try runs the module's tests with the mutation until one is red. Only the compiler sees
+// the mutation: the module stays as it is, and what does not depend on the file comes from
+// the cache.
+func (l List) Try(ctx context.Context, module string, m Mutant) (o Outcome, err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
-		return "", err
+		return o, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := m.plant(module, dir); err != nil {
-		return "", err
+	overlay, err := m.plant(module, dir)
+	if err != nil {
+		return o, err
 	}
 	for _, run := range l.runs(m) {
-		// Trimmed paths let the packages that did not change come from the cache.
-		out, err := goTest(ctx, dir, append([]string{"-trimpath", "-vet=off", "-failfast", "-timeout", "5m"}, run...))
+		// A binary without symbols is linked in less time.
+		out, cpu, err := goTest(ctx, module, append([]string{"-overlay", overlay, "-ldflags=-s -w", "-vet=off", "-failfast", "-timeout", "5m"}, run...))
+		o.CPU += cpu
 		switch {
 		case ctx.Err() != nil:
-			return "", ctx.Err()
+			return o, ctx.Err()
 		case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
-			return "", fmt.Errorf("the mutant does not build: %s", out)
-		case err != nil:
-			return firstFailure(out), nil
+			return o, fmt.Errorf("the mutant does not build: %s", out)
+		case err == nil:
+		case !failed(out):
+			return o, fmt.Errorf("no test failed, and the tests did not run to their end: %w: %s", err, out)
+		default:
+			o.Red = firstFailure(out)
+			return o, nil
 		}
 	}
-	return "", nil
+	return o, nil
 }
 
-// plant makes the copy.
-func (m Mutant) plant(module, dir string) error {
-	module, err := filepath.Abs(module)
-	if err != nil {
-		return err
-	}
-	if err := os.CopyFS(dir, os.DirFS(module)); err != nil {
-		return err
-	}
-	siblings := "=> " + filepath.ToSlash(filepath.Dir(module)) + "/"
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(strings.ReplaceAll(string(mod), "=> ../", siblings)), 0o600); err != nil {
-		return err
-	}
-	text, err := m.mutated(dir)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, filepath.FromSlash(m.File)), []byte(text), 0o600)
+// failed reports whether a test failed or panicked. A go command that cannot start its
+// tests shows nothing about a mutant, and neither does a timeout: the machine may be busy.
+func failed(out string) bool {
+	return !strings.Contains(out, "panic: test timed out") && (strings.Contains(out, "--- FAIL: ") || strings.Contains(out, "panic: "))
 }
 
-func goTest(ctx context.Context, dir string, args []string) (string, error) {
+// plant writes the mutated file into a directory, with an overlay for the go command that
+// puts it in the place of the module's.
+func (m Mutant) plant(module, dir string) (overlay string, err error) {
+	module, err = filepath.Abs(module)
+	if err != nil {
+		return "", err
+	}
+	text, err := m.mutated(module)
+	if err != nil {
+		return "", err
+	}
+	mutant := filepath.Join(dir, "mutant.go")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, filepath.FromSlash(m.File)): mutant}})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, errors.Join(os.WriteFile(mutant, []byte(text), 0o600), os.WriteFile(overlay, replace, 0o600))
+}
+
+func goTest(ctx context.Context, module string, args []string) (out string, cpu time.Duration, err error) {
 	run := exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
-	run.Dir, run.Env = dir, append(os.Environ(), "GOWORK=off")
-	out, err := run.CombinedOutput()
-	return string(out), err
+	// A property that fails leaves no file in the module's testdata.
+	run.Dir, run.Env = module, append(os.Environ(), "GOWORK=off", "RAPID_NOFAILFILE=true")
+	text, err := run.CombinedOutput()
+	if run.ProcessState != nil {
+		cpu = run.ProcessState.UserTime() + run.ProcessState.SystemTime()
+	}
+	return string(text), cpu, err
 }
 
 // firstFailure names the innermost test that failed first, and for a random
-// schedule what it broke. A timeout has its own name: on a busy machine it shows
-// nothing about the mutant.
+// schedule what it broke.
 func firstFailure(out string) string {
 	name := "a panic"
-	if strings.Contains(out, "panic: test timed out") {
-		name = "a timeout"
-	}
 	for line := range strings.Lines(out) {
 		text := strings.TrimSpace(line)
 		if failed, ok := strings.CutPrefix(text, "--- FAIL: "); ok {

@@ -1,8 +1,8 @@
 package instance
 
 import (
-	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,21 +16,22 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// The setting maxHourlyPrice bounds what all Linodes of the cluster cost together.
-func TestTheHourlyPriceOfAllLinodesIsBounded(t *testing.T) {
+// The setting maxHourlyPrice bounds what all Linodes of the cluster cost together. An operator that begins waits for two minutes of
+// virtual time before the first one.
+func TestTheHourlyPriceOfAllLinodesIsBounded(t *testing.T) { synctest.Test(t, priceIsBounded) }
+
+func priceIsBounded(t *testing.T) {
 	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(sim)
-	defer server.Close()
-	api, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), BaseURL: server.URL})
+	api, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	prices := map[string]float64{"g6-nanode-1": 0.0075, "g6-standard-1": 0.018}
 	manager, err := newManager(Cluster{Name: "own", Region: "us-ord"}, "cluster-uid", mode.Deps{
-		Linode: api, Metrics: metrics.New(prometheus.NewRegistry()), Options: options.Options{MaxHourlyPrice: 0.03, SettleTime: time.Millisecond},
+		Linode: api, Metrics: metrics.New(prometheus.NewRegistry()), Options: options.Options{MaxHourlyPrice: 0.03, SettleTime: 4 * time.Second},
 		HourlyPrice: func(instanceType string) (float64, bool) { price, known := prices[instanceType]; return price, known },
 	})
 	if err != nil {

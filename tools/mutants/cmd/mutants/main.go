@@ -1,5 +1,5 @@
-// Command mutants takes one safeguard after another out of copies of modules and
-// expects their tests to turn red. It ends with status 1 when a mutant survives.
+// Command mutants takes one safeguard after another out of modules and expects their
+// tests to turn red. It ends with status 1 when a mutant survives.
 //
 //	mutants [-only name] ../modules/lkepool ../modules/instances
 package main
@@ -57,7 +57,7 @@ func run(ctx context.Context, modules []string, only string) (survivors []string
 		return nil, fmt.Errorf("no mutant of %q has a name that contains %q", modules, only)
 	}
 	r.group.Wait()
-	fmt.Printf("%d mutants in %s, one after another %s\n", r.tried, time.Since(r.began).Round(time.Second), r.took.Round(time.Second))
+	fmt.Printf("%d mutants in %s, with %s of processor time\n", r.tried, time.Since(r.began).Round(time.Second), r.cpu.Round(time.Second))
 	slices.Sort(r.survivors)
 	return r.survivors, errors.Join(r.errs...)
 }
@@ -70,7 +70,7 @@ type runner struct {
 	tried int
 
 	mu        sync.Mutex
-	took      time.Duration
+	cpu       time.Duration
 	survivors []string
 	errs      []error
 }
@@ -82,11 +82,11 @@ func (r *runner) try(ctx context.Context, list mutants.List, module string, m mu
 		return
 	}
 	began := time.Now()
-	red, err := list.Try(ctx, module, m)
-	took := time.Since(began)
+	o, err := list.Try(ctx, module, m)
+	red, took := o.Red, time.Since(began)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.took += took
+	r.cpu += o.CPU
 	switch {
 	case err != nil:
 		r.errs = append(r.errs, fmt.Errorf("%s: %s: %w", filepath.Base(module), m.Name, err))
@@ -96,5 +96,5 @@ func (r *runner) try(ctx context.Context, list mutants.List, module string, m mu
 	default:
 		red = "red by " + red
 	}
-	fmt.Printf("%-10s %-60s %6.1fs %s\n", filepath.Base(module), m.Name, took.Seconds(), red)
+	fmt.Printf("%-10s %-60s %6.1fs, processor %5.1fs: %s\n", filepath.Base(module), m.Name, took.Seconds(), o.CPU.Seconds(), red)
 }
