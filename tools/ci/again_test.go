@@ -44,7 +44,8 @@ func TestOnlyTestsOfClustersRunAgain(t *testing.T) {
 	}{
 		{name: "nothing fails", passes: true},
 		{name: "a suite fails once", failing: "e2e TestStorage", passes: true, again: []string{"TestStorage"}},
-		{name: "two packages fail once", failing: "e2e TestStorage\nlocalcluster TestStart", passes: true, again: []string{"TestStart", "TestStorage"}},
+		{name: "two packages fail once", failing: "e2e TestStorage\nlocalcluster TestStart", passes: true,
+			again: []string{"TestStart", "TestStorage"}},
 		{name: "a page fails once", failing: "docs TestPages", passes: true, again: []string{"TestPages"}},
 		{name: "a suite fails twice", failing: "e2e TestStorage always"},
 		{name: "a test without clusters fails once", failing: "ci TestPlan"},
