@@ -35,7 +35,8 @@ func (l List) Try(ctx context.Context, module string, m Mutant) (o Outcome, err 
 	}
 	for _, run := range l.runs(m) {
 		// A binary without symbols is linked in less time.
-		out, cpu, err := goTest(ctx, module, append([]string{"-overlay", overlay, "-ldflags=-s -w", "-vet=off", "-failfast", "-timeout", "5m"}, run...))
+		args := append([]string{"-overlay", overlay, "-ldflags=-s -w", "-vet=off", "-failfast", "-timeout", "5m"}, run...)
+		out, cpu, err := goTest(ctx, module, args)
 		o.CPU += cpu
 		switch {
 		case ctx.Err() != nil:
