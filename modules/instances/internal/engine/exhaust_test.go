@@ -13,7 +13,7 @@ import (
 
 var (
 	exhaustWhole = flag.Bool("exhaust", false, "search the large ones of the small worlds, too")
-	exhaustMost  = flag.Int("exhaust-most", 1_000_000, "end each search after so many states; 0 is never")
+	exhaustMost  = flag.Int("exhaust-most", 300_000, "end each search after so many states; 0 is never")
 )
 
 // The sizes of searches: those of the short tests, of all tests, and of `make exhaust`.
