@@ -130,9 +130,11 @@ soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engin
 		"$(CURDIR)/.bin/soak" -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
 .PHONY: exhaust
-exhaust: ## Let everything happen that may in small worlds of lkepool's engine, and print how much was covered
-	@GOWORK=off go -C modules/lkepool test -c -o "$(CURDIR)/.bin/exhaust" ./internal/engine && cd modules/lkepool/internal/engine && \
-		"$(CURDIR)/.bin/exhaust" -test.v -test.run '^TestExhaustion$$' -test.timeout 0 -exhaust
+exhaust: ## Let everything happen that may in small worlds of both claim engines, and print how much was covered (or MODULE=modules/instances)
+	@for m in $(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/instances modules/lkepool); do \
+		echo "$$m"; GOWORK=off go -C $$m test -c -o "$(CURDIR)/.bin/exhaust" ./internal/engine && (cd $$m/internal/engine && \
+		"$(CURDIR)/.bin/exhaust" -test.v -test.run '^TestExhaustion$$' -test.timeout 0 -exhaust) || exit 1; \
+	done
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)

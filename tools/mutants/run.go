@@ -35,8 +35,8 @@ func (l List) Try(ctx context.Context, module string, m Mutant) (o Outcome, err 
 	}
 	for _, run := range l.runs(m) {
 		// A binary without symbols is linked in less time.
-		flags := []string{"-overlay", overlay, "-ldflags=-s -w", "-vet=off", "-failfast", "-timeout", "5m"}
-		out, cpu, err := goTest(ctx, module, append(flags, run...))
+		args := append([]string{"-overlay", overlay, "-ldflags=-s -w", "-vet=off", "-failfast", "-timeout", "5m"}, run...)
+		out, cpu, err := goTest(ctx, module, args)
 		o.CPU += cpu
 		switch {
 		case ctx.Err() != nil:
@@ -54,10 +54,12 @@ func (l List) Try(ctx context.Context, module string, m Mutant) (o Outcome, err 
 	return o, nil
 }
 
-// failed reports whether a test failed or panicked. A go command that cannot start its
-// tests shows nothing about a mutant, and neither does a timeout: the machine may be busy.
+// failed reports whether a test failed, panicked or ended its program. A go command that
+// cannot start its tests shows nothing about a mutant, and neither does a timeout or a
+// lack of memory: the machine may be busy.
 func failed(out string) bool {
-	return !strings.Contains(out, "panic: test timed out") && (strings.Contains(out, "--- FAIL: ") || strings.Contains(out, "panic: "))
+	has := func(text string) bool { return strings.Contains(out, text) }
+	return !has("panic: test timed out") && !has("out of memory") && (has("--- FAIL: ") || has("panic: ") || has("fatal error: "))
 }
 
 // plant writes the mutated file into a directory, with an overlay for the go command that

@@ -7,6 +7,8 @@ func TestAFailureIsToldFromTestsThatDidNotRun(t *testing.T) {
 		"panic: test timed out after 5m0s\n\trunning tests:\n":               "",
 		"go: no module provides package x\n":                                 "",
 		"FAIL\texample.com/m [setup failed]\n":                               "",
+		"fatal error: runtime: out of memory\n":                              "",
+		"fatal error: stack overflow\n":                                      "a panic",
 		"panic: runtime error: index out of range\n":                         "a panic",
 		"--- FAIL: TestLimit (0.01s)\n    --- FAIL: TestLimit/low (0.01s)\n": "TestLimit/low",
 		"--- FAIL: TestLives (0.01s)\n    x_test.go:1: seed 7: two nodes\n":  "TestLives: seed 7: two nodes",
