@@ -46,6 +46,9 @@ type Options struct {
 	// volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
 	Kubelets int
 
+	// KwokPools names NodePools of instance mode all of whose nodes kwok simulates, such as those of pods with volumes.
+	KwokPools []string
+
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The
 	// user's pool has a node for each, because the chart spreads its Pods over hosts.
 	Replicas int
