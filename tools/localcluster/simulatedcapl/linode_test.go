@@ -57,7 +57,9 @@ func TestARefusalIsInLinodegosWordsAndFinal(t *testing.T) {
 	if again, _ := retryable(err); err == nil || again || !strings.HasPrefix(worded(err).Error(), "[400] ") {
 		t.Errorf("the refusal is %v, again: %v", worded(err), again)
 	}
-	for status, want := range map[int][2]bool{400: {false, false}, 404: {false, false}, 408: {true, false}, 429: {true, true}, 503: {true, false}} {
+	for status, want := range map[int][2]bool{
+		400: {false, false}, 404: {false, false}, 408: {true, false}, 429: {true, true}, 503: {true, false},
+	} {
 		if again, limited := retryable(&linodehttp.Error{Status: status}); again != want[0] || limited != want[1] {
 			t.Errorf("%d: again %v, limited %v", status, again, limited)
 		}
@@ -65,8 +67,8 @@ func TestARefusalIsInLinodegosWordsAndFinal(t *testing.T) {
 	if again, _ := retryable(errors.New("no answer")); !again {
 		t.Error("a request without answer is not sent again")
 	}
-	if text := worded(&linodehttp.Error{Status: 400, Body: `{"errors": [{"field": "type", "reason": "Sold out."}, {"reason": "b"}]}`}); text.
-		Error() != "[400] [type] Sold out.; b" {
+	body := `{"errors": [{"field": "type", "reason": "Sold out."}, {"reason": "b"}]}`
+	if text := worded(&linodehttp.Error{Status: 400, Body: body}).Error(); text != "[400] [type] Sold out.; b" {
 		t.Error(text)
 	}
 }
