@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -234,7 +233,8 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	}
 	c.boots = simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
 		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
-		Kubelets: c.opts.Kubelets, Simulated: c.isKwoks, Own: ownNodes(c.Name), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
+		Kubelets: c.opts.Kubelets, Simulated: c.opts.simulated, Own: ownNodes(c.Name),
+		KwokLabels:  map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
 	if err := c.startCloudController(ctx); err != nil {
@@ -245,11 +245,6 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 		return nil // nothing initializes the nodes
 	}
 	return c.waitForUserNodes(ctx)
-}
-
-// isKwoks reports whether a node's name is that of a NodePool whose nodes kwok simulates: it begins with the names of cluster and NodePool.
-func (c *Cluster) isKwoks(node string) bool {
-	return slices.ContainsFunc(c.opts.KwokPools, func(pool string) bool { return strings.HasPrefix(node, c.Name+"-"+pool+"-") })
 }
 
 // machineRoots makes a folder for the roots of machines until Stop. Its path is short: kubelets make sockets below it.

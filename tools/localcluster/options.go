@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -142,6 +144,11 @@ func (o *Options) complete() error {
 		return errors.New("time scale: a positive number")
 	}
 	return o.findRoot()
+}
+
+// simulated reports whether a node is of a NodePool whose nodes kwok simulates: its name begins with the names of cluster and NodePool.
+func (o *Options) simulated(node string) bool {
+	return slices.ContainsFunc(o.KwokPools, func(pool string) bool { return strings.HasPrefix(node, o.Name+"-"+pool+"-") })
 }
 
 func (o *Options) findRoot() error {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 const nodesPath = "/api/v1/nodes"
@@ -35,16 +37,22 @@ func (w withNodeIP) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the Node that the kubelet registers: %w", err)
 	}
 	changed := request.Clone(request.Context())
+	changed.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	changed.Body, changed.ContentLength, changed.GetBody = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	return w.next.RoundTrip(changed)
 }
 
-// addressed puts an internal address before the others of a Node.
+// addressed puts an internal address before the others of a Node, which it returns as JSON.
 func addressed(body []byte, address string) ([]byte, error) {
-	var node corev1.Node
-	if err := json.Unmarshal(body, &node); err != nil {
+	object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil) // protobuf
+	if err != nil {
 		return nil, err
 	}
+	node, is := object.(*corev1.Node)
+	if !is {
+		return nil, fmt.Errorf("it is a %s", kind)
+	}
+	node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
 	node.Status.Addresses = append([]corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}, node.Status.Addresses...)
 	return json.Marshal(node)
 }

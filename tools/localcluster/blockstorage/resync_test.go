@@ -40,7 +40,8 @@ func TestAVolumeIsAttachedAgainAfterAReboot(t *testing.T) {
 	name := "pvc-a"
 	claimed := corev1.PodSpec{NodeName: "node", Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}}
-	running := corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+	running := corev1.PodStatus{Phase: corev1.PodRunning,
+		Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		ContainerStatuses: []corev1.ContainerStatus{{Name: "pause", Ready: true}}}
 	attachment := &storagev1.VolumeAttachment{
 		ObjectMeta: metav1.ObjectMeta{Name: "csi-1", Finalizers: []string{attacherFinalizer}},
@@ -55,7 +56,8 @@ func TestAVolumeIsAttachedAgainAfterAReboot(t *testing.T) {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{VolumeHandle: handle(made)}},
 		}},
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "with"}, Spec: claimed, Status: running},
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "without"}, Spec: corev1.PodSpec{NodeName: "node"}, Status: running},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "without"}, Spec: corev1.PodSpec{NodeName: "node"},
+			Status: running},
 	).Build()
 	l := &lost{again: make(chan event.GenericEvent, 1)}
 	r := resync{kube, a, l, time.Minute, slog.New(slog.DiscardHandler)}
@@ -70,8 +72,8 @@ func TestAVolumeIsAttachedAgainAfterAReboot(t *testing.T) {
 			if err := kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, pod); err != nil {
 				t.Fatal(err)
 			}
-			is := pod.Status.Conditions[0].Status == corev1.ConditionTrue
-			if is != want || pod.Status.ContainerStatuses[0].Ready != want || name == "with" && pod.Status.ContainerStatuses[0].RestartCount != restarts {
+			is, container := pod.Status.Conditions[0].Status == corev1.ConditionTrue, pod.Status.ContainerStatuses[0]
+			if is != want || container.Ready != want || name == "with" && container.RestartCount != restarts {
 				t.Errorf("%s: the pod %s a volume is %+v", when, name, pod.Status)
 			}
 		}

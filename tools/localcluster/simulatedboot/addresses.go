@@ -44,8 +44,8 @@ func (m *machine) addresses() []string {
 
 const nodeIPFlag = "--node-ip="
 
-// ownNodeIP checks --node-ip as the kubelet does, and returns its value and the flags without it: the kubelet's own check finds the addresses
-// of this host only. The machine's program registers the Node with the address; the annotation to which the flag leads is left out.
+// ownNodeIP checks --node-ip as the kubelet does, and returns its value and the flags without it: the kubelet's own check finds the
+// addresses of this host only. The machine's program registers the Node with the address; the flag's annotation is left out.
 func (m *machine) ownNodeIP(flags []string) (address string, rest []string, err error) {
 	for _, flag := range flags {
 		value, is := strings.CutPrefix(flag, nodeIPFlag)
