@@ -14,7 +14,7 @@ import (
 
 // Outcome describes a trial of a mutant.
 type Outcome struct {
-	// Red is what turned red, "" for a mutant that survived.
+	// Red names the test that failed, "" for a mutant that survived.
 	Red string
 	// CPU is the processor time that building and running the tests took.
 	CPU time.Duration
