@@ -99,8 +99,11 @@ func judge(t *testing.T, results []bench.Result) {
 		Machine: bench.ThisMachine(), Deadline: *createDeadline, Seeds: int(*seeds), Targets: bench.Targets, Results: results,
 	}
 	if *write != "" {
-		if before, err := os.ReadFile(*write); err == nil { // otherwise there is no section to keep
-			report.Large = bench.Section(string(before))
+		if before, err := os.ReadFile(*write); err == nil { // otherwise there are no sections to keep
+			report.Sections = map[bench.Section]string{}
+			for _, section := range []bench.Section{bench.ScaleSection, bench.WhatifSection} {
+				report.Sections[section] = section.Of(string(before))
+			}
 		}
 		page, err := report.Markdown()
 		if err != nil {

@@ -120,30 +120,3 @@ func (r LargeReport) Markdown() (string, error) {
 	}
 	return strings.TrimSpace(b.String()), nil
 }
-
-// The section's place in the document. Everything outside is `make bench`'s.
-const (
-	sectionBegins = "<!-- written by make bench-scale -->\n"
-	sectionEnds   = "\n<!-- end of what make bench-scale writes -->"
-)
-
-// Section finds in a document what WithSection put there; "" if there is nothing.
-func Section(page string) string {
-	_, after, found := strings.Cut(page, sectionBegins)
-	section, _, closed := strings.Cut(after, sectionEnds)
-	if !found || !closed {
-		return ""
-	}
-	return section
-}
-
-// WithSection puts the section into a document, in place of the one that is there.
-func WithSection(page, section string) (string, error) {
-	before, after, found := strings.Cut(page, sectionBegins)
-	_, rest, closed := strings.Cut(after, sectionEnds)
-	if !found || !closed {
-		return "", fmt.Errorf("the document has no place for the section: %q and %q are missing", strings.TrimSpace(sectionBegins),
-			strings.TrimSpace(sectionEnds))
-	}
-	return before + sectionBegins + section + sectionEnds + rest, nil
-}

@@ -69,7 +69,7 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := bench.WithSection(fresh, section)
+	with, err := bench.ScaleSection.Replace(fresh, section)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,13 +87,13 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 			t.Errorf("%s: the document lacks %q:\n%s", name, want, with)
 		}
 	}
-	if got := bench.Section(with); got != section {
+	if got := bench.ScaleSection.Of(with); got != section {
 		t.Errorf("the section that is found is\n%s\nwant\n%s", got, section)
 	}
-	if got := page(t, bench.Section(with)); got != with {
+	if got := page(t, bench.ScaleSection.Of(with)); got != with {
 		t.Errorf("written again the document is\n%s\nwant\n%s", got, with)
 	}
-	again, err := bench.WithSection(with, section)
+	again, err := bench.ScaleSection.Replace(with, section)
 	if err != nil || again != with {
 		t.Errorf("the same section again changes the document (%v):\n%s", err, again)
 	}
@@ -101,7 +101,8 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 
 func page(t *testing.T, section string) string {
 	t.Helper()
-	text, err := bench.Report{Targets: bench.Targets, Results: []bench.Result{burst.Result()}, Large: section}.Markdown()
+	text, err := bench.Report{Targets: bench.Targets, Results: []bench.Result{burst.Result()},
+		Sections: map[bench.Section]string{bench.ScaleSection: section}}.Markdown()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,10 +110,11 @@ func page(t *testing.T, section string) string {
 }
 
 func TestADocumentWithoutAPlaceForTheSectionIsRefused(t *testing.T) {
-	if _, err := bench.WithSection("# Performance\n", "text"); err == nil || !strings.Contains(err.Error(), "written by make bench-scale") {
+	_, err := bench.ScaleSection.Replace("# Performance\n", "text")
+	if err == nil || !strings.Contains(err.Error(), "written by make bench-scale") {
 		t.Errorf("got %v", err)
 	}
-	if got := bench.Section("# Performance\n"); got != "" {
+	if got := bench.ScaleSection.Of("# Performance\n"); got != "" {
 		t.Errorf("found %q", got)
 	}
 }

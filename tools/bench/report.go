@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"strconv"
@@ -19,8 +18,8 @@ type Report struct {
 	Seeds    int
 	Targets  []Target
 	Results  []Result
-	// Large is the section that Scale wrote into the document before; "" = none.
-	Large string
+	// Sections has the texts that other verbs wrote into the document before.
+	Sections map[Section]string
 }
 
 //go:embed report.md.tmpl
@@ -28,7 +27,7 @@ var layout string
 
 // Markdown is the report as a document. Results appear in their order.
 func (r Report) Markdown() (string, error) {
-	page, err := template.New("report").Funcs(template.FuncMap{"table": r.table, "targets": r.targetTable, "large": r.large}).Parse(layout)
+	page, err := template.New("report").Funcs(template.FuncMap{"table": r.table, "targets": r.targetTable, "section": r.section}).Parse(layout)
 	if err != nil {
 		return "", fmt.Errorf("the report's layout: %w", err)
 	}
@@ -39,10 +38,8 @@ func (r Report) Markdown() (string, error) {
 	return b.String(), nil
 }
 
-// large is the section in its place, so that it can be replaced there.
-func (r Report) large() string {
-	return sectionBegins + cmp.Or(r.Large, "Not measured yet: run `make bench-scale`.") + sectionEnds
-}
+// section is a section in its place, so that it can be replaced there.
+func (r Report) section(name Section) string { return name.in(r.Sections[name]) }
 
 // table shows all results of one bench, which have the same columns.
 func (r Report) table(name string) string {

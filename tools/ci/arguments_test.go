@@ -43,3 +43,22 @@ func TestArgumentsOfMakeAreCheckedFirst(t *testing.T) {
 		})
 	}
 }
+
+// A shell that evaluates the output where nothing was built must not go on with the cluster that kubectl had before.
+func TestStatusBeforeAnythingIsBuiltExportsAKubeconfigThatIsNotThere(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "make", "-s", "-C", "../..", "status", "LOCALCLUSTER=.bin/not-built", "CLUSTER=own")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+	var hint strings.Builder
+	cmd.Stderr = &hint
+	out, err := cmd.Output()
+	path, exported := strings.CutPrefix(strings.TrimSpace(string(out)), "export KUBECONFIG='")
+	if err == nil || !exported || !strings.HasSuffix(path, "/.local/not-running'") || strings.Contains(path, "\n") {
+		t.Errorf("%v, printed %q", err, out)
+	}
+	if _, err := os.Stat(strings.TrimSuffix(path, "'")); err == nil {
+		t.Errorf("%s is there", path)
+	}
+	if !strings.Contains(hint.String(), "make up CLUSTER=own") {
+		t.Errorf("the hint is %q", hint.String())
+	}
+}

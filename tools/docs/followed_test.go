@@ -25,12 +25,17 @@ kubectl delete nodepools,linodenodeclasses --all
 const toBreak = `
 make up
 eval "$(make -s status)"
+` + oneNode + `
+kubectl delete node <name>
+kubectl rollout status deployment inflate --timeout 2m
+kubectl delete node <name>
+kubectl rollout status deployment inflate --timeout 2m
+`
+
+// oneNode has the default NodePool hold one node.
+const oneNode = `
 kubectl apply -f docs/examples/linodenodeclass.yaml -f docs/examples/nodepool.yaml -f docs/examples/inflate.yaml
 kubectl scale deployment inflate --replicas 1
-kubectl rollout status deployment inflate --timeout 2m
-kubectl delete node <name>
-kubectl rollout status deployment inflate --timeout 2m
-kubectl delete node <name>
 kubectl rollout status deployment inflate --timeout 2m
 `
 
@@ -47,7 +52,8 @@ var followed = map[string][]chapter{
 	"readme": {{page: "README.md"}},
 	"tour":   {{page: "docs/tour.md", to: "## Break it"}},
 	"break":  {{page: "docs/tour.md", from: "## Break it", before: toBreak}},
-	"pages":  {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean}},
+	"pages": {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean},
+		{page: "docs/cost.md", before: clean + oneNode}},
 }
 
 // The commands in the pages for a newcomer work, and print the output shown there. A block that needs something that is not here is

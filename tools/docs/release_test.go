@@ -84,3 +84,32 @@ func TestUpgradesNameChartAndVersion(t *testing.T) {
 		t.Errorf("only %d upgrades were found", checked)
 	}
 }
+
+var (
+	setValue    = regexp.MustCompile(` --set \S+`)
+	shellRemark = regexp.MustCompile(`\s+# .*`)
+)
+
+// Both ways to install have the same commands; only the values that they set differ.
+func TestBothModesAreInstalledWithTheSameCommands(t *testing.T) {
+	commands := func(name string) (lines []string) {
+		for _, b := range parse(name, read(t, name)).blocks {
+			if !strings.Contains(b.text, "helm upgrade --install karpenter ") {
+				continue
+			}
+			for line := range strings.SplitSeq(strings.ReplaceAll(b.text, "\\\n", " "), "\n") {
+				line = shellRemark.ReplaceAllString(setValue.ReplaceAllString(strings.Join(strings.Fields(line), " "), ""), "")
+				if line != "" && !strings.HasPrefix(line, "#") {
+					lines = append(lines, line)
+				}
+			}
+			return lines
+		}
+		t.Fatalf("%s installs nothing", name)
+		return nil
+	}
+	lke, instance := strings.Join(commands("docs/install.md"), "\n"), strings.Join(commands("docs/instance-mode.md"), "\n")
+	if lke != instance {
+		t.Errorf("install.md:\n%s\ninstance-mode.md:\n%s", lke, instance)
+	}
+}

@@ -114,7 +114,7 @@ func gpuPod(t *testing.T, e *environment) {
 }
 
 // impossiblePod needs an instance type that does not exist: nothing is made, and an
-// event on the pod has the reason.
+// event on the pod has the reason, and so has `explain`.
 func impossiblePod(t *testing.T, e *environment) {
 	made := e.made()
 	e.apply(t, "linodenodeclass.yaml")
@@ -129,6 +129,8 @@ spec:
   containers: [{name: pause, image: "registry.k8s.io/pause:3.10", resources: {requests: {cpu: "1"}}}]
 `)
 	e.event(t, "Pod", "impossible", "FailedScheduling", "g9-imaginary-64")
+	e.explained(t, "pod", "default/impossible", "It waits, because no NodePool can make a node for it.", "NodePool default: ",
+		"g9-imaginary-64")
 	if left := e.remains(t.Context()); left != "" || e.made() != made {
 		t.Errorf("%d instances were made, and there is %s", e.made()-made, left)
 	}

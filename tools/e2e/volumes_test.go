@@ -46,7 +46,25 @@ func (e *environment) occupyKubelet(t *testing.T) {
 func volumesRest(t *testing.T, e *environment) {
 	const app, pods = "volumes", 28
 	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2", "g6-standard-4", "g6-standard-6", "g6-standard-8"}})
-	e.apply(t, fmt.Sprintf(`
+	e.apply(t, withVolumes(app, pods, requesting("50m")))
+	e.settled(t, app, pods)
+	e.rests(t, *restFor)
+	ctx, g := t.Context(), NewWithT(t)
+	limits := e.volumeLimits(ctx, g)
+	on := map[string]int{}
+	for _, pod := range e.pods(ctx, g, app) {
+		on[pod.Spec.NodeName]++
+	}
+	for _, node := range slices.Sorted(maps.Keys(on)) {
+		g.Expect(on[node]).To(BeNumerically("<=", limits[node]), "volumes on %s", node)
+		t.Logf("%s: %d volumes of at most %d", node, on[node], limits[node])
+	}
+	e.attachedWherePodsRun(t, app)
+}
+
+// withVolumes is a StatefulSet whose pods have a volume each, of the StorageClass late.
+func withVolumes(name string, pods int, containers string) string {
+	return fmt.Sprintf(`
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: %[1]s, namespace: default}
@@ -62,24 +80,11 @@ spec:
   volumeClaimTemplates:
     - metadata: {name: data}
       spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 10Gi}}}
-`, app, pods, requesting("50m")))
-	e.settled(t, app, pods)
-	e.rests(t)
-	ctx, g := t.Context(), NewWithT(t)
-	limits := e.volumeLimits(ctx, g)
-	on := map[string]int{}
-	for _, pod := range e.pods(ctx, g, app) {
-		on[pod.Spec.NodeName]++
-	}
-	for _, node := range slices.Sorted(maps.Keys(on)) {
-		g.Expect(on[node]).To(BeNumerically("<=", limits[node]), "volumes on %s", node)
-		t.Logf("%s: %d volumes of at most %d", node, on[node], limits[node])
-	}
-	e.attachedWherePodsRun(t, app)
+`, name, pods, containers)
 }
 
-// rests waits until the NodeClaims have stayed the same for as long as -rest demands, and logs each change before that.
-func (e *environment) rests(t *testing.T) {
+// rests waits until the NodeClaims have stayed the same for so long, and logs each change before that.
+func (e *environment) rests(t *testing.T, unchanged time.Duration) {
 	t.Helper()
 	ctx, since := t.Context(), time.Now()
 	claims, changed := e.claimNames(ctx, NewWithT(t)), since
@@ -88,8 +93,11 @@ func (e *environment) rests(t *testing.T) {
 			claims, changed = now, time.Now()
 			t.Logf("%s after the pods were placed: NodeClaims %s", changed.Sub(since).Round(time.Second), strings.Join(claims, ", "))
 		}
-		g.Expect(time.Since(changed)).To(BeNumerically(">=", *restFor), "time without a change of the NodeClaims %v", claims)
-	}).WithTimeout(*restFor + patience).WithPolling(interval).Should(Succeed())
+		for _, claim := range e.nodeClaims(ctx, g) {
+			g.Expect(claim.DeletionTimestamp).To(BeNil(), "NodeClaim %s is on its way out", claim.Name)
+		}
+		g.Expect(time.Since(changed)).To(BeNumerically(">=", unchanged), "time without a change of the NodeClaims %v", claims)
+	}).WithTimeout(unchanged + 3*patience).WithPolling(interval).Should(Succeed())
 	t.Logf("%d NodeClaims, unchanged for %s, of the types %v", len(claims), time.Since(changed).Round(time.Second), e.types(ctx, NewWithT(t)))
 }
 

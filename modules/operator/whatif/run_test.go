@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -272,8 +275,37 @@ func large() *snapshot.Snapshot {
 	return s
 }
 
+// BenchmarkTwoThousandPods reads a dump, as the program does, computes the report with everything that is in it, and writes it. It fails
+// above 20 s, which a machine keeps that does nothing else.
 func BenchmarkTwoThousandPods(b *testing.B) {
-	for b.Loop() {
-		run(b, whatif.Input{Cluster: large(), Sensitivity: true})
+	cluster := large()
+	cluster.Trim()
+	var dump bytes.Buffer
+	if err := cluster.Write(&dump); err != nil {
+		b.Fatal(err)
 	}
+	began := processorTime(b)
+	for b.Loop() {
+		read, err := snapshot.Read(bytes.NewReader(dump.Bytes()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := run(b, whatif.Input{Cluster: read, Sensitivity: true}).WriteText(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric((processorTime(b)-began).Seconds()/float64(b.N), "cpu-s/op")
+	if took := b.Elapsed() / time.Duration(b.N); took > 20*time.Second {
+		b.Errorf("a dump of 2,000 pods took %v", took)
+	}
+}
+
+// processorTime is what the process has used so far.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -92,13 +92,5 @@ func writeSection(file string, report bench.LargeReport) error {
 	if err != nil {
 		return err
 	}
-	page, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	updated, err := bench.WithSection(string(page), section)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return os.WriteFile(file, []byte(updated), 0o644)
+	return bench.ScaleSection.Write(file, section)
 }
