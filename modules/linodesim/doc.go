@@ -127,7 +127,8 @@
 // Where an answer is not known outside the platform and both matter, Behaviour
 // chooses: deletion of a pool's last node and of a cluster's last pool, a
 // Linode deleted directly, count 0 on Enterprise, reserved taint keys, nodes
-// that are not listed yet, filters on pools, pages beyond the end, the form of workers' labels, and whether
+// that are not listed yet, filters on pools, pages beyond the end, the form of workers' labels, when a Linode
+// loses volumes whose attachment does not persist across boots, and whether
 // removed labels and taints come back (read by the program that simulates the cluster).
 // Decided without a choice, because a client should not depend on it:
 //
@@ -146,6 +147,8 @@
 //     and have no effect on existing nodes;
 //   - a private image of another account is a 404, deleting a public one a 403;
 //   - the words that refuse the list of interfaces of a Linode with legacy ones;
+//   - a volume's attachment with persist_across_boots false needs a Linode that runs
+//     and takes no configuration, as the description has it; the words are our own;
 //   - a tag's objects are Linodes, clusters, volumes and NodeBalancers, by ID.
 //
 // # Not modelled

@@ -82,6 +82,75 @@ func TestNodeBalancerOfAService(t *testing.T) {
 	})
 }
 
+// A volume that is attached as the CSI driver attaches it, with persist_across_boots false, is lost with a boot of its Linode, at a moment
+// that is not known. One that persists stays.
+func TestAVolumeThatDoesNotPersistIsLostWithABoot(t *testing.T) {
+	for _, test := range []struct {
+		name                  string
+		other                 linodesim.Behaviour
+		rebooting, again, off bool // whether it is attached while the Linode reboots, after that, and while it is off
+	}{
+		{"at the stop", linodesim.Behaviour{}, false, false, false},
+		{"at the boot", linodesim.Behaviour{PassingVolumes: linodesim.DetachAtBoot}, true, false, true},
+		{"kept by a reboot", linodesim.Behaviour{PassingVolumes: linodesim.KeepAtReboot}, true, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sim, api := newSim(t, linodesim.Config{Profile: linodesim.Fast(), NoRateLimits: true, Behaviour: test.other})
+				id, err := sim.AddInstance(linodesim.InstanceSpec{Type: "g6-standard-1", Image: "linode/debian12"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				linode, wait := fmt.Sprintf("/v4/linode/instances/%d", id), func() { time.Sleep(time.Minute) }
+				volume := func(label string) string {
+					made := mustDo(t, api, "POST", "/v4/volumes", fmt.Sprintf(`{"label":%q,"region":"us-ord","size":10}`, label))
+					wait()
+					return fmt.Sprintf("/v4/volumes/%v", number(made.body["id"]))
+				}
+				passing, lasting := volume("passing"), volume("lasting")
+				attach := func(persist string) {
+					mustDo(t, api, "POST", passing+"/attach", fmt.Sprintf(`{"linode_id":%d%s}`, id, persist))
+					wait()
+				}
+				const briefly = `,"persist_across_boots":false`
+				attached := func(when string, want bool) {
+					t.Helper()
+					for path, want := range map[string]bool{passing: want, lasting: true} {
+						if got := mustDo(t, api, "GET", path, "").body["linode_id"]; (got != nil) != want {
+							t.Errorf("%s: linode_id of %s is %v, attached %t is wanted", when, path, got, want)
+						}
+					}
+				}
+				mustDo(t, api, "POST", lasting+"/attach", fmt.Sprintf(`{"linode_id":%d}`, id))
+				attach(briefly)
+				mustDo(t, api, "POST", linode+"/reboot", "{}")
+				attached("rebooting", test.rebooting)
+				wait()
+				attached("after the reboot", test.again)
+				if !test.again {
+					attach(briefly)
+				}
+				mustDo(t, api, "POST", linode+"/shutdown", "")
+				wait()
+				attached("off", test.off)
+				other := volume("another")
+				for body, field := range map[string]string{
+					fmt.Sprintf(`{"linode_id":%d%s}`, id, briefly):                  "linode_id",
+					fmt.Sprintf(`{"linode_id":%d,"config_id":4711%s}`, id, briefly): "config_id",
+				} {
+					r := api.do("POST", other+"/attach", body)
+					if got, reason := r.reason(); r.status != 400 || got != field || !strings.Contains(reason, "persist_across_boots") {
+						t.Errorf("%s to a Linode that is off: %d %s: %s", body, r.status, got, reason)
+					}
+				}
+				mustDo(t, api, "POST", linode+"/boot", "{}")
+				wait()
+				attached("booted", false)
+			})
+		})
+	}
+}
+
 // What the CSI driver does with a volume, each step with an event that ends when it does.
 func TestAVolumesLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,8 +27,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
-// TestInstanceBoots is every way in which a Linode joins a self-managed cluster, but for kubeadm, which TestInstance is about, and what
-// joining needs of the region and of the control plane.
+// TestInstanceBoots is every way in which a Linode joins a self-managed cluster, and what joining needs of the region and of the control
+// plane. TestInstanceVPC has the same ways in a VPC.
 func TestInstanceBoots(t *testing.T) {
 	t.Parallel()
 	server := &reported{}
@@ -37,8 +39,11 @@ func TestInstanceBoots(t *testing.T) {
 	images := map[string]string{"talos": e.image(t, "talos-worker"), "flatcar": e.image(t, "flatcar-stable")}
 	e.before = e.Sim.Snapshot()
 	e.bootSecrets(t)
-	e.scenario(t, "nodes of every way to join run pods", func(t *testing.T, e *environment) { e.joined(t, goodBoots(e, images)) })
-	e.scenario(t, "the control plane is upgraded", outdated(server))
+	e.scenario(t, "nodes of every way to join run pods", func(t *testing.T, e *environment) { e.joined(t, goodBoots(e, images, "")) })
+	upgrade := newOutage(t, e, "older", "follows")
+	e.together(t,
+		upgraded(server, upgrade, "older", "the control plane is upgraded under nodes that install its version", outdated),
+		upgraded(server, upgrade, "follows", "the control plane is upgraded under a class that follows it with an older image", followed))
 	e.scenario(t, "boots that fail", func(t *testing.T, e *environment) { e.notJoined(t, badBoots(e, images)) })
 }
 
@@ -49,17 +54,26 @@ type boot struct {
 	says  []string // what the console has
 }
 
-func goodBoots(e *environment, images map[string]string) []boot {
-	return []boot{
+// goodBoots are the ways to join, with more fields of their classes, as in specOf.
+func goodBoots(e *environment, images map[string]string, fields string) []boot {
+	boots := []boot{
+		{"kubeadm", "{image: linode/debian12, authorizedUsers: [me], kubelet: {maxPods: 40, kubeReserved: {memory: 200Mi}}}",
+			[]string{"cluster-info is signed with the token"}},
 		{"k3s", agentClass(e, "k3s", "agent-token", ""), []string{"certificate authority is the one of the token"}},
 		{"rke2", agentClass(e, "rke2", "agent-token", ""), []string{"rke2 agent", "certificate authority is the one of the token"}},
 		{"talos", userDataClass("talos", "talos", images["talos"]), []string{"the machine config is valid"}},
 		{"cloud-init", userDataClass("custom", "cloud-init", ""),
-			[]string{"[cloud-init] wrote /etc/default/kubelet", "cluster-info is signed with the token"}},
+			[]string{"[cloud-init] wrote /run/join.yaml", "cluster-info is signed with the token"}},
 		{"script", userDataClass("custom", "script", ""), []string{"cluster-info is signed with the token"}},
 		{"ignition", userDataClass("custom", "ignition", images["flatcar"]),
 			[]string{"[ignition] wrote /etc/join.yaml", "cluster-info is signed with the token"}},
 	}
+	for i := range boots {
+		if fields != "" {
+			boots[i].class = strings.Replace(boots[i].class, "{", "{"+fields+", ", 1)
+		}
+	}
+	return boots
 }
 
 func badBoots(e *environment, images map[string]string) []boot {
@@ -101,6 +115,25 @@ discovery: {bootstrapToken: {apiServerEndpoint: "${KARPENTER_ENDPOINT}", token: 
 nodeRegistration: {name: "${KARPENTER_NODE_NAME}", taints: []}
 `
 
+// kubeletArgs are the lines of docs/instance-joining.md that write the kubelet's flags, with the node's address.
+const kubeletArgs = `networks() (IFS=,; for n in ${KARPENTER_NODE_NETWORKS}; do ip -4 -o address show scope global to "$n"; done)
+networks | { read -r _ _ _ address _ || true
+  echo "KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}${address:+ --node-ip=${address%/*}}" > /etc/default/kubelet; }
+`
+
+// The page has the lines with which nodes join here.
+func TestTheLinesForTheKubeletAreThoseOfThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "instance-joining.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(kubeletArgs) {
+		if !strings.Contains(string(page), strings.TrimSpace(line)+"\n") {
+			t.Errorf("docs/instance-joining.md lacks the line %s", line)
+		}
+	}
+}
+
 // bootSecrets makes what the classes name: tokens, and user data of each kind, right and wrong.
 func (e *environment) bootSecrets(t *testing.T) {
 	t.Helper()
@@ -108,12 +141,10 @@ func (e *environment) bootSecrets(t *testing.T) {
 	id, secret, _ := strings.Cut(token, ".")
 	_, password, _ := strings.Cut(e.AgentToken, "::node:")
 	talos := e.talosConfig(t, token)
-	cloudInit := "#cloud-config\nhostname: ${KARPENTER_NODE_NAME}\nwrite_files:\n- path: /etc/default/kubelet\n  content: |\n    " +
-		"KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}\n" +
-		"- path: /run/join.yaml\n  permissions: \"0600\"\n  content: |\n" + indented(bootJoin) +
-		"runcmd:\n- [kubeadm, join, --config, /run/join.yaml]\n"
-	script := "#!/bin/sh\nset -eu\nmkdir -p /etc/default\necho \"KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}\" > " +
-		"/etc/default/kubelet\ncat > /run/join.yaml <<END\n" + bootJoin + "END\nkubeadm join --config /run/join.yaml\n"
+	cloudInit := "#cloud-config\nhostname: ${KARPENTER_NODE_NAME}\nwrite_files:\n- path: /run/join.yaml\n  permissions: \"0600\"\n" +
+		"  content: |\n" + indented(bootJoin) + "runcmd:\n- |\n" + indented(kubeletArgs) + "- [kubeadm, join, --config, /run/join.yaml]\n"
+	script := "#!/bin/sh\nset -eu\nmkdir -p /etc/default\n" + kubeletArgs + "cat > /run/join.yaml <<END\n" + bootJoin +
+		"END\nkubeadm join --config /run/join.yaml\n"
 	ignition := e.ignitionConfig(t)
 	for _, s := range []*corev1.Secret{
 		{ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + id}, Type: "bootstrap.kubernetes.io/token", StringData: map[string]string{
@@ -186,12 +217,16 @@ func (e *environment) ignitionConfig(t *testing.T) string {
 	config, err := json.Marshal(map[string]any{
 		"ignition": map[string]any{"version": "3.4.0"},
 		"storage": map[string]any{"files": []any{
-			file("/etc/join.yaml", bootJoin), file("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}\n"),
+			file("/etc/join.yaml", bootJoin), file("/etc/kubelet-args", "${KARPENTER_KUBELET_ARGS}"),
+			file("/etc/node-networks", "${KARPENTER_NODE_NETWORKS}"),
+			file("/etc/join.sh", "set -eu\n"+strings.NewReplacer( // in a file, a variable is a text
+				"${KARPENTER_KUBELET_ARGS}", "$(cat /etc/kubelet-args)", "${KARPENTER_NODE_NETWORKS}", "$(cat /etc/node-networks)",
+			).Replace(kubeletArgs)+"kubeadm join --config /etc/join.yaml\n"),
 		}},
 		"systemd": map[string]any{"units": []any{map[string]any{
 			"name": "join.service", "enabled": true,
-			"contents": "[Unit]\nAfter=network-online.target\n[Service]\nType=oneshot\nExecStart=/usr/bin/kubeadm join --config " +
-				"/etc/join.yaml\n[Install]\nWantedBy=multi-user.target\n",
+			"contents": "[Unit]\nAfter=network-online.target\n[Service]\nType=oneshot\nExecStart=/usr/bin/sh " +
+				"/etc/join.sh\n[Install]\nWantedBy=multi-user.target\n",
 		}}},
 	})
 	if err != nil {
@@ -215,14 +250,39 @@ func (e *environment) joined(t *testing.T, boots []boot) {
 			t.Errorf("%s: the boot failed: %s\n%s", b.name, i.BootFault, i.Console)
 		}
 		e.contract(t, b.name)
+		e.registeredByAddress(t, b, i)
 	}
 	for _, b := range boots {
 		e.rebooted(t, b)
+		b.says = []string{simulatedboot.BootsAgain}
+		e.registeredByAddress(t, b, e.booted(t, b))
 	}
 	for _, b := range boots {
 		e.settled(t, b.name, 1)
 	}
 	e.matched(t, len(boots))
+}
+
+// registeredByAddress checks that the kubelet of the last boot was given the address that the cluster uses: the one in the VPC, else the
+// private one.
+func (e *environment) registeredByAddress(t *testing.T, b boot, i linodesim.Instance) {
+	t.Helper()
+	want := i.PrivateIPv4
+	if e.SubnetID != 0 {
+		addresses, err := e.linode(t).GetInstanceIPs(t.Context(), i.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = *(*addresses.IPv4.VPC)[0].Address
+	}
+	if !strings.Contains(i.Console, "[kubelet] node IP "+want+"\n") || want == "" {
+		t.Errorf("%s: the kubelet was not started with --node-ip=%s:\n%s", b.name, want, i.Console)
+	}
+	for _, node := range e.karpenterNodes(t.Context(), NewWithT(t)) {
+		if node.Labels["boot"] == b.name && internalIP(node) != want {
+			t.Errorf("%s: the node's internal address is %s, want %s", b.name, internalIP(node), want)
+		}
+	}
 }
 
 // rebooted reboots a Linode as its host may, and waits until its node is Ready with what a second boot keeps.
@@ -258,7 +318,7 @@ func (e *environment) contract(t *testing.T, name string) {
 		if node.Labels["boot"] != name {
 			continue
 		}
-		if pods := node.Status.Capacity.Pods().Value(); pods != 40 || node.Labels[karpv1.NodePoolLabelKey] != name {
+		if pods := node.Status.Capacity.Pods().Value(); pods != 40 || node.Labels[karpv1.NodePoolLabelKey] != e.named(name) {
 			t.Errorf("%s: %d pods, labels %v", name, pods, node.Labels)
 		}
 		reserved := node.Status.Capacity.Memory().DeepCopy()
@@ -318,7 +378,9 @@ func (e *environment) booted(t *testing.T, b boot) linodesim.Instance {
 	var found linodesim.Instance
 	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
 		all := slices.DeleteFunc(e.ourInstances(),
-			func(i linodesim.Instance) bool { return !slices.Contains(i.Tags, "karpenter.sh/nodepool="+b.name) })
+			func(i linodesim.Instance) bool {
+				return !slices.Contains(i.Tags, "karpenter.sh/nodepool="+e.named(b.name))
+			})
 		g.Expect(all).To(HaveLen(1), "Linodes of %s", b.name)
 		found = all[0]
 		for _, words := range b.says {

@@ -3,11 +3,13 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -75,38 +77,81 @@ func (r *reported) get() string {
 	return olderRelease
 }
 
-// outdated upgrades the control plane under nodes that joined two hours ago: their minor version is behind, and they are replaced by nodes
-// that install the new one. The operator is restarted after the upgrade; one that runs reads the version every four minutes.
-func outdated(server *reported) func(*testing.T, *environment) {
-	return func(t *testing.T, e *environment) {
-		spec := fmt.Sprintf(`{image: linode/debian12, authorizedUsers: [me], bootstrap: {type: k3s, apiServerEndpoint: "%s", tokenSecretRef: {namespace: kube-system, name: boots, key: agent-token}}}`, e.AgentEndpoint)
-		twoApart(t, e, nodePoolSpec{budget: "1", class: spec})
-		e.installed(t, olderRelease)
-		g, ctx := NewWithT(t), t.Context()
-		rolled(t, e, func() {
+// upgraded is a part that takes the version of the control plane up in the outage.
+func upgraded(server *reported, o *outage, lane, name string, do func(t *testing.T, e *environment, upgrade func())) part {
+	return o.part(lane, name, func(t *testing.T, e *environment, o *outage) {
+		do(t, e, func() {
+			t.Helper()
+			o.begin(lane)
 			server.version.Store(newerRelease)
-			e.Operator.Stop(ctx)
-			g.Expect(e.Operator.Start(ctx)).To(Succeed())
+			o.over(t, lane)
+			ctx, g := t.Context(), NewWithT(t)
 			g.Eventually(ctx, func(g Gomega) {
 				found := &v1alpha1.LinodeNodeClass{}
 				g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named("default")}, found)).To(Succeed())
 				g.Expect(found.Status.KubernetesVersion).To(Equal(newerRelease))
 			}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-			for _, claim := range e.nodeClaims(ctx, g) {
-				e.aged(t, claim.Name, 2*time.Hour)
-			}
-			g.Eventually(ctx, func(g Gomega) { // the second waits for the replacement of the first
-				var reasons []string
-				for _, claim := range e.nodeClaims(ctx, g) {
-					if drifted := claim.StatusConditions().Get(karpv1.ConditionTypeDrifted); drifted.IsTrue() {
-						reasons = append(reasons, drifted.Reason)
-					}
-				}
-				g.Expect(reasons).To(ContainElement(string(cloudprovider.DriftKubernetesVersion)))
-			}).WithTimeout(patience).WithPolling(interval / 5).Should(Succeed())
 		})
-		e.installed(t, newerRelease)
+	})
+}
+
+// outdated upgrades the control plane under nodes that joined two hours ago: their minor version is behind, and they are replaced by nodes
+// that install the new one. The operator is restarted after the upgrade; one that runs reads the version every four minutes.
+func outdated(t *testing.T, e *environment, upgrade func()) {
+	spec := fmt.Sprintf(`{image: linode/debian12, authorizedUsers: [me], bootstrap: {type: k3s, apiServerEndpoint: "%s", tokenSecretRef: {namespace: kube-system, name: boots, key: agent-token}}}`, e.AgentEndpoint)
+	twoApart(t, e, nodePoolSpec{budget: "1", class: spec})
+	e.installed(t, olderRelease)
+	g, ctx := NewWithT(t), t.Context()
+	rolled(t, e, func() {
+		upgrade()
+		for _, claim := range e.nodeClaims(ctx, g) {
+			e.aged(t, claim.Name, 2*time.Hour)
+		}
+		e.driftsByVersion(t) // the second waits for the replacement of the first
+	})
+	e.installed(t, newerRelease)
+}
+
+// followed upgrades the control plane under nodes of a class that follows it, but whose image does not have the new version: the node that
+// replaces the first one shows that, the class has the reason, and the second one stays.
+func followed(t *testing.T, e *environment, upgrade func()) {
+	twoApart(t, e, nodePoolSpec{budget: "1",
+		class: "{image: linode/debian12, authorizedUsers: [me], bootstrap: {kubernetesVersion: ClusterMinor}}"})
+	g, ctx, since := NewWithT(t), t.Context(), e.now()
+	upgrade()
+	old := e.nodeClaims(ctx, g)
+	e.aged(t, old[0].Name, 2*time.Hour)
+	e.driftsByVersion(t)
+	g.Eventually(ctx, func(g Gomega) {
+		found := &v1alpha1.LinodeNodeClass{}
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named("default")}, found)).To(Succeed())
+		provided := found.StatusConditions().Get(v1alpha1.ConditionVersionProvided)
+		g.Expect(provided.IsFalse()).To(BeTrue(), "%+v", provided)
+		g.Expect(provided.Message).To(And(ContainSubstring("linode/debian12"), ContainSubstring("v1.37"),
+			ContainSubstring(controlplane.KubernetesVersion)))
+		g.Expect(found.StatusConditions().Root().IsTrue()).To(BeTrue(), "the class stays ready")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.matched(t, 2)
+	e.aged(t, old[1].Name, 2*time.Hour)
+	e.notDrifted(t)
+	if since.made() != 1 {
+		t.Errorf("%d Linodes were made, want one that shows the version of the image", since.made())
 	}
+}
+
+// driftsByVersion waits until a NodeClaim has drifted because of its minor version.
+func (e *environment) driftsByVersion(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) {
+		var reasons []string
+		for _, claim := range e.nodeClaims(ctx, g) {
+			if drifted := claim.StatusConditions().Get(karpv1.ConditionTypeDrifted); drifted.IsTrue() {
+				reasons = append(reasons, drifted.Reason)
+			}
+		}
+		g.Expect(reasons).To(ContainElement(string(cloudprovider.DriftKubernetesVersion)))
+	}).WithTimeout(patience).WithPolling(interval / 5).Should(Succeed())
 }
 
 // installed checks which release the Linodes have installed.
@@ -115,6 +160,30 @@ func (e *environment) installed(t *testing.T, release string) {
 	for _, instance := range e.ourInstances() {
 		NewWithT(t).Expect(instance.Console).To(ContainSubstring("k3s "+release+" is installed"), "console of %s", instance.Label)
 	}
+}
+
+// priceCeiling: of three Linodes at 0.036 USD an hour two fit below 0.1. The third is not requested, and the NodePool has the reason; a
+// cheaper one fits.
+func priceCeiling(t *testing.T, e *environment) {
+	const app = "priced"
+	spec := nodePoolSpec{types: []string{"g6-standard-2"}, consolidate: "Never"}
+	e.nodePool(t, spec)
+	since, requested := e.now(), e.creations()
+	e.apply(t, deployment(app, 3, apart(app)))
+	e.event(t, "NodePool", "default", cloudprovider.EventCeilingReached, "maxHourlyPrice")
+	ctx, g := t.Context(), NewWithT(t)
+	running := func() int {
+		return len(slices.DeleteFunc(e.pods(ctx, g, app), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning }))
+	}
+	g.Eventually(ctx, running).WithTimeout(patience).WithPolling(interval).Should(Equal(2))
+	if made, asked := since.made(), e.creations()-requested; made != 2 || asked != 2 {
+		t.Errorf("%d Linodes were made by %d requests, want 2", made, asked)
+	}
+	spec.types = append(spec.types, "g6-standard-1")
+	e.apply(t, spec.yaml())
+	e.settled(t, app, 3)
+	e.matched(t, 3)
+	g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-1", "g6-standard-2", "g6-standard-2"}))
 }
 
 // linodeLimit: the account's limit is independent of a plan's capacity.

@@ -4,24 +4,57 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// TestInstanceStorage has StatefulSets with volumes beside the simulated block storage driver: as in lke mode, with the volumes of the
-// account.
-func TestInstanceStorage(t *testing.T) {
-	t.Parallel()
-	e := start(t, "plain-storage", "standard", nil, plainLinodes(-1))
-	e.apply(t, waitingClass("late", ""))
-	e.scenario(t, "a StatefulSet through scale-up, consolidation and drift", func(t *testing.T, e *environment) {
-		statefulSet(t, e)
-		e.attachedInTheAccount(t, "database")
-	})
+// databaseRebooted has a StatefulSet with volumes beside the simulated block storage driver: as in lke mode, with the volumes of the
+// account; and a reboot, which detaches them.
+func databaseRebooted(fields string) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) {
+		const app = "database"
+		statefulSet(fields)(t, e)
+		e.attachedInTheAccount(t, app)
+		e.rebootedWithVolume(t, app)
+	}
+}
+
+// rebootedWithVolume reboots the Linode under one of the pods, as its host may. The volume, whose attachment does not last, is attached to
+// the same Linode again, and the same pod runs again on the same node.
+func (e *environment) rebootedWithVolume(t *testing.T, app string) {
+	t.Helper()
+	ctx, g := t.Context(), NewWithT(t)
+	pod := e.pods(ctx, g, app)[0]
+	before, pods, nodes, since := e.node(t, pod.Spec.NodeName), e.podsOf(t, app), e.nodeUIDs(t), e.now()
+	instance := instanceOf(t, e, *before)
+	started := metav1.Now()
+	g.Expect(e.linode(t).RebootInstance(ctx, instance, api.InstanceBoot{})).To(Succeed())
+	e.bootedAgain(t, before)
+	g.Eventually(ctx, func() []linodesim.Entry { return since.of(linodesim.AssetChanged) }).WithTimeout(patience).WithPolling(interval).
+		Should(ContainElement(And(HaveField("InstanceID", instance), HaveField("After", HaveSuffix("detached by a boot")))))
+	g.Eventually(ctx, func(g Gomega) {
+		now := &corev1.Pod{}
+		g.Expect(e.kube.Get(ctx, client.ObjectKeyFromObject(&pod), now)).To(Succeed())
+		g.Expect(now.UID).To(Equal(pod.UID))
+		g.Expect(now.Status.ContainerStatuses).To(HaveEach(And(HaveField("Ready", true),
+			HaveField("State.Running.StartedAt.Time", BeTemporally(">=", started.Truncate(time.Second))))))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed(), "pod %s was started again", pod.Name)
+	e.settled(t, app, len(pods))
+	e.attachedWherePodsRun(t, app)
+	e.attachedInTheAccount(t, app)
+	g.Expect(e.podsOf(t, app)).To(Equal(pods), "pods")
+	g.Expect(e.nodeUIDs(t)).To(Equal(nodes), "nodes")
+	if since.made() != 0 {
+		t.Errorf("%d Linodes were made beside a reboot", since.made())
+	}
 }
 
 // attachedInTheAccount compares linode_id of the volumes with the Linodes that their pods run on.
@@ -29,17 +62,15 @@ func (e *environment) attachedInTheAccount(t *testing.T, app string) {
 	t.Helper()
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
-		var volumes struct{ Data []api.Volume }
-		e.get(t, "/volumes", &volumes)
+		volumes, err := linodehttp.List[api.Volume](ctx, linodehttp.New(e.SimURL, e.OwnerToken, "owner"), "/volumes", "")
+		g.Expect(err).NotTo(HaveOccurred())
 		attached := map[string]int{}
-		for _, v := range volumes.Data {
+		for _, v := range volumes {
 			if v.LinodeID != nil {
 				attached[strconv.Itoa(v.ID)] = *v.LinodeID
 			}
 		}
-		pods := e.pods(ctx, g, app)
-		g.Expect(attached).To(HaveLen(len(pods)), "attached volumes")
-		for _, pod := range pods {
+		for _, pod := range e.pods(ctx, g, app) {
 			pv, node := &corev1.PersistentVolume{}, &corev1.Node{}
 			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.volumeOf(ctx, "data-"+pod.Name)}, pv)).To(Succeed())
 			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)).To(Succeed())

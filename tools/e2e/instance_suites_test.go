@@ -64,10 +64,14 @@ func TestInstanceReplicas(t *testing.T) {
 	e.scenario(t, "the leader stands still while its requests are answered", leaderUnanswered)
 }
 
+// The ceiling of TestInstanceFirewall has room for what its first scenario needs, five of the smallest Linodes.
 func TestInstanceFirewall(t *testing.T) {
 	t.Parallel()
-	e := start(t, "plain-firewall", "standard", soonCollected(), plainLinodes(5))
+	values := soonCollected()
+	values["settings"] = map[string]any{"maxHourlyPrice": 0.1}
+	e := start(t, "plain-firewall", "standard", values, plainLinodes(5))
 	e.scenario(t, "a firewall replaces nodes, and is put back where it was taken off", keptBehindFirewall)
+	e.scenario(t, "the hourly price of all Linodes has a ceiling", priceCeiling)
 }
 
 func TestInstanceAccountLimit(t *testing.T) {

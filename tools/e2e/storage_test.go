@@ -25,7 +25,7 @@ func storage(t *testing.T, tier string) {
 	e.apply(t, waitingClass("late-elsewhere", "eu-west"))
 	e.scenario(t, "a claim that is bound, claims that wait for a node, allowed topologies", claimsGetNodes)
 	e.scenario(t, "28 pods with a volume each come to rest", volumesRest)
-	e.scenario(t, "a StatefulSet through scale-up, consolidation and drift", statefulSet)
+	e.scenario(t, "a StatefulSet through scale-up, consolidation and drift", statefulSet(""))
 }
 
 // waitingClass is a StorageClass that makes volumes where the pod runs, in the region if one is given.
@@ -76,10 +76,15 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: %s, resources: {requests:
 }
 
 // statefulSet follows two pods with a volume each: nodes are made for them, the nodes are replaced by cheaper ones, and
-// then because their class changes. The pods keep their volumes, and nothing waits for ever for a volume to be detached.
-func statefulSet(t *testing.T, e *environment) {
+// then because their class changes. The pods keep their volumes, and nothing waits for ever for a volume to be detached. fields are the
+// class's, as in specOf.
+func statefulSet(fields string) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) { followStatefulSet(t, e, fields) }
+}
+
+func followStatefulSet(t *testing.T, e *environment, fields string) {
 	const app = "database"
-	e.nodePool(t, nodePoolSpec{budget: "1", types: []string{"g6-standard-2"}})
+	e.nodePool(t, nodePoolSpec{budget: "1", types: []string{"g6-standard-2"}, class: specOf(fields)})
 	e.apply(t, fmt.Sprintf(`
 apiVersion: apps/v1
 kind: StatefulSet
@@ -125,13 +130,13 @@ spec:
 	old := e.karpenterNodes(ctx, g)
 	replacedBy("drift", func(node corev1.Node) bool {
 		return !slices.ContainsFunc(old, func(o corev1.Node) bool { return o.UID == node.UID })
-	}, func() { e.apply(t, class("{diskEncryption: disabled}")) })
+	}, func() { e.apply(t, class(specOf("diskEncryption: disabled", fields))) })
 }
 
 // volumeOf is the volume of a claim; "" while it has none.
 func (e *environment) volumeOf(ctx context.Context, claim string) string {
 	object := &corev1.PersistentVolumeClaim{}
-	if err := e.kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: claim}, object); err != nil {
+	if err := e.kube.Get(ctx, client.ObjectKey{Namespace: string(e.namespace()), Name: claim}, object); err != nil {
 		return err.Error()
 	}
 	return object.Spec.VolumeName
@@ -152,9 +157,23 @@ func (e *environment) attachedWherePodsRun(t *testing.T, apps ...string) {
 		attachments := &storagev1.VolumeAttachmentList{}
 		g.Expect(e.kube.List(ctx, attachments)).To(Succeed())
 		for _, a := range attachments.Items {
+			if !e.isMyVolume(ctx, g, *a.Spec.Source.PersistentVolumeName) {
+				continue
+			}
 			g.Expect(a.Status.Attached).To(BeTrue())
 			attached = append(attached, *a.Spec.Source.PersistentVolumeName+" on "+a.Spec.NodeName)
 		}
 		g.Expect(attached).To(ConsistOf(wanted))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// isMyVolume reports whether a volume is of a claim of the scenario; one that is gone is of another's.
+func (e *environment) isMyVolume(ctx context.Context, g Gomega, name string) bool {
+	if e.lane == "" {
+		return true
+	}
+	volume := &corev1.PersistentVolume{}
+	err := e.kube.Get(ctx, client.ObjectKey{Name: name}, volume)
+	g.Expect(client.IgnoreNotFound(err)).To(Succeed())
+	return err == nil && volume.Spec.ClaimRef != nil && volume.Spec.ClaimRef.Namespace == string(e.namespace())
 }

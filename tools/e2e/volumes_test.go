@@ -16,31 +16,6 @@ import (
 
 var restFor = flag.Duration("rest", 90*time.Second, "how `long` nothing may be replaced where a scenario waits for that")
 
-// TestInstanceVolumes has the driver of block storage, which a self-managed cluster has only if its owner installs it.
-func TestInstanceVolumes(t *testing.T) {
-	t.Parallel()
-	e := start(t, "plain-volumes", "standard", nil, plainLinodes(1))
-	e.scenario(t, "28 pods with a volume each come to rest", func(t *testing.T, e *environment) {
-		e.apply(t, waitingClass("late", ""))
-		e.occupyKubelet(t)
-		volumesRest(t, e)
-	})
-}
-
-// occupyKubelet gives the only real kubelet a node of its own, so that kwok simulates all nodes that come later: the driver's sockets, over
-// which a kubelet mounts volumes, are not simulated.
-func (e *environment) occupyKubelet(t *testing.T) {
-	t.Helper()
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, nodePool("occupied", `
-    spec:
-      taints: [{key: occupied, effect: NoSchedule}]`, ""))
-	e.apply(t, deployment("occupant", 1, `
-      nodeSelector: {karpenter.sh/nodepool: occupied}
-      tolerations: [{key: occupied, operator: Exists}]`))
-	e.settled(t, "occupant", 1)
-}
-
 // volumesRest: small pods with a volume each get nodes that take their volumes, and then nothing is replaced. Consolidation that does not
 // count the volumes of nodes to come begins to swing within a minute.
 func volumesRest(t *testing.T, e *environment) {

@@ -18,9 +18,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedccm"
 )
 
-// cloudControllerScopes are those of the token of the manager and of the storage driver.
-var cloudControllerScopes = []string{"linodes:read_write", "nodebalancers:read_write", "vpc:read_only", "ips:read_only",
-	"volumes:read_write"}
+// Scopes of the tokens of the manager and of the storage driver.
+var (
+	cloudControllerScopes = []string{"linodes:read_write", "nodebalancers:read_write", "vpc:read_only", "ips:read_only"}
+	storageScopes         = []string{"linodes:read_write", "volumes:read_write"}
+)
 
 // quickCache replaces the manager's 15 s where the simulated Linodes boot in less time than that.
 const quickCache = time.Second

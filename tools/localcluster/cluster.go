@@ -58,8 +58,9 @@ type Account struct {
 	AdminURL    string // the simulator's admin interface
 	MetadataURL string // the Metadata service, in instance mode
 
-	VPCID, SubnetID int // of Options.CloudController.VPC; 0 without one
-	managerToken    string
+	VPCID, SubnetID int    // of Options.CloudController.VPC; 0 without one
+	managerToken    string // of the cloud controller manager
+	storageToken    string // of the block storage driver
 }
 
 // Start starts everything and waits until it is ready or ctx ends. When it
@@ -232,7 +233,8 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	}
 	c.boots = simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
 		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
-		Kubelets: c.opts.Kubelets, Own: ownNodes(c.Name), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
+		Kubelets: c.opts.Kubelets, Simulated: c.opts.simulated, Own: ownNodes(c.Name),
+		KwokLabels:  map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
 	if err := c.startCloudController(ctx); err != nil {
@@ -282,8 +284,11 @@ func (c *Cluster) startNeighbours(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.startStorage(ctx, volumes, linodehttp.New(c.SimURL, c.managerToken, "linode-blockstorage-csi-driver"))
+	return c.startStorage(ctx, volumes, linodehttp.New(c.SimURL, c.storageToken, "linode-blockstorage-csi-driver"))
 }
+
+// quickResync replaces the external-attacher's minute where the simulated Linodes boot in less time than that.
+const quickResync = 3 * time.Second
 
 func (c *Cluster) startStorage(ctx context.Context, objects []byte, linode *linodehttp.Client) error {
 	config, err := c.plane.RESTConfig("lke-storage")
@@ -297,8 +302,12 @@ func (c *Cluster) startStorage(ctx context.Context, objects []byte, linode *lino
 	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
 		return fmt.Errorf("installing the addons: %w", err)
 	}
+	cfg := blockstorage.Config{Cluster: config, Linode: linode, Resync: blockstorage.ResyncPeriod, Log: c.log}
+	if c.opts.Profile == quickProfile {
+		cfg.Resync = quickResync
+	}
 	c.background(ctx, func(ctx context.Context) {
-		if err := blockstorage.Run(ctx, config, linode, c.log); err != nil {
+		if err := blockstorage.Run(ctx, cfg); err != nil {
 			c.log.Error("block storage is not simulated any more", "error", err)
 		}
 	})

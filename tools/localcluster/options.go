@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -45,6 +47,9 @@ type Options struct {
 	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 in instance mode, where -1 = none: a real one mounts no
 	// volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
 	Kubelets int
+
+	// KwokPools names NodePools of instance mode all of whose nodes kwok simulates, such as those of pods with volumes.
+	KwokPools []string
 
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The
 	// user's pool has a node for each, because the chart spreads its Pods over hosts.
@@ -139,6 +144,11 @@ func (o *Options) complete() error {
 		return errors.New("time scale: a positive number")
 	}
 	return o.findRoot()
+}
+
+// simulated reports whether a node is of a NodePool whose nodes kwok simulates: its name begins with the names of cluster and NodePool.
+func (o *Options) simulated(node string) bool {
+	return slices.ContainsFunc(o.KwokPools, func(pool string) bool { return strings.HasPrefix(node, o.Name+"-"+pool+"-") })
 }
 
 func (o *Options) findRoot() error {

@@ -38,10 +38,12 @@ func (c *Cluster) startSimulator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.SimToken, c.OwnerToken, c.managerToken = rand.Text(), rand.Text(), rand.Text()
+	c.SimToken, c.OwnerToken, c.managerToken, c.storageToken = rand.Text(), rand.Text(), rand.Text(), rand.Text()
 	sim, err := linodesim.New(linodesim.Config{
 		Profile: profile, TimeScale: c.opts.TimeScale, Behaviour: c.opts.Behaviour,
-		Tokens:          map[string][]string{c.SimToken: {"*"}, c.OwnerToken: {"*"}, c.managerToken: cloudControllerScopes},
+		Tokens: map[string][]string{
+			c.SimToken: {"*"}, c.OwnerToken: {"*"}, c.managerToken: cloudControllerScopes, c.storageToken: storageScopes,
+		},
 		ValidateAnswers: !c.opts.Unchecked,
 	})
 	if err != nil {

@@ -5850,7 +5850,7 @@ type VolumeAttach struct {
 	// LinodeID Linode in the region of the volume.
 	LinodeID int `json:"linode_id"`
 
-	// PersistAcrossBoots Whether it is attached after a boot as well.
+	// PersistAcrossBoots Whether it is attached after a boot as well; true when left out.
 	PersistAcrossBoots *bool `json:"persist_across_boots,omitempty"`
 }
 
@@ -5874,7 +5874,7 @@ type VolumeCreate struct {
 	// LinodeID Linode to attach it to.
 	LinodeID *int `json:"linode_id,omitempty"`
 
-	// PersistAcrossBoots Whether it is attached after a boot as well.
+	// PersistAcrossBoots Whether it is attached after a boot as well; true when left out.
 	PersistAcrossBoots *bool `json:"persist_across_boots,omitempty"`
 
 	// Region ID of the region; that of the Linode when left out.

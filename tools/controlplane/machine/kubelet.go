@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"time"
 
@@ -33,6 +34,7 @@ type kubelet struct {
 	root     root
 	port     int32
 	capacity capacity
+	nodeIP   string
 }
 
 func kubeletCommand() *cobra.Command {
@@ -44,6 +46,7 @@ func kubeletCommand() *cobra.Command {
 	cmd.Flags().StringVar((*string)(&k.root), "root", "", "the directory that stands for the machine's root")
 	cmd.Flags().Int32Var(&k.port, "port", 0, "the port on loopback to serve on")
 	cmd.Flags().Var(&k.capacity, "capacity", "the machine's size")
+	cmd.Flags().StringVar(&k.nodeIP, "node-ip", "", "the machine's address that the kubelet's --node-ip has, which it would not find here")
 	return cmd
 }
 
@@ -172,6 +175,9 @@ func (k *kubelet) clients(ctx context.Context, flags *options.KubeletFlags, cfg 
 	config, err := clientcmd.BuildConfigFromFlags("", flags.KubeConfig)
 	if err != nil {
 		return nil, nil, err
+	}
+	if k.nodeIP != "" {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return withNodeIP{next, k.nodeIP} })
 	}
 	config.UserAgent, config.QPS, config.Burst = "kubelet", float32(cfg.KubeAPIQPS), int(cfg.KubeAPIBurst)
 	if client, err = kubernetes.NewForConfig(config); err != nil {

@@ -99,7 +99,7 @@ func (a account) attach(ctx context.Context, id, linode int) error {
 	if len(has) >= int(limit) {
 		return fmt.Errorf("max volumes already attached: Linode %d has %d", linode, len(has))
 	}
-	to := map[string]int{"linode_id": linode}
+	to := api.VolumeAttach{LinodeID: linode, PersistAcrossBoots: new(false)} // so that a Linode takes more than 8
 	if err := a.api.Send(ctx, http.MethodPost, fmt.Sprintf("/volumes/%d/attach", id), "", to, nil); err != nil {
 		return err
 	}
@@ -127,6 +127,18 @@ func (a account) detach(ctx context.Context, id, linode int) error {
 		err = fmt.Errorf("volume %d is not detached yet", id)
 	}
 	return err
+}
+
+// attached maps the volumes of the account to the Linodes that they are attached to.
+func (a account) attached(ctx context.Context) (map[int]int, error) {
+	listed, err := linodehttp.List[api.Volume](ctx, a.api, "/volumes", "")
+	at := map[int]int{}
+	for _, v := range listed {
+		if v.LinodeID != nil {
+			at[v.ID] = *v.LinodeID
+		}
+	}
+	return at, err
 }
 
 // limit is how many volumes a Linode takes: what its memory allows, less its disks.

@@ -21,6 +21,7 @@ const attacherFinalizer = "external-attacher/linodebs-csi-linode-com"
 type attacher struct {
 	client  client.Client
 	account *account
+	lost    *lost
 }
 
 func (a attacher) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
@@ -41,11 +42,15 @@ func (a attacher) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	if controllerutil.AddFinalizer(attachment, attacherFinalizer) {
 		return reconcile.Result{}, client.IgnoreNotFound(a.client.Patch(ctx, attachment, client.MergeFrom(before)))
 	}
-	if attachment.Status.Attached {
+	if attachment.Status.Attached && !a.lost.has(attachment.Name) {
 		return reconcile.Result{}, nil
 	}
 	if err := a.moved(ctx, attachment, account.attach); err != nil {
 		return reconcile.Result{}, err
+	}
+	a.lost.remove(attachment.Name)
+	if attachment.Status.Attached {
+		return reconcile.Result{}, nil
 	}
 	attachment.Status.Attached = true
 	return reconcile.Result{}, client.IgnoreNotFound(a.client.Status().Patch(ctx, attachment, client.MergeFrom(before)))
@@ -58,8 +63,8 @@ func (a attacher) moved(ctx context.Context, attachment *storagev1.VolumeAttachm
 	if a.account == nil {
 		return nil
 	}
-	pv := &corev1.PersistentVolume{}
-	if err := a.client.Get(ctx, client.ObjectKey{Name: ptr.Deref(attachment.Spec.Source.PersistentVolumeName, "")}, pv); err != nil {
+	pv, err := volumeOf(ctx, a.client, attachment)
+	if err != nil {
 		return err
 	}
 	id, err := idOf(pv.Spec.CSI.VolumeHandle)
@@ -83,6 +88,12 @@ func (a attacher) moved(ctx context.Context, attachment *storagev1.VolumeAttachm
 		return err
 	}
 	return move(*a.account, ctx, id, linode)
+}
+
+// volumeOf reads the PersistentVolume of an attachment.
+func volumeOf(ctx context.Context, c client.Client, attachment *storagev1.VolumeAttachment) (*corev1.PersistentVolume, error) {
+	pv := &corev1.PersistentVolume{}
+	return pv, c.Get(ctx, client.ObjectKey{Name: ptr.Deref(attachment.Spec.Source.PersistentVolumeName, "")}, pv)
 }
 
 func ignoreGone(err error) error {

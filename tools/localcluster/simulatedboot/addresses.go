@@ -3,18 +3,30 @@ package simulatedboot
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 )
 
 var _ = simulate("ip", (*machine).ip)
 
-// ip simulates `ip -4 -o address show scope global`, and nothing else: one line for each IPv4 address.
+// ip simulates `ip -4 -o address show scope global [to PREFIX]`, and nothing else: one line for each IPv4 address.
 func (m *machine) ip(_ context.Context, call invocation) error {
-	if asked := strings.Join(call.args, " "); asked != "-4 -o address show scope global" {
-		return fmt.Errorf("%q: only -4 -o address show scope global is simulated", asked)
+	asked, to, _ := strings.Cut(strings.Join(call.args, " "), " to ")
+	if asked != "-4 -o address show scope global" {
+		return fmt.Errorf("%q: only -4 -o address show scope global is simulated, and to PREFIX behind it", asked)
+	}
+	within := netip.MustParsePrefix("0.0.0.0/0")
+	if to != "" {
+		var err error
+		if within, err = netip.ParsePrefix(to); err != nil {
+			return err
+		}
 	}
 	for _, a := range m.addresses() {
+		if address, err := netip.ParseAddr(a); err != nil || !within.Contains(address) {
+			continue
+		}
 		fmt.Fprintf(call.out, "2: eth0    inet %s/24 scope global eth0\\       valid_lft forever preferred_lft forever\n", a)
 	}
 	return nil
@@ -32,20 +44,20 @@ func (m *machine) addresses() []string {
 
 const nodeIPFlag = "--node-ip="
 
-// ownNodeIP checks --node-ip as the kubelet does, and returns the flags without it: the kubelet's own check finds the addresses of this
-// host only. What the flag leads to, an annotation and first addresses of the Node, is left out.
-func (m *machine) ownNodeIP(flags []string) ([]string, error) {
-	var rest []string
+// ownNodeIP checks --node-ip as the kubelet does, and returns its value and the flags without it: the kubelet's own check finds the
+// addresses of this host only. The machine's program registers the Node with the address; the flag's annotation is left out.
+func (m *machine) ownNodeIP(flags []string) (address string, rest []string, err error) {
 	for _, flag := range flags {
 		value, is := strings.CutPrefix(flag, nodeIPFlag)
 		switch {
 		case !is:
 			rest = append(rest, flag)
 		case value != "" && !slices.Contains(m.addresses(), value):
-			return nil, fmt.Errorf("failed to validate nodeIP: node IP: %q not found in the host's network interfaces", value)
+			return "", nil, fmt.Errorf("failed to validate nodeIP: node IP: %q not found in the host's network interfaces", value)
 		case value != "":
 			fmt.Fprintf(m.console, "[kubelet] node IP %s\n", value)
+			address = value
 		}
 	}
-	return rest, nil
+	return address, rest, nil
 }

@@ -172,10 +172,11 @@ func (m *machine) startKubelet() (*process.Process, error) {
 	if err := m.checkSwap(flags); err != nil {
 		return nil, err
 	}
-	if flags, err = m.ownNodeIP(flags); err != nil {
+	address, flags, err := m.ownNodeIP(flags)
+	if err != nil {
 		return nil, err
 	}
-	return StartKubelet(Kubelet{Program: m.cfg.Program, Root: m.root.dir, LogDir: m.cfg.LogDir, Event: m.event, Flags: flags})
+	return StartKubelet(Kubelet{Program: m.cfg.Program, Root: m.root.dir, LogDir: m.cfg.LogDir, Event: m.event, NodeIP: address, Flags: flags})
 }
 
 // Kubelet is one real kubelet of a machine that is not there.
@@ -184,7 +185,8 @@ type Kubelet struct {
 	Root    string          // the directory that stands for the machine's root; a short path
 	LogDir  string          // of its log, kubelet-<node>.log
 	Event   linodesim.Event // the machine's size, and the Node's name
-	Flags   []string        // the kubelet's own
+	NodeIP  string          // the value of the kubelet's --node-ip; "" = none
+	Flags   []string        // the kubelet's own, without that one
 }
 
 // StartKubelet starts the kubelet's own code in a process of its own, which serves on a free port.
@@ -201,7 +203,8 @@ func StartKubelet(k Kubelet) (*process.Process, error) {
 	for name, quantity := range capacity {
 		size = append(size, fmt.Sprintf("%s=%s", name, quantity.String()))
 	}
-	args := []string{"kubelet", "--root=" + k.Root, "--port=" + strconv.Itoa(ports[0]), "--capacity=" + strings.Join(size, ","), "--"}
+	args := []string{"kubelet", "--root=" + k.Root, "--port=" + strconv.Itoa(ports[0]), "--capacity=" + strings.Join(size, ","),
+		"--node-ip=" + k.NodeIP, "--"}
 	return process.Start(process.Spec{
 		Name: "kubelet of " + e.Name, Path: k.Program, Dir: k.Root, Env: environment(k.Root), Args: append(args, k.Flags...),
 		LogFile: filepath.Join(k.LogDir, "kubelet-"+e.Name+".log"),

@@ -26,10 +26,10 @@
 //   - sh, cat, rm, mkdir, touch, chmod, true, and scripts of the root by their path: done, below the root;
 //   - kubeadm join: done by kubeadm's own code, discovery included;
 //   - the kubelet: its own code over a runtime that runs no container, in a process that ends when the Linode stops or is
-//     deleted. kubeadm, Talos and the agents start it;
+//     deleted. kubeadm, Talos and the agents start it. With --node-ip it registers with that address, which must be the machine's;
 //   - curl: the installers of k3s and RKE2, whose scripts are simulated: they check their variables;
 //   - systemctl: starts the agents of k3s and RKE2, which register as package k3s describes. Other services are simulated;
-//   - ip -4 -o address show scope global: the Linode's IPv4 addresses;
+//   - ip -4 -o address show scope global, with to PREFIX or without: the Linode's IPv4 addresses;
 //   - modprobe, sysctl, swapoff, apt-get and others named in [Simulated]:
 //     not done; the console shows each.
 //

@@ -26,6 +26,8 @@ type Config struct {
 	MetadataURL string // of the simulator's Metadata service
 	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20, -1 = none.
 	Kubelets int
+	// Simulated reports Nodes that kwok takes over in any case; nil = none.
+	Simulated func(node string) bool
 	// Own is how labels of Linodes begin that were set up by hand; kwok simulates them.
 	Own string
 	// KwokLabels let kwok simulate a Node, and KubeletPort is of the server that serves their logs.
@@ -133,10 +135,9 @@ func (r *Runner) live(ctx context.Context, e linodesim.Event) {
 	}
 	defer kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
 	log.Info("kubelet started", "pid", kubelet.PID())
-	select {
-	case r.slots <- struct{}{}:
+	if r.slot(e.Name) {
 		defer func() { <-r.slots }()
-	default: // too many
+	} else {
 		r.handOver(ctx, e, kubelet)
 		log.Info("kwok simulates the kubelet from now on")
 		return
@@ -147,6 +148,19 @@ func (r *Runner) live(ctx context.Context, e linodesim.Event) {
 	case <-kubelet.Exited():
 		log.Warn("the kubelet ended", "error", kubelet.Failure())
 		r.cfg.Console(e.InstanceID, m.console.String(), text(kubelet.Failure()))
+	}
+}
+
+// slot takes one of the places for real kubelets, if there is one for the Node.
+func (r *Runner) slot(node string) bool {
+	if r.cfg.Simulated != nil && r.cfg.Simulated(node) {
+		return false
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return true
+	default: // too many
+		return false
 	}
 }
 

@@ -37,6 +37,7 @@ type balancing struct {
 // storage holds data.
 type storage struct {
 	volumes map[int]api.Volume
+	passing map[int]bool      // volumes whose attachment ends with a boot of their Linode
 	buckets map[string]bucket // by region and label
 	keys    map[int]api.ObjectStorageKey
 }
@@ -48,7 +49,8 @@ func newAssets(backups bool) assets {
 		balancing: balancing{
 			balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
 		},
-		storage: storage{volumes: map[int]api.Volume{}, buckets: map[string]bucket{}, keys: map[int]api.ObjectStorageKey{}},
+		storage: storage{volumes: map[int]api.Volume{}, passing: map[int]bool{}, buckets: map[string]bucket{},
+			keys: map[int]api.ObjectStorageKey{}},
 		domains: map[int]domain{}, addresses: map[string]keptAddress{}, settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
@@ -60,8 +62,9 @@ func (a assets) clone() assets {
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
 		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
 		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends)},
-		storage:   storage{volumes: maps.Clone(a.volumes), buckets: maps.Clone(a.buckets), keys: maps.Clone(a.keys)},
-		domains:   maps.Clone(a.domains), addresses: maps.Clone(a.addresses),
+		storage: storage{volumes: maps.Clone(a.volumes), passing: maps.Clone(a.passing), buckets: maps.Clone(a.buckets),
+			keys: maps.Clone(a.keys)},
+		domains: maps.Clone(a.domains), addresses: maps.Clone(a.addresses),
 	}
 }
 
@@ -82,6 +85,7 @@ func (a assets) forget(linode int) {
 		if deref(v.LinodeID) == linode {
 			v.LinodeID = nil
 			a.volumes[id] = v
+			delete(a.passing, id)
 		}
 	}
 	for address, r := range a.addresses {

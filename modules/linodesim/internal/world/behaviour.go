@@ -25,11 +25,22 @@ const (
 	LeaveHole
 )
 
+// PassingVolumes chooses when a Linode loses volumes that were attached with persist_across_boots false.
+type PassingVolumes int
+
+// Answers to the end of such an attachment.
+const (
+	DetachAtStop PassingVolumes = iota
+	DetachAtBoot
+	KeepAtReboot
+)
+
 // Behaviour holds choices where the platform's answer is not known;
 // linodesim.Behaviour explains them.
 type Behaviour struct {
 	LastNode                                      LastNode
 	LostLinode                                    LostLinode
+	PassingVolumes                                PassingVolumes
 	AllowLastPool, AllowZeroCount, AllowIsolation bool
 	RefuseReservedTaintKeys, UnlistedNotFound     bool
 	LabelForm                                     string

@@ -189,7 +189,9 @@ func (w Linodes) setStatus(by Actor, i *Instance, status string) {
 	}
 	e.Before, e.After = i.Status, status
 	w.record(by, e)
+	stops := i.Status == StatusRunning
 	i.Status, i.Updated = status, w.now
+	w.Volumes().pass(i, stops)
 }
 
 // entry is the beginning of an entry in the audit log about a Linode.

@@ -66,8 +66,12 @@ func (w Volumes) CreateVolume(b *api.VolumeCreate) (api.Volume, error) {
 	if size < 10 || size > 16384 {
 		bad.add("size", "Must be 10-16384")
 	}
+	passing := b.PersistAcrossBoots != nil && !*b.PersistAcrossBoots
 	if linode != nil && len(bad) == 0 {
 		w.checkAttachable(&bad, linode)
+		if passing {
+			checkPassing(&bad, linode, deref(b.ConfigID))
+		}
 	}
 	if err := bad.err(); err != nil {
 		return api.Volume{}, err
@@ -78,7 +82,11 @@ func (w Volumes) CreateVolume(b *api.VolumeCreate) (api.Volume, error) {
 	if linode != nil {
 		v.LinodeID = &linode.ID
 	}
-	return w.add(v, "volume_create"), nil
+	made := w.add(v, "volume_create")
+	if linode != nil && passing {
+		w.assets.passing[made.ID] = true
+	}
+	return made, nil
 }
 
 func (w Volumes) add(v api.Volume, event string) api.Volume {
@@ -127,6 +135,41 @@ func (w Volumes) checkAttachable(bad *reasons, i *Instance) {
 	}
 }
 
+// pass ends attachments that do not persist across boots, at the moment of a Linode's stop or boot that Behaviour chooses.
+func (w Volumes) pass(i *Instance, stops bool) {
+	var ends bool
+	switch w.behaviour.PassingVolumes {
+	case DetachAtStop:
+		ends = stops
+	case DetachAtBoot:
+		ends = i.Status == StatusRunning
+	case KeepAtReboot:
+		ends = stops && i.Status != StatusRebooting
+	}
+	if !ends {
+		return
+	}
+	for _, v := range w.of(i.ID) {
+		if !w.assets.passing[v.ID] {
+			continue
+		}
+		v.LinodeID, v.Updated = nil, w.stamp()
+		w.assets.volumes[v.ID] = v
+		delete(w.assets.passing, v.ID)
+		w.record(LKE, Entry{Action: AssetChanged, InstanceID: i.ID, After: fmt.Sprintf("volume %d detached by a boot", v.ID)})
+	}
+}
+
+// checkPassing refuses what an attachment that does not persist across boots cannot have: a configuration, and a Linode that is off.
+func checkPassing(bad *reasons, i *Instance, config int) {
+	if config != 0 {
+		bad.add("config_id", "config_id cannot be used when persist_across_boots is false")
+	}
+	if i.Status != StatusRunning {
+		bad.add("linode_id", "The Linode must be running when persist_across_boots is false")
+	}
+}
+
 // UpdateVolume changes label and tags.
 func (w Volumes) UpdateVolume(volumeID int, b *api.VolumeUpdate) (api.Volume, error) {
 	v, err := lookup(w.assets.volumes, volumeID)
@@ -156,6 +199,7 @@ func (w Volumes) AttachVolume(volumeID int, b *api.VolumeAttach) (api.Volume, er
 		return v, err
 	}
 	i, there := w.instances[b.LinodeID]
+	passing := b.PersistAcrossBoots != nil && !*b.PersistAcrossBoots
 	var bad reasons
 	switch {
 	case !there || i.Region != v.Region:
@@ -168,12 +212,18 @@ func (w Volumes) AttachVolume(volumeID int, b *api.VolumeAttach) (api.Volume, er
 		bad.add("", "Volume must be active.")
 	default:
 		w.checkAttachable(&bad, i)
+		if passing {
+			checkPassing(&bad, i, deref(b.ConfigID))
+		}
 	}
 	if err := bad.err(); err != nil {
 		return api.Volume{}, err
 	}
 	v.LinodeID, v.Updated = &i.ID, w.stamp()
 	w.assets.volumes[volumeID] = v
+	if passing {
+		w.assets.passing[v.ID] = true
+	}
 	w.note(AssetChanged, fmt.Sprintf("volume %d attached", volumeID), i.ID)
 	w.work(v, "volume_attach", func(*api.Volume) {})
 	return w.shown(v), nil
@@ -193,6 +243,7 @@ func (w Volumes) DetachVolume(volumeID int) error {
 	w.work(v, "volume_detach", func(now *api.Volume) {
 		if deref(now.LinodeID) == from {
 			now.LinodeID = nil
+			delete(w.assets.passing, v.ID)
 		}
 	})
 	return nil
