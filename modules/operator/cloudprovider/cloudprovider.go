@@ -37,6 +37,10 @@ type Config struct {
 	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
 	OnNeverJoined  func(instanceType string)                   // a NodeClaim is deleted whose node never joined; may be nil
 
+	// Keep ends what was going on to remove an instance that a NodeClaim has got; core learns of the instance after it, and not if it
+	// fails. nil = nothing removes an instance in steps.
+	Keep func(ctx context.Context, node claims.Node) error
+
 	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = that is not watched.
 	HostMaintenance func(instanceID int) bool
 	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
@@ -144,6 +148,9 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		if cloudprovider.IsInsufficientCapacityError(err) {
 			c.attempts.Delete(nodeClaim.UID)
 		}
+		return nil, err
+	}
+	if err := c.keep(ctx, node); err != nil {
 		return nil, err
 	}
 	c.attempts.Delete(nodeClaim.UID)

@@ -68,6 +68,33 @@ func TestCreateChoosesTheCheapestThatFits(t *testing.T) {
 	}
 }
 
+// Core must not see an instance under a NodeClaim while its Node is still closed by a drain: it would plan another node for the pods.
+func TestCreateReturnsNoInstanceThatIsStillBeingDrained(t *testing.T) {
+	var kept []int
+	failing := errors.New("the API server does not answer")
+	pools := &scripted{t: t, claim: grant}
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
+	linodes := cloudprovider.New(kube, over(pools, tier("standard")), catalog(t), cloudprovider.Config{Region: "us-ord",
+		Keep: func(_ context.Context, node claims.Node) error {
+			kept = append(kept, node.InstanceID)
+			if len(kept) == 1 {
+				return failing
+			}
+			return nil
+		}})
+	claim := nodeClaim(requests(corev1.ResourceCPU, "500m"))
+	if created, err := linodes.Create(t.Context(), claim); !errors.Is(err, failing) || created != nil {
+		t.Fatalf("got %v and %v, want no NodeClaim and the error", created, err)
+	}
+	created, err := linodes.Create(t.Context(), claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(kept, []int{4711, 4711}) || created.Status.ProviderID != "linode://4711" {
+		t.Errorf("got %s after Keep of %v, want that of 4711, kept twice", created.Status.ProviderID, kept)
+	}
+}
+
 // launches records what Create hands to a mode.
 type launches struct {
 	*lke.Backend

@@ -120,6 +120,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		classes.Lookup, classes.Recheck = lookup, lookup.Young()
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
+	config.Keep = drainer.Keep
 	nodes, err := p.cluster.New(ctx, mode.Deps{
 		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD,
 		Operator: op, Drainer: drainer,

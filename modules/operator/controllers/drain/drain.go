@@ -5,11 +5,12 @@
 // core's rule and core's code: not mirror pods, not pods that tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is
 // waited for and never evicted. Pods of DaemonSets and critical ones leave after the others.
 //
-// Should a NodeClaim take the Node after all, core lifts the taint again (its disruption controller does from every
-// Node of a NodeClaim that is not being disrupted), and the Drainer lets the pods be.
+// An instance that is being drained is still free, so a NodeClaim may get it: mostly that of the very pods that were evicted. Keep then
+// lifts the taint before the NodeClaim shows its instance. Core's disruption controller would lift it too, within ten seconds, in which
+// core sees a node of that NodeClaim which none of its pods can use, and plans another one for them.
 //
-// Called by garbagecollection, about instances that are to be released, and by registrationtaint, about Nodes on which pods
-// settled while no operator ran. It never waits: one call checks once and returns the state. What holds a Node
+// Called by garbagecollection, about instances that are to be released, by registrationtaint, about Nodes on which pods
+// settled while no operator ran, and by the cloud provider, about instances that a NodeClaim has got. It never waits: one call checks once and returns the state. What holds a Node
 // back is reported once, in an event on the Node and in the log, and again only when it changes. A Drainer is safe for
 // concurrent use for different Nodes.
 package drain
@@ -26,7 +27,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,8 +42,13 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
+
+// excludedBy is the value of the label that keeps load balancers away, as core sets it.
+const excludedBy = "karpenter"
 
 // Drainer empties Nodes.
 type Drainer struct {
@@ -49,29 +58,37 @@ type Drainer struct {
 	live     client.Reader
 	recorder events.Recorder
 	said     *cache.Expiring // by the Node's UID: the last message
+	kept     *cache.Expiring // provider IDs and names of Nodes whose instance a NodeClaim has got
 }
 
 // saidTTL is for how long the last message about a Node is kept after the last call about it.
 const saidTTL = 10 * time.Minute
 
+// keptTTL is more than core takes to write the instance into the NodeClaim's status, after which GetNodeClaims finds the owner.
+const keptTTL = time.Minute
+
 // New returns a Drainer. kube may read from a cache, which needs core's indexes of pods and Nodes; live must read from
 // the API server.
 func New(kube client.Client, live client.Reader, recorder events.Recorder) *Drainer {
-	return &Drainer{Settle: termination.MinDrainTime, kube: kube, live: live, recorder: recorder, said: cache.NewExpiring()}
+	return &Drainer{Settle: termination.MinDrainTime, kube: kube, live: live, recorder: recorder, said: cache.NewExpiring(),
+		kept: cache.NewExpiring()}
 }
 
 // Vacate keeps new pods off the Node, evicts pods, and returns whether none is left that would have to, or whether the deadline
-// has passed since the Node was closed (0 = none). A Node that a NodeClaim owns is left alone, and is never vacant. A conflict with
-// another writer is no error.
+// has passed since the Node was closed (0 = none). A Node that a NodeClaim owns or has just got is left alone, and is never vacant. A
+// conflict with another writer is no error.
 func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error) {
 	owners, err := nodeutils.GetNodeClaims(ctx, d.kube, node)
-	if err != nil || len(owners) > 0 {
+	if err != nil || len(owners) > 0 || d.isKept(node) {
 		d.said.Delete(node.UID)
 		return false, err
 	}
 	since, closed := closedSince(node)
 	if !closed {
 		_, err := controllers.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller calls again
+		if err == nil && d.isKept(node) {                                                  // by a NodeClaim that got it while the taint was on its way
+			err = d.lift(ctx, node.Name)
+		}
 		return false, err
 	}
 	pods, err := d.leaving(ctx, node)
@@ -94,6 +111,76 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 	return false, d.evict(ctx, node, pods)
 }
 
+// Keep ends the draining of an instance that a NodeClaim has got: its Node takes pods again, and is not drained although no
+// NodeClaim's status names the instance yet. It costs a request only where a Node of that instance is known.
+func (d *Drainer) Keep(ctx context.Context, instance claims.Node) error {
+	providerID := nodeclaim.ProviderID(instance.InstanceID)
+	// Noted first: a Vacate that has not seen it sends its taint before the Node is read here, or sees it after.
+	d.kept.Set(providerID, true, keptTTL)
+	names := sets.New(instance.Name).Delete("")
+	for name := range names {
+		d.kept.Set(name, true, keptTTL)
+	}
+	nodes := &corev1.NodeList{}
+	if err := d.kube.List(ctx, nodes, client.MatchingFields{"spec.providerID": providerID}); err != nil {
+		return fmt.Errorf("listing the nodes of instance %d: %w", instance.InstanceID, err)
+	}
+	for i := range nodes.Items {
+		names.Insert(nodes.Items[i].Name)
+	}
+	for name := range names {
+		node := &corev1.Node{}
+		switch err := d.kube.Get(ctx, types.NamespacedName{Name: name}, node); {
+		case apierrors.IsNotFound(err):
+			continue // it has not joined, or another name was given to it
+		case err != nil:
+			return fmt.Errorf("reading node %s: %w", name, err)
+		case node.Spec.ProviderID != "" && node.Spec.ProviderID != providerID:
+			continue
+		}
+		if err := d.lift(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isKept reports whether a NodeClaim has just got the Node's instance.
+func (d *Drainer) isKept(node *corev1.Node) bool {
+	id := node.Spec.ProviderID
+	if id == "" {
+		id = node.Name
+	}
+	_, kept := d.kept.Get(id)
+	return kept
+}
+
+// lift takes the taint of a drain from a Node, as the API server has it: the cache may not have it yet.
+func (d *Drainer) lift(ctx context.Context, name string) error {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		node := &corev1.Node{}
+		if err := d.live.Get(ctx, types.NamespacedName{Name: name}, node); err != nil {
+			return err
+		}
+		stored := node.DeepCopy()
+		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+			return t.MatchTaint(&karpv1.DisruptedNoScheduleTaint)
+		})
+		if len(node.Spec.Taints) == len(stored.Spec.Taints) {
+			return nil
+		}
+		if node.Labels[corev1.LabelNodeExcludeBalancers] == excludedBy {
+			delete(node.Labels, corev1.LabelNodeExcludeBalancers)
+		}
+		log.FromContext(ctx).Info("a NodeClaim has got a node that was being drained; pods may run on it again", "node", name)
+		return d.kube.Patch(ctx, node, controllers.Lock(stored))
+	})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("letting pods on node %s again: %w", name, err)
+	}
+	return nil
+}
+
 // Settled returns how many pods have to leave the Node before it is empty, those of DaemonSets apart: they follow the
 // Node's taints.
 func (d *Drainer) Settled(ctx context.Context, node *corev1.Node) (int, error) {
@@ -112,7 +199,7 @@ func (d *Drainer) Taint(ctx context.Context, node *corev1.Node, taint corev1.Tai
 	taint.TimeAdded = new(metav1.Now())
 	node.Spec.Taints = append(node.Spec.Taints, taint)
 	if _, served := node.Labels[karpv1.NodeRegisteredLabelKey]; served {
-		node.Labels[corev1.LabelNodeExcludeBalancers] = "karpenter"
+		node.Labels[corev1.LabelNodeExcludeBalancers] = excludedBy
 	}
 	if err := d.kube.Patch(ctx, node, controllers.Lock(stored)); err != nil {
 		return fmt.Errorf("tainting node %s: %w", node.Name, err)

@@ -12,8 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 const (
@@ -140,6 +142,52 @@ var _ = Describe("Draining", func() {
 		Expect(Kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		vacant(ctx, node)
 	})
+	Describe("an instance that a NodeClaim gets meanwhile", func() {
+		instance := func(node *corev1.Node) claims.Node {
+			GinkgoHelper()
+			id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
+			Expect(err).NotTo(HaveOccurred())
+			return claims.Node{InstanceID: id, Name: node.Name}
+		}
+		It("takes pods again before the NodeClaim shows it, and is not drained further", func(ctx context.Context) {
+			node := NewNode(ctx, func(n *corev1.Node) { n.Labels[karpv1.NodeRegisteredLabelKey] = "true" })
+			pod := NewPod(ctx, node, nil)
+			Expect(vacate(ctx, node)).To(BeFalse())
+			Expect(TaintsOf(ctx, node)).To(ConsistOf(disrupted))
+			Expect(drainer.Keep(ctx, instance(node))).To(Succeed())
+			Expect(TaintsOf(ctx, node)).To(BeEmpty())
+			Consistently(func() bool { return vacate(ctx, node) }).Should(BeFalse())
+			Expect(TaintsOf(ctx, node)).To(BeEmpty())
+			Expect(Exists(ctx, pod)).To(BeTrue())
+			seen := &corev1.Node{}
+			Expect(Kube.Get(ctx, client.ObjectKeyFromObject(node), seen)).To(Succeed())
+			Expect(seen.Labels).NotTo(HaveKey(corev1.LabelNodeExcludeBalancers))
+		})
+		It("takes pods again although its taint was on its way", func(ctx context.Context) {
+			node := NewNode(ctx, nil)
+			crossing := &crossing{Client: Manager.GetClient()}
+			drainer = drain.New(crossing, Manager.GetAPIReader(), Recorded)
+			crossing.before = func() { Expect(drainer.Keep(ctx, instance(node))).To(Succeed()) }
+			Expect(vacate(ctx, node)).To(BeFalse())
+			Expect(crossing.before).To(BeNil(), "the taint was not sent")
+			Expect(TaintsOf(ctx, node)).To(BeEmpty())
+		})
+		It("is found by its name where the Node has no provider ID yet", func(ctx context.Context) {
+			node := NewNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "" })
+			Expect(vacate(ctx, node)).To(BeFalse())
+			Expect(drainer.Keep(ctx, claims.Node{InstanceID: 1 << 30, Name: node.Name})).To(Succeed())
+			Expect(TaintsOf(ctx, node)).To(BeEmpty())
+		})
+		It("is not another instance's Node of its name", func(ctx context.Context) {
+			node := NewNode(ctx, nil)
+			Expect(vacate(ctx, node)).To(BeFalse())
+			Expect(drainer.Keep(ctx, claims.Node{InstanceID: 1 << 30, Name: node.Name})).To(Succeed())
+			Expect(TaintsOf(ctx, node)).To(ConsistOf(disrupted))
+		})
+		It("may have no Node yet", func(ctx context.Context) {
+			Expect(drainer.Keep(ctx, claims.Node{InstanceID: 1 << 30, Name: "not-joined"})).To(Succeed())
+		})
+	})
 	It("gives way to a client that changes the Node in the same moment", func(ctx context.Context) {
 		node := NewNode(ctx, nil)
 		stale := node.DeepCopy()
@@ -151,6 +199,20 @@ var _ = Describe("Draining", func() {
 		Expect(TaintsOf(ctx, node)).To(BeEmpty())
 	})
 })
+
+// crossing calls before once, when a patch has been decided and not yet sent.
+type crossing struct {
+	client.Client
+	before func()
+}
+
+func (c *crossing) Patch(ctx context.Context, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if before := c.before; before != nil {
+		c.before = nil
+		before()
+	}
+	return c.Client.Patch(ctx, o, patch, options...)
+}
 
 func TestDrain(t *testing.T) {
 	Suite(t, "Draining of nodes", nil)
