@@ -5,14 +5,14 @@
 // core's rule and core's code: not mirror pods, not pods that tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is
 // waited for and never evicted. Pods of DaemonSets and critical ones leave after the others.
 //
-// An instance that is being drained is still free, so a NodeClaim may get it: mostly that of the very pods that were evicted. Keep then
-// lifts the taint before the NodeClaim shows its instance. Core's disruption controller would lift it too, within ten seconds, in which
+// An instance that is being drained is still free, so a NodeClaim may get it, mostly the one made for the evicted pods. Keep lifts the
+// taint before the NodeClaim shows its instance. Core's disruption controller would lift it too, within ten seconds, in which
 // core sees a node of that NodeClaim which none of its pods can use, and plans another one for them.
 //
 // Called by garbagecollection, about instances that are to be released, by registrationtaint, about Nodes on which pods
-// settled while no operator ran, and by the cloud provider, about instances that a NodeClaim has got. It never waits: one call checks once and returns the state. What holds a Node
-// back is reported once, in an event on the Node and in the log, and again only when it changes. A Drainer is safe for
-// concurrent use for different Nodes.
+// settled while no operator ran, and by the cloud provider, about instances that a NodeClaim has got. It never waits: one call
+// checks once and returns the state. What holds a Node back is reported once, in an event on the Node and in the log, and again only
+// when it changes. A Drainer is safe for concurrent use for different Nodes.
 package drain
 
 import (
@@ -86,8 +86,8 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 	since, closed := closedSince(node)
 	if !closed {
 		_, err := controllers.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller calls again
-		if err == nil && d.isKept(node) {                                                  // by a NodeClaim that got it while the taint was on its way
-			err = d.lift(ctx, node.Name)
+		if err == nil && d.isKept(node) {
+			err = d.lift(ctx, node.Name) // a NodeClaim got it while the taint was on its way
 		}
 		return false, err
 	}
