@@ -16,7 +16,7 @@ import (
 
 var createDeadline = flag.Duration("deadline", 10*time.Second, "how long one Create waits; 10 s is the operator's default")
 
-// core repeats what Karpenter core v1.14.1 does with NodeClaims that have no
+// core repeats what Karpenter core v1.15.0 does with NodeClaims that have no
 // instance yet, in its controller nodeclaim.lifecycle.
 type core struct {
 	limiter workqueue.TypedRateLimiter[string]

@@ -35,7 +35,7 @@
 // # What is simulated
 //
 // Claims go through the operator's own CloudProvider. Karpenter core is not run;
-// what it does around the provider is simulated, with the constants of v1.14.1
+// what it does around the provider is simulated, with the constants of v1.15.0
 // (claimant_test.go, operator_test.go). A claimant ends when Create returns: the
 // writes to Kubernetes that follow are not in any figure. NodeClaims are in
 // controller-runtime's fake client.

@@ -30,8 +30,8 @@ import (
 
 // The intervals of what an operator does at rest.
 const (
-	coreCollects = 2 * time.Minute // core v1.14.1, nodeclaim.garbagecollection
-	coreDrift    = 5 * time.Minute // core v1.14.1, nodeclaim.disruption, for each NodeClaim
+	coreCollects = 2 * time.Minute // core v1.15.0, nodeclaim.garbagecollection
+	coreDrift    = 5 * time.Minute // core v1.15.0, nodeclaim.disruption, for each NodeClaim
 	sweepOrphans = 2 * time.Minute // GARBAGE_COLLECTION_INTERVAL
 	checkClasses = 5 * time.Minute // linodenodeclass
 	answersLast  = 4 * time.Minute // the age up to which readings of cluster and firewalls serve

@@ -3,7 +3,10 @@ package e2e_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +14,8 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // begin names a file that is made when nothing else computes on the machine any more:
@@ -70,15 +75,15 @@ func alone(t *testing.T) {
 func hundredHosts(t *testing.T, e *environment) {
 	const app, n = "spread", 100
 	e.nodePool(t, nodePoolSpec{})
-	since, calls, began := e.now(), e.calls(), time.Now()
+	since, calls, began := e.now(), e.Sim.CallsWith(e.SimToken), time.Now()
 	e.apply(t, deployment(app, n, fmt.Sprintf(`
       topologySpreadConstraints:
         - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: %s}}}`, app)))
 	e.settled(t, app, n)
 	e.matched(t, n)
-	cost := e.calls() - calls
+	cost, routes := e.callsSince(calls)
 	rest := atRest(began)
-	t.Logf("%d requests for %d nodes", cost, n)
+	t.Logf("%d requests for %d nodes: %s", cost, n, routes)
 	if cost > n*12/10+rest {
 		t.Errorf("%d requests were made for %d nodes, want at most 1.2 for each and %d", cost, n, rest)
 	}
@@ -92,6 +97,26 @@ func hundredHosts(t *testing.T, e *environment) {
 	if len(hosts) != n {
 		t.Errorf("%d pods are on %d hosts", n, len(hosts))
 	}
+}
+
+// callsSince returns the number of requests after those given, and a text that counts them by route and status.
+func (e *environment) callsSince(before []linodesim.CallCount) (cost int, routes string) {
+	counts := map[string]int{}
+	count := func(calls []linodesim.CallCount, sign int) {
+		for _, c := range calls {
+			counts[fmt.Sprintf("%s %s %d", c.Method, c.Route, c.Status)] += sign * c.N
+		}
+	}
+	count(e.Sim.CallsWith(e.SimToken), 1)
+	count(before, -1)
+	var lines []string
+	for _, route := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[route]; n != 0 {
+			cost += n
+			lines = append(lines, fmt.Sprintf("%d %s", n, route))
+		}
+	}
+	return cost, strings.Join(lines, ", ")
 }
 
 // atRest is how many requests a cluster may cost anyway since a moment.

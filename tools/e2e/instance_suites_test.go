@@ -239,12 +239,13 @@ func (e *environment) notDrifted(t *testing.T) {
 func hundredLinodes(t *testing.T, e *environment) {
 	const app, n = "spread", 100
 	e.nodePool(t, nodePoolSpec{})
-	since, calls, began := e.now(), e.calls(), time.Now()
+	since, calls, began := e.now(), e.Sim.CallsWith(e.SimToken), time.Now()
 	e.apply(t, deployment(app, n, apart(app)))
 	e.settled(t, app, n)
 	e.matched(t, n)
-	cost, rest := e.calls()-calls, atRest(began)
-	t.Logf("%d requests for %d Linodes in %s", cost, n, time.Since(began).Round(time.Second))
+	rest, took := atRest(began), time.Since(began).Round(time.Second)
+	cost, routes := e.callsSince(calls)
+	t.Logf("%d requests for %d Linodes in %s: %s", cost, n, took, routes)
 	if most := n*22/10 + rest; cost > most {
 		t.Errorf("%d requests were made for %d Linodes, want at most %d", cost, n, most)
 	}
