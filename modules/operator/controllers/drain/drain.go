@@ -158,10 +158,12 @@ func (d *Drainer) isKept(node *corev1.Node) bool {
 // lift takes the taint of a drain from a Node, as the API server has it: the cache may not have it yet.
 func (d *Drainer) lift(ctx context.Context, name string) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		node := &corev1.Node{}
-		if err := d.live.Get(ctx, types.NamespacedName{Name: name}, node); err != nil {
+		list := &corev1.NodeList{} // a list, because the operator has no other use for the right to get Nodes
+		err := d.live.List(ctx, list, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(metav1.ObjectNameField, name)})
+		if err != nil || len(list.Items) == 0 {
 			return err
 		}
+		node := &list.Items[0]
 		stored := node.DeepCopy()
 		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 			return t.MatchTaint(&karpv1.DisruptedNoScheduleTaint)
