@@ -39,6 +39,14 @@ kubectl scale deployment inflate --replicas 1
 kubectl rollout status deployment inflate --timeout 2m
 `
 
+// withHeadroom starts the cluster anew, with the gates that its page tells of.
+const withHeadroom = `
+make down
+make up GATES=CapacityBuffer=true,StaticCapacity=true
+eval "$(make -s status)"
+` + oneNode + `
+`
+
 // chapter is a page, or a part of one.
 type chapter struct {
 	page     string
@@ -53,7 +61,7 @@ var followed = map[string][]chapter{
 	"tour":   {{page: "docs/tour.md", to: "## Break it"}},
 	"break":  {{page: "docs/tour.md", from: "## Break it", before: toBreak}},
 	"pages": {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean},
-		{page: "docs/cost.md", before: clean + oneNode}},
+		{page: "docs/cost.md", before: clean + oneNode}, {page: "docs/headroom.md", before: withHeadroom}},
 }
 
 // The commands in the pages for a newcomer work, and print the output shown there. A block that needs something that is not here is

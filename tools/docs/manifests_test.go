@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,6 +70,41 @@ func TestManifests(t *testing.T) {
 	if objects < 10 || values < 2 {
 		t.Errorf("only %d objects and %d sets of values were found", objects, values)
 	}
+}
+
+// A block that is marked as the same as files of docs/examples has their objects.
+func TestBlocksAreTheirExamples(t *testing.T) {
+	example, found := regexp.MustCompile(`docs/examples/[\w-]+\.yaml`), 0
+	for _, p := range guides(t) {
+		for _, b := range p.blocks {
+			if !strings.Contains(b.mark, "the same as ") {
+				continue
+			}
+			found++
+			var want []any
+			for _, name := range example.FindAllString(b.mark, -1) {
+				want = append(want, decoded(t, read(t, name))...)
+			}
+			if got := decoded(t, b.text); len(want) == 0 || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s:%d: the block differs from its examples:\n%v\n%v", p.path, b.line, got, want)
+			}
+		}
+	}
+	if found < 4 {
+		t.Errorf("only %d blocks are marked", found)
+	}
+}
+
+func decoded(t *testing.T, text string) (documents []any) {
+	t.Helper()
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		var into any
+		if err := yaml.Unmarshal([]byte(document), &into); err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, into)
+	}
+	return documents
 }
 
 func apiServer(t *testing.T) client.Client {
