@@ -35,6 +35,8 @@ type Node struct {
 // claim is the claim on an instance.
 type claim struct {
 	Who claims.ClaimID
+	// chosen counts the choices of nodes for claimants, this one included.
+	chosen int
 	// At is when the node's phase began, since when this claimant was first seen here.
 	At, Since time.Time
 	// ClaimedAt holds the time in the instance's tag.

@@ -9,7 +9,8 @@ import (
 func (b *Belief) Reserve(n *Node, who claims.ClaimID) {
 	n.free(b.now)
 	if n.become(Reserved) {
-		n.Claim.Who = who
+		b.chosen++
+		n.Claim.Who, n.Claim.chosen = who, b.chosen
 		b.Index.claimed(n)
 	}
 }

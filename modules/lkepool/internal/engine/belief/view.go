@@ -25,14 +25,19 @@ func (b *Belief) Quarantined(n *Node) bool {
 }
 
 // Assigned returns the node that is being claimed for a claimant, nil if there is
-// none but such as were quarantined.
+// none but such as were quarantined. Of several it is the one that was chosen last: a
+// write to one before may still take effect, and is not repeated when the other's may, too.
 func (b *Belief) Assigned(who claims.ClaimID) *Node {
+	var last *Node
 	for _, n := range b.NodesOf(who.Value) {
-		if n.Phase > Free && n.Phase < Held && !n.Claimed() && n.Claim.Who.Is(who) && (n.Phase == Reserved || !b.Quarantined(n)) {
-			return n
+		if n.Phase > Free && n.Phase < Held && !n.Claimed() && n.Claim.Who.Is(who) && (last == nil || n.Claim.chosen > last.Claim.chosen) {
+			last = n
 		}
 	}
-	return nil
+	if last != nil && last.Phase != Reserved && b.Quarantined(last) {
+		return nil
+	}
+	return last
 }
 
 // IsFree reports whether a member may be handed out.
