@@ -69,7 +69,7 @@ func (sc *scene) lists(sceneWords) error {
 			nodes = append(nodes, sc.nodeName(n.InstanceID)+"="+n.Claim)
 		}
 		slices.Sort(nodes)
-		sc.line("list: %d: %s", len(nodes), strings.Join(nodes, " "))
+		sc.line("%s", strings.TrimSpace(fmt.Sprintf("list: %d: %s", len(nodes), strings.Join(nodes, " "))))
 	})
 	sc.runUntil(sc.Now + 12*time.Second)
 	return nil

@@ -157,7 +157,7 @@ func (s *server) verifiedNode(n *belief.Node, since time.Time) (ended bool, err 
 	case n.Direct.Busy || n.Direct.Tried.Before(since):
 		s.readNode(n, "lists lack it")
 		return false, nil
-	case n.Tagged.IsZero() && n.Direct.Err != nil && !n.Direct.Failing() && s.unread(n):
+	case n.Direct.Err != nil && !n.Direct.Failing() && s.unattributed(n):
 		return true, n.Direct.Err
 	case n.Evidence.Begun() && n.Direct.Retry.Failed == 0:
 		s.prove(n)
@@ -192,6 +192,12 @@ func (s *server) restoring(n *belief.Node, since time.Time) bool {
 func (s *server) unread(n *belief.Node) bool {
 	return n.Present() && n.Tagged.IsZero() && (!n.Arrived || s.now.Sub(n.Evidence.First) > tuning.ListLag) ||
 		n.Phase == belief.Unsure && s.known.Settled(s.now, n.Claim.At)
+}
+
+// unattributed reports whether no reading shows for certain who has the instance: none had
+// its tags, or those may be older than the claims of the process before.
+func (s *server) unattributed(n *belief.Node) bool {
+	return n.Tagged.IsZero() && s.unread(n) || n.Phase < belief.Writing && !n.Arrived && !s.known.Attributed(n)
 }
 
 // suspect reports whether a reading lacks an instance that is claimed, or of its pool.
