@@ -99,6 +99,9 @@ func (w *sweeper) surplus(n *belief.Node) bool {
 		return true
 	}
 	usable, _ := w.known.PoolsOf(key, hash)
+	if !slices.Contains(usable, p) {
+		return true
+	}
 	for _, q := range usable {
 		for _, other := range w.known.Members(q.ID) {
 			if w.known.IsFree(other) && handOut(other, n) < 0 {
