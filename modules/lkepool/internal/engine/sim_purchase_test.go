@@ -162,9 +162,16 @@ func (s *sim) serves(slot *simSlot) bool {
 		!slices.ContainsFunc(s.claimants, func(c *simClaimant) bool { return c.alive && c.handed == i.ID })
 }
 
-// marking reports whether such a claim is under way.
+// marking reports whether such a claim is under way, apart from those on instances of
+// which an answer told the process that they ended: they can give nobody a node.
 func (s *sim) marking(such func(*simEffect) bool) bool {
-	return slices.ContainsFunc(s.inflight, func(e *simEffect) bool { return e.action.Op == OpMark && such(e) })
+	return slices.ContainsFunc(s.inflight, func(e *simEffect) bool {
+		if e.action.Op != OpMark || !such(e) {
+			return false
+		}
+		i := s.instance(e.action.InstanceID)
+		return i == nil || i.toldEnd != s.process.life+1
+	})
 }
 
 // doom notes a removal that was sent, and that the platform did not certainly refuse.
