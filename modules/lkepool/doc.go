@@ -79,8 +79,9 @@
 //   - A claim's tag that a person removes before the process ends, and that is
 //     not in Config.Holder, is forgotten with the process: the node is free.
 //   - Of two instances that carry one claim, because a list hid the first one from
-//     the process that took over, Config.Holder names the one to keep. Without it
-//     the later claim counts, by the clocks of the processes that wrote them.
+//     the process that took over, or its claim took effect after its sender ended,
+//     Config.Holder names the one to keep. Without it the claim made later counts, by the
+//     clocks of the processes that wrote them, whenever either took effect.
 //   - An instance of which a new process has the ID alone, because a person renamed
 //     it or lists lack it, and that cannot be read for 2 minutes, is passed over: its
 //     claimant gets another one, unless Config.Holder names it.

@@ -67,6 +67,9 @@ func (s *sim) checkMark(e *simEffect) {
 			s.fail("I1: instance %d of %s is tagged for another", i.ID, c.Name)
 		}
 	}
+	if at := simTags.ClaimedAtOf(a.Tags); !at.Equal(i.dated) {
+		i.dated, i.sent = at, sent
+	}
 	if who == nil || before == who || who.handed == i.ID || e.fate.kind == faultLate {
 		// A claim that lands late makes a second one, which is collected.
 		return
@@ -224,12 +227,13 @@ func (s *sim) checkRemoval(a Action, i *simInstance) {
 }
 
 // misdated: earlier processes claimed two instances for one claimant, because the
-// first claim was hidden from the second of them, and its clock was behind that
-// of the first. Of two claims the later one counts; without the caller's own
-// records there is nothing else to go by.
+// first claim was hidden from the second of them or took effect later, and its clock was
+// behind that of the first. Of two claims the one that was made later counts, whenever
+// either took effect: that is the time in its tags. Without the caller's own records there
+// is nothing else to go by.
 func (s *sim) misdated(i *simInstance) bool {
 	return !s.plan.known && i.marked < s.process.began && slices.ContainsFunc(s.instances, func(other *simInstance) bool {
-		return other != i && other.marked < i.marked && simTags.ClaimIn(other.Tags).Is(simTags.ClaimIn(i.Tags)) &&
+		return other != i && other.sent < i.sent && simTags.ClaimIn(other.Tags).Is(simTags.ClaimIn(i.Tags)) &&
 			!simTags.ClaimedAtOf(other.Tags).Before(simTags.ClaimedAtOf(i.Tags))
 	})
 }

@@ -107,6 +107,10 @@ type simInstance struct {
 	// pool that had its ID.
 	marked, shownAt, decided, namedAt time.Duration
 	shown, named                      int
+	// dated is the time in the claim that was written to it last, sent when the first
+	// claim with that time was.
+	dated time.Time
+	sent  time.Duration
 	// omitted is how many lists of the process that leads should have shown it
 	// and did not.
 	omitted, omittedFrom int
