@@ -63,7 +63,7 @@ func (s *sim) checkMark(e *simEffect) {
 		s.fail("I1: the claim of %s on instance %d is overwritten", before.Name, i.ID)
 	}
 	for _, c := range s.claimants {
-		if c.alive && c != who && c.handed == i.ID && !s.unknowable(c, i) {
+		if c.alive && c != who && c.handed == i.ID && !s.unknowable(c, i) && !s.copiedOver(e, i) {
 			s.fail("I1: instance %d of %s is tagged for another", i.ID, c.Name)
 		}
 	}
@@ -81,6 +81,13 @@ func (s *sim) checkMark(e *simEffect) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
 	}
+}
+
+// copiedOver: a person copied the claim onto the instance while another one, which an earlier
+// process had sent, could still land. No reading shows that one before it does: the claim that
+// readings show is given back, and written again afterwards.
+func (s *sim) copiedOver(e *simEffect, i *simInstance) bool {
+	return i.copied && e.life != s.process.life
 }
 
 // landedLate: the claim landed after the instance was quarantined, or in the lead of
