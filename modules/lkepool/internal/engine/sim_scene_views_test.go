@@ -57,8 +57,8 @@ func (sc *scene) copyClaim(from *simInstance, to string) error {
 	return nil
 }
 
-// lists requests the claimed nodes.
-func (sc *scene) lists(sceneWords) error {
+// lists requests the claimed nodes, with the tags that a caller is shown if those are wanted.
+func (sc *scene) lists(w sceneWords) error {
 	sc.ask("list", Ask{Kind: AskList}, time.Minute, func(a Answer) {
 		if a.Err != nil {
 			sc.line("list: %s", claims.KindOf(a.Err))
@@ -66,7 +66,13 @@ func (sc *scene) lists(sceneWords) error {
 		}
 		var nodes []string
 		for _, n := range a.Nodes {
-			nodes = append(nodes, sc.nodeName(n.InstanceID)+"="+n.Claim)
+			text := sc.nodeName(n.InstanceID) + "=" + n.Claim
+			for _, tag := range slices.Sorted(slices.Values(n.Tags)) {
+				if w.flag("tags") && strings.HasPrefix(tag, "karpenter.sh/") {
+					text += " " + tag
+				}
+			}
+			nodes = append(nodes, text)
 		}
 		slices.Sort(nodes)
 		sc.line("%s", strings.TrimSpace(fmt.Sprintf("list: %d: %s", len(nodes), strings.Join(nodes, " "))))
