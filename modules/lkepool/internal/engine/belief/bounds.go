@@ -33,6 +33,12 @@ func (t *terms) shows(began, at time.Time, direct bool) bool {
 // listed reports whether a list that began then shows a write of at.
 func (t *terms) listed(began, at time.Time) bool { return t.shows(began, at, false) }
 
+// Attributed reports whether a reading of the instance's tags shows all claims that were
+// answered to the process before.
+func (t *terms) Attributed(n *Node) bool {
+	return t.listed(n.Tagged, t.StartedAt) || n.Vouched && t.Settled(n.Direct.Began, t.StartedAt)
+}
+
 func Latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

@@ -40,12 +40,6 @@ func (b *Belief) Assigned(who claims.ClaimID) *Node {
 	return last
 }
 
-// Attributed reports whether a reading of the instance's tags shows all claims that were
-// answered to the process before.
-func (b *Belief) Attributed(n *Node) bool {
-	return b.listed(n.Tagged, b.StartedAt) || n.Vouched && b.Settled(n.Direct.Began, b.StartedAt)
-}
-
 // IsFree reports whether a member may be handed out.
 func (b *Belief) IsFree(n *Node) bool {
 	return n.Phase == Free && n.Known() && !b.Quarantined(n) && !n.Removal.Busy && b.Health(n) == claims.Healthy
