@@ -163,7 +163,7 @@ func (s *sim) serves(slot *simSlot) bool {
 }
 
 // marking reports whether such a claim is under way, apart from those on instances of
-// which an answer told the process that they ended: they can give nobody a node.
+// which an answer told the process that they ended: these give no claimant a node.
 func (s *sim) marking(such func(*simEffect) bool) bool {
 	return slices.ContainsFunc(s.inflight, func(e *simEffect) bool {
 		if e.action.Op != OpMark || !such(e) {

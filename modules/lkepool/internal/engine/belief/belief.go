@@ -17,8 +17,6 @@ type Belief struct {
 	Purchases   purchases
 	Marks       marks
 	lastFailure lastFailure
-	// chosen counts how often a node was chosen for a claimant.
-	chosen int
 }
 
 // terms are the settings, and the times that bound what readings and writes of the

@@ -35,8 +35,6 @@ type Node struct {
 // claim is the claim on an instance.
 type claim struct {
 	Who claims.ClaimID
-	// chosen counts the choices of nodes for claimants, this one included.
-	chosen int
 	// At is when the node's phase began, since when this claimant was first seen here.
 	At, Since time.Time
 	// ClaimedAt holds the time in the instance's tag.
@@ -45,6 +43,8 @@ type claim struct {
 	// witnessed: it was looked up in the caller's own records. given: its claimant got it
 	// as an answer of this process.
 	witnessed, given bool
+	// left: another node was chosen for the claimant since.
+	left bool
 	// Lacking: a reading since the write lacks the claim's tag.
 	Lacking bool
 	// Failed counts failed writes in a row that were the instance's fault, Err is

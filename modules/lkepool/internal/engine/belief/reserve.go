@@ -5,13 +5,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
-// Reserve chooses a free node for a claimant; nothing is written yet.
+// Reserve chooses a free node for a claimant; nothing is written yet. One that was chosen
+// before is left: the write of its claim is not repeated when that of the other's may take
+// effect, too.
 func (b *Belief) Reserve(n *Node, who claims.ClaimID) {
 	n.free(b.now)
-	if n.become(Reserved) {
-		b.chosen++
-		n.Claim.Who, n.Claim.chosen = who, b.chosen
-		b.Index.claimed(n)
+	if !n.become(Reserved) {
+		return
+	}
+	n.Claim.Who = who
+	b.Index.claimed(n)
+	for _, other := range b.NodesOf(who.Value) {
+		other.Claim.left = other.Claim.left || other != n && other.Claim.Who.Is(who)
 	}
 }
 

@@ -24,20 +24,16 @@ func (b *Belief) Quarantined(n *Node) bool {
 		(n.Phase != Unsure || n.Claim.Lacking || n.Direct.Failing())
 }
 
-// Assigned returns the node that is being claimed for a claimant, nil if there is
-// none but such as were quarantined. Of several it is the one that was chosen last: a
-// write to one before may still take effect, and is not repeated when the other's may, too.
+// Assigned returns the node that is being claimed for a claimant, nil if there is none but
+// such as were quarantined, or left for another one.
 func (b *Belief) Assigned(who claims.ClaimID) *Node {
-	var last *Node
 	for _, n := range b.NodesOf(who.Value) {
-		if n.Phase > Free && n.Phase < Held && !n.Claimed() && n.Claim.Who.Is(who) && (last == nil || n.Claim.chosen > last.Claim.chosen) {
-			last = n
+		if n.Phase > Free && n.Phase < Held && !n.Claimed() && n.Claim.Who.Is(who) && !n.Claim.left &&
+			(n.Phase == Reserved || !b.Quarantined(n)) {
+			return n
 		}
 	}
-	if last != nil && last.Phase != Reserved && b.Quarantined(last) {
-		return nil
-	}
-	return last
+	return nil
 }
 
 // IsFree reports whether a member may be handed out.

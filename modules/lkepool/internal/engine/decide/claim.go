@@ -87,7 +87,7 @@ func (c *claimer) claiming(claim *callers.Claim, has *belief.Node) bool {
 	switch {
 	case n == nil || n == has || n.Phase == belief.Reserved:
 		return false
-	case n.Phase == belief.Unsure && c.ready(n.Claim.At.Add(c.cfg.SettleTime)):
+	case n.Phase == belief.Unsure && c.ready(belief.Latest(n.Claim.At.Add(c.cfg.SettleTime), n.Direct.Ended.Add(tuning.VerifyAgain))):
 		c.readNode(n, "a claim was written without an answer")
 	}
 	return true
