@@ -140,12 +140,7 @@ func (e poolEvidence) mergeKnown(p *Pool, reading lkepool.Pool, hash string, f a
 	own := Latest(p.Writes.Grown, p.Writes.Shrunk)
 	switch {
 	case !f.Direct:
-		resend := !p.Removed.IsZero() && f.Began.Sub(p.Removed) >= tuning.RemovalResend
-		p.Look = p.Look || resend
-		if e.listed(f.Began, own) {
-			p.Look = p.Look || against.shape || against.slots
-			e.noteCount(p, reading.Count, f)
-		}
+		e.mergeListed(p, reading.Count, against, f)
 		return false
 	case !e.Settled(f.Began, own) || !e.Settled(f.Began, p.Writes.Unsure):
 		// An own write outranks this reading; it may still agree with it.
@@ -160,6 +155,19 @@ func (e poolEvidence) mergeKnown(p *Pool, reading lkepool.Pool, hash string, f a
 	p.Pool, p.Slots, p.hash, p.Writes.Unsure = reading, nil, hash, time.Time{}
 	p.Direct.Agrees = !against.shape && !against.unexplained
 	return true
+}
+
+// mergeListed follows a list that shows a pool which is known: what contradicts it makes the
+// engine look, unless it may be older than an own write. A list from before an own growth shows
+// no count that is higher than that set.
+func (e poolEvidence) mergeListed(p *Pool, count int, against contradiction, f absence.Fact) {
+	resend := !p.Removed.IsZero() && f.Began.Sub(p.Removed) >= tuning.RemovalResend
+	grown := count > p.Count && !p.Writes.Growing
+	p.Look = p.Look || resend
+	if e.listed(f.Began, p.Writes.Shrunk) && (grown || e.listed(f.Began, p.Writes.Grown)) {
+		p.Look = p.Look || against.shape || against.slots
+		e.noteCount(p, count, f)
+	}
 }
 
 // thaw lets other counts be sent again: after a direct read that began when the
