@@ -5,9 +5,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
-// Reserve chooses a free node for a claimant; nothing is written yet. One that was chosen
-// before is left: the write of its claim is not repeated when that of the other's may take
-// effect, too.
+// Reserve chooses a free node for a claimant; nothing is written yet. A node that was chosen
+// for it before is left: its claim is not written again, because that of this one may take
+// effect as well.
 func (b *Belief) Reserve(n *Node, who claims.ClaimID) {
 	n.free(b.now)
 	if !n.become(Reserved) {
