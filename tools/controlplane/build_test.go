@@ -208,3 +208,37 @@ func versionIsPinned(t *testing.T, module string) {
 		}
 	}
 }
+
+// What the programs of kubernetes-csi share with Kubernetes is compiled once while their versions are the same.
+func TestVersionsBesideKubernetesAreItsOwn(t *testing.T) {
+	kubernetes, replaced := versions(t, "kubernetes")
+	_, beside := versions(t, "csi")
+	if len(beside) == 0 {
+		t.Error("csi/go.mod replaces nothing")
+	}
+	for module, version := range beside {
+		if want := cmp.Or(replaced[module], kubernetes[module]); version != want {
+			t.Errorf("csi/go.mod has %s %s, and kubernetes/go.mod %q", module, version, want)
+		}
+	}
+}
+
+// versions are those of a module's go.mod: what it requires, and what it replaces that with.
+func versions(t *testing.T, module string) (required, replaced map[string]string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	required, replaced = map[string]string{}, map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "replace "))
+		switch {
+		case len(words) == 4 && words[1] == "=>":
+			replaced[words[0]] = words[3]
+		case len(words) >= 2 && strings.HasPrefix(words[1], "v"):
+			required[words[0]] = words[1]
+		}
+	}
+	return required, replaced
+}

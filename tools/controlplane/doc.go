@@ -4,7 +4,8 @@
 //
 // Each family of pinned programs has a Go module of its own beside this file,
 // outside go.work, because etcd, Kubernetes and kwok want different versions of
-// the same libraries. Nothing but Go, a Go module proxy and a shell is needed: no
+// the same libraries. Csi has the programs that run beside a storage driver, with
+// Kubernetes' own versions, so that most of them is compiled already. Nothing but Go, a Go module proxy and a shell is needed: no
 // C compiler, no git. Machine, which is built on request only, is
 // kubeadm and kubelet of the nodes that join a self-managed cluster, from
 // Kubernetes' own code.

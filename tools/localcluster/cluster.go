@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,10 +18,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
@@ -45,6 +43,7 @@ type Cluster struct {
 	logsPort int // of what serves `kubectl logs`
 	log      *slog.Logger
 	boots    *simulatedboot.Runner // in instance mode
+	sidecars sidecars
 	end      ending
 }
 
@@ -145,6 +144,9 @@ func (o *Options) checkBuilt() error {
 	needed := slices.Clone(plane.Programs)
 	if !o.WithoutCharts && !o.NoOperator {
 		needed = append(needed, operatorProgram)
+	}
+	if !o.WithoutAddons {
+		needed = append(needed, attacher, provisioner)
 	}
 	if o.instances() || o.Kubelets > 0 {
 		needed = append(needed, controlplane.Machine)
@@ -267,13 +269,13 @@ var addons []byte
 //go:embed volumes.yaml
 var volumes []byte
 
-// startAddons installs LKE's own workloads and simulates its storage driver.
+// startAddons installs LKE's own workloads and its storage driver.
 func (c *Cluster) startAddons(ctx context.Context) error {
-	return c.startStorage(ctx, slices.Concat(addons, []byte("---\n"), volumes), nil)
+	return c.startStorage(ctx, slices.Concat(addons, []byte("---\n"), volumes))
 }
 
-// startNeighbours installs what the charts of the cloud controller manager and of the storage driver do in a self-managed cluster, and
-// simulates the driver. The manager's DaemonSet comes after the operator's charts for the same reason as LKE's addons.
+// startNeighbours installs what the charts of the cloud controller manager and of the storage driver do in a self-managed cluster. The
+// manager's DaemonSet comes after the operator's charts for the same reason as LKE's addons.
 func (c *Cluster) startNeighbours(ctx context.Context) error {
 	config, err := c.plane.RESTConfig(cloudControllerManager)
 	if err != nil {
@@ -284,34 +286,7 @@ func (c *Cluster) startNeighbours(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.startStorage(ctx, volumes, linodehttp.New(c.SimURL, c.storageToken, "linode-blockstorage-csi-driver"))
-}
-
-// quickResync replaces the external-attacher's minute where the simulated Linodes boot in less time than that.
-const quickResync = 3 * time.Second
-
-func (c *Cluster) startStorage(ctx context.Context, objects []byte, linode *linodehttp.Client) error {
-	config, err := c.plane.RESTConfig("lke-storage")
-	if err != nil {
-		return err
-	}
-	kube, err := ctrlclient.New(config, ctrlclient.Options{})
-	if err != nil {
-		return err
-	}
-	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
-		return fmt.Errorf("installing the addons: %w", err)
-	}
-	cfg := blockstorage.Config{Cluster: config, Linode: linode, Resync: blockstorage.ResyncPeriod, Log: c.log}
-	if c.opts.Profile == quickProfile {
-		cfg.Resync = quickResync
-	}
-	c.background(ctx, func(ctx context.Context) {
-		if err := blockstorage.Run(ctx, cfg); err != nil {
-			c.log.Error("block storage is not simulated any more", "error", err)
-		}
-	})
-	return nil
+	return c.startStorage(ctx, volumes)
 }
 
 // background runs a part of the simulated world until Stop.
@@ -347,6 +322,7 @@ func (c *Cluster) PIDs() map[string]int {
 	for _, child := range c.plane.Processes() {
 		pids[child.Name()] = child.PID()
 	}
+	maps.Copy(pids, c.sidecars.pids())
 	for _, operator := range c.Operators {
 		if pid := operator.PID(); pid != 0 {
 			pids[operator.name()] = pid

@@ -142,6 +142,7 @@ func TestNodesComeAndGoAsInLKE(t *testing.T) {
 	for _, tier := range []string{localcluster.Standard, localcluster.Enterprise} {
 		t.Run(tier, func(t *testing.T) {
 			w := start(t, localcluster.Options{Tier: tier, WithoutCharts: true})
+			back := w.killSidecar("csi-attacher")
 			pool := w.addPool(tier)
 			node := w.poolNode(pool)
 			w.checkNode(node, pool)
@@ -149,8 +150,22 @@ func TestNodesComeAndGoAsInLKE(t *testing.T) {
 			w.followPool(pool, node.Name)
 			second := w.deleteByHand(pool, node.Name)
 			w.loseNode(second)
+			back()
 			w.stopAndLook()
 		})
+	}
+}
+
+// killSidecar ends a program beside the storage driver; back waits until it runs again.
+func (w *world) killSidecar(name string) (back func()) {
+	w.Helper()
+	killed := w.PIDs()[name]
+	if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
+		w.Fatalf("%s (%d): %v", name, killed, err)
+	}
+	return func() {
+		w.Helper()
+		w.eventually(name+" runs again", func() bool { return w.PIDs()[name] != killed })
 	}
 }
 
@@ -282,8 +297,8 @@ func (w *world) stopAndLook() {
 		w.Errorf("a second start: %v, want ErrRunning", err)
 	}
 	pids := w.PIDs()
-	if len(pids) != 5 {
-		w.Errorf("children %v, want 5", pids)
+	if len(pids) != 7 {
+		w.Errorf("children %v, want 7", pids)
 	}
 	w.Stop(w.ctx)
 	for name, pid := range pids {

@@ -2,7 +2,8 @@
 // without Docker: a real Kubernetes control plane (package plane), a simulated
 // Linode account served over HTTP (modules/linodesim), what LKE does to nodes
 // (package simulatedlke), the operator's log for `kubectl logs` (package kubelet),
-// LKE's DaemonSets and block storage (addons.yaml and package blockstorage), the cloud controller manager of a self-managed cluster
+// LKE's DaemonSets (addons.yaml), block storage (package blockstorage, with kubernetes-csi's own attacher and provisioner as processes
+// beside it), the cloud controller manager of a self-managed cluster
 // (package simulatedccm, instance mode), the boots of plain Linodes and a server for agents of
 // k3s and RKE2 (packages simulatedboot and k3s, instance mode), this repository's Helm charts installed (package charts),
 // and the operator as a local process that runs with the ServiceAccount,

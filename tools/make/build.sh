@@ -27,6 +27,8 @@ kube-controller-manager|$pinned/kubernetes|k8s.io/kubernetes/cmd/kube-controller
 kube-scheduler|$pinned/kubernetes|k8s.io/kubernetes/cmd/kube-scheduler|pinned|$versioned
 kwok|$pinned/kwok|sigs.k8s.io/kwok/cmd/kwok|pinned|-s -w
 kubectl|$pinned/kubectl|k8s.io/kubernetes/cmd/kubectl|pinned|$versioned
+csi-attacher|$pinned/csi|github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher|pinned|-s -w
+csi-provisioner|$pinned/csi|github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner|pinned|-s -w
 machine|$pinned/machine|.|optional|$versioned
 linodesim|modules/linodesim|./cmd/linodesim|own|
 controller|modules/operator|./cmd/controller|own|

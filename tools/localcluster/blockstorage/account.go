@@ -6,52 +6,76 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// account has the volumes of the Linode API, as the driver's controller keeps them (internal/driver/controllerserver.go and
-// controllerserver_helper.go). Where the driver waits, this returns an error, and the caller tries again.
+// account has the volumes of the Linode API, as the driver's controller keeps them. Its errors have the codes of internal/driver/errors.go
+// where controllerserver.go and controllerserver_helper.go return those; any other error is Internal there and here.
 type account struct{ api *linodehttp.Client }
 
 const (
-	labelLength = 32
-	leastGB     = 10
+	labelLength = 32               // pkg/linode-volumes/utils.go
+	leastBytes  = 10 << 30         // internal/driver/controllerserver_helper.go, MinVolumeSizeBytes
+	waitTimeout = 5 * time.Minute  // the same file, WaitTimeout
+	poll        = time.Second / 10 // the account is simulated, and its volumes change in milliseconds
 )
 
-// labelOf is the name of a volume without its dashes, as long as a label may be.
-func labelOf(name string) string {
-	label := strings.ReplaceAll(name, "-", "")
-	return label[:min(len(label), labelLength)]
+func internal(format string, args ...any) error {
+	return status.Errorf(codes.Internal, format, args...)
 }
+
+// labelOf is the name of a volume, as long as a label may be.
+func labelOf(name string) string { return name[:min(len(name), labelLength)] }
 
 // handle names a volume to the driver: its ID and its label.
 func handle(v api.Volume) string { return fmt.Sprintf("%d-%s", v.ID, v.Label) }
 
-func idOf(handle string) (int, error) {
+// idOf is the volume's ID in a handle. Another text is the ID of no volume, as pkg/linode-volumes/utils.go makes one of its hash.
+func idOf(handle string) int {
 	id, _, _ := strings.Cut(handle, "-")
-	return strconv.Atoi(id)
+	n, _ := strconv.Atoi(id)
+	return n
 }
 
-// create makes the volume of a name, or finds it by its label.
+// create makes the volume of a name, or finds it by its label, and waits until it is active.
 func (a account) create(ctx context.Context, name, region string, gb int) (v api.Volume, err error) {
 	label := labelOf(name)
 	found, err := linodehttp.List[api.Volume](ctx, a.api, "/volumes", fmt.Sprintf(`{"label": %q}`, label))
 	switch {
 	case err != nil:
-		return v, err
+		return v, internal("list volumes: %v", err)
 	case len(found) > 0:
 		v = found[0]
 	default:
-		err = a.api.Send(ctx, http.MethodPost, "/volumes", "", map[string]any{"label": label, "region": region, "size": max(gb, leastGB)}, &v)
+		err = a.api.Send(ctx, http.MethodPost, "/volumes", "", map[string]any{"label": label, "region": region, "size": gb}, &v)
+		if err != nil {
+			return v, internal("create volume: %v", err)
+		}
 	}
-	if err == nil && v.Status != api.VolumeStatusActive {
-		err = fmt.Errorf("volume %d is %s", v.ID, v.Status)
+	if v.Size != gb {
+		return v, status.Errorf(codes.AlreadyExists, "volume %d already exists with size %d", v.ID, v.Size)
 	}
-	return v, err
+	return a.until(ctx, v.ID, "is active", func(v api.Volume) bool { return v.Status == api.VolumeStatusActive })
+}
+
+// until reads a volume again and again until it is as it should be.
+func (a account) until(ctx context.Context, id int, what string, is func(api.Volume) bool) (v api.Volume, err error) {
+	err = wait.PollUntilContextTimeout(ctx, poll, waitTimeout, true, func(ctx context.Context) (bool, error) {
+		v, err = a.volume(ctx, id)
+		return err == nil && is(v), err
+	})
+	if err != nil {
+		return v, internal("waiting until volume %d %s: %v", id, what, err)
+	}
+	return v, nil
 }
 
 // remove deletes a volume that is attached to nothing.
@@ -61,15 +85,14 @@ func (a account) remove(ctx context.Context, id int) error {
 	case linodehttp.IsNotFound(err):
 		return nil
 	case err != nil:
-		return err
+		return internal("get volume %d: %v", id, err)
 	case v.LinodeID != nil:
-		return fmt.Errorf("volume %d is in use by Linode %d", id, *v.LinodeID)
+		return status.Error(codes.FailedPrecondition, "volume is in use")
 	}
-	err = a.api.Send(ctx, http.MethodDelete, fmt.Sprintf("/volumes/%d", id), "", nil, nil)
-	if linodehttp.IsNotFound(err) {
-		return nil
+	if err := a.api.Send(ctx, http.MethodDelete, fmt.Sprintf("/volumes/%d", id), "", nil, nil); err != nil {
+		return internal("delete volume %d: %v", id, err)
 	}
-	return err
+	return nil
 }
 
 func (a account) volume(ctx context.Context, id int) (v api.Volume, err error) {
@@ -77,77 +100,73 @@ func (a account) volume(ctx context.Context, id int) (v api.Volume, err error) {
 	return v, err
 }
 
-// attach attaches a volume to a Linode that has room for it.
-func (a account) attach(ctx context.Context, id, linode int) error {
+func (a account) volumes(ctx context.Context) ([]api.Volume, error) {
+	return linodehttp.List[api.Volume](ctx, a.api, "/volumes", "")
+}
+
+// attach attaches a volume to a Linode that has room for it, and waits until it is attached.
+func (a account) attach(ctx context.Context, id, linode int) (api.Volume, error) {
+	limit, err := a.limit(ctx, linode, 0)
+	if linodehttp.IsNotFound(err) {
+		return api.Volume{}, status.Errorf(codes.NotFound, "linode instance %d not found", linode)
+	} else if err != nil {
+		return api.Volume{}, internal("get linode instance %d: %v", linode, err)
+	}
 	v, err := a.volume(ctx, id)
 	switch {
+	case linodehttp.IsNotFound(err):
+		return v, status.Errorf(codes.NotFound, "volume not found: %d", id)
 	case err != nil:
-		return err
+		return v, internal("get volume %d: %v", id, err)
 	case v.LinodeID != nil && *v.LinodeID == linode:
-		return nil
+		return v, nil
 	case v.LinodeID != nil:
-		return fmt.Errorf("volume %d is already attached to Linode %d", id, *v.LinodeID)
-	}
-	limit, err := a.limit(ctx, linode)
-	if err != nil {
-		return err
+		return v, status.Errorf(codes.FailedPrecondition, "volume %d is already attached to linode %d", id, *v.LinodeID)
 	}
 	has, err := linodehttp.List[api.Volume](ctx, a.api, fmt.Sprintf("/linode/instances/%d/volumes", linode), "")
 	if err != nil {
-		return err
+		return v, internal("list instance volumes: %v", err)
 	}
 	if len(has) >= int(limit) {
-		return fmt.Errorf("max volumes already attached: Linode %d has %d", linode, len(has))
+		return v, status.Errorf(codes.ResourceExhausted, "max number of volumes (%d) already attached to instance", limit)
 	}
 	to := api.VolumeAttach{LinodeID: linode, PersistAcrossBoots: new(false)} // so that a Linode takes more than 8
 	if err := a.api.Send(ctx, http.MethodPost, fmt.Sprintf("/volumes/%d/attach", id), "", to, nil); err != nil {
-		return err
+		code := codes.Internal
+		if strings.Contains(err.Error(), "is already attached") {
+			code = codes.Unavailable
+		}
+		return v, status.Errorf(code, "attach volume: %v", err)
 	}
-	if v, err = a.volume(ctx, id); err == nil && ptr.Deref(v.LinodeID, 0) != linode {
-		err = fmt.Errorf("volume %d is not attached yet", id)
-	}
-	return err
+	return a.until(ctx, id, "is attached", func(v api.Volume) bool { return ptr.Deref(v.LinodeID, 0) == linode })
 }
 
-// detach detaches a volume from a Linode. One that is attached elsewhere, or gone, is detached.
+// detach detaches a volume from a Linode, or from any if that is 0, and waits until it is attached to none. One that is attached
+// elsewhere, or gone, is detached. For one that is attached nowhere the driver sends a request, too, whose answer is not known.
 func (a account) detach(ctx context.Context, id, linode int) error {
 	v, err := a.volume(ctx, id)
 	switch {
 	case linodehttp.IsNotFound(err):
 		return nil
 	case err != nil:
-		return err
-	case v.LinodeID == nil, *v.LinodeID != linode:
+		return internal("get volume %d: %v", id, err)
+	case v.LinodeID == nil, linode != 0 && *v.LinodeID != linode:
 		return nil
 	}
 	if err := a.api.Send(ctx, http.MethodPost, fmt.Sprintf("/volumes/%d/detach", id), "", nil, nil); err != nil {
-		return err
+		return internal("detach volume %d: %v", id, err)
 	}
-	if v, err = a.volume(ctx, id); err == nil && v.LinodeID != nil {
-		err = fmt.Errorf("volume %d is not detached yet", id)
-	}
+	_, err = a.until(ctx, id, "is detached", func(v api.Volume) bool { return v.LinodeID == nil })
 	return err
 }
 
-// attached maps the volumes of the account to the Linodes that they are attached to.
-func (a account) attached(ctx context.Context) (map[int]int, error) {
-	listed, err := linodehttp.List[api.Volume](ctx, a.api, "/volumes", "")
-	at := map[int]int{}
-	for _, v := range listed {
-		if v.LinodeID != nil {
-			at[v.ID] = *v.LinodeID
-		}
-	}
-	return at, err
-}
-
-// limit is how many volumes a Linode takes: what its memory allows, less its disks.
-func (a account) limit(ctx context.Context, linode int) (int32, error) {
+// limit is how many volumes a Linode takes: what its memory allows, less its disks, of which there are at least leastDisks.
+func (a account) limit(ctx context.Context, linode, leastDisks int) (int32, error) {
 	var instance api.Instance
 	path := fmt.Sprintf("/linode/instances/%d", linode)
 	if err := a.api.Send(ctx, http.MethodGet, path, "", nil, &instance); err != nil {
 		return 0, err
 	}
 	disks, err := linodehttp.List[api.InstanceDisk](ctx, a.api, path+"/disks", "")
-	return AttachLimit(int64(instance.Specs.Memory)<<20, len(disks)), err
+	return AttachLimit(int64(instance.Specs.Memory)<<20, max(len(disks), leastDisks)), err
 }

@@ -12,15 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 const (
 	fewestDevices = 8  // of a Linode with less than 16 GB of memory
 	mostDevices   = 64 // of any
-	lkeDisks      = 1  // of an LKE node itself
-	gib           = 1 << 30
+	// ownDisks is how many a plugin finds on its node at least: it counts those that QEMU shows (internal/driver/limits.go), and the API lists
+	// none of LKE's nodes.
+	ownDisks = 1
+	gib      = 1 << 30
 )
 
 // AttachLimit is how many volumes a node takes: a device for each GiB of memory, at least 8 and at most 64, of which the
@@ -32,7 +32,7 @@ func AttachLimit(planMemory int64, disks int) int32 {
 // nodePlugin registers the driver on each node, as the kubelet does when the node's plugin runs.
 type nodePlugin struct {
 	client  client.Client
-	account *account
+	account account
 }
 
 func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
@@ -63,20 +63,14 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 
 // driver returns what the plugin on a node reports of it: the Linode's ID, and how many volumes it takes.
 func (p nodePlugin) driver(ctx context.Context, node *corev1.Node) (storagev1.CSINodeDriver, error) {
-	name, limit := node.Spec.ProviderID, AttachLimit(simulatedlke.PlanMemory(*node.Status.Capacity.Memory()), lkeDisks)
-	if p.account != nil {
-		id, err := linodeOf(node)
-		if err != nil {
-			return storagev1.CSINodeDriver{}, err
-		}
-		if limit, err = p.account.limit(ctx, id); err != nil {
-			return storagev1.CSINodeDriver{}, err
-		}
-		name = strconv.Itoa(id)
+	id, err := linodeOf(node)
+	if err != nil {
+		return storagev1.CSINodeDriver{}, err
 	}
+	limit, err := p.account.limit(ctx, id, ownDisks)
 	return storagev1.CSINodeDriver{
-		Name: Driver, NodeID: name, TopologyKeys: []string{TopologyKey}, Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
-	}, nil
+		Name: Driver, NodeID: strconv.Itoa(id), TopologyKeys: []string{TopologyKey}, Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
+	}, err
 }
 
 func linodeOf(node *corev1.Node) (int, error) {

@@ -259,13 +259,19 @@ func (p *Plane) Roots() *x509.CertPool {
 // AdminKubeconfig is the file for people and tests: group system:masters.
 func (p *Plane) AdminKubeconfig() string { return p.kubeconfigFile("admin") }
 
-// RESTConfig returns a client configuration for a component that simulates a part of
-// the outside world with all rights, under its own name in audit logs.
+// Kubeconfig writes the file for a component of the outside world with all
+// rights, under its own name in audit logs.
+func (p *Plane) Kubeconfig(user string) (file string, err error) {
+	return p.kubeconfigFile(user), p.writeKubeconfig(user, user, administrators)
+}
+
+// RESTConfig returns a client configuration for such a component that runs in this process.
 func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
-	if err := p.writeKubeconfig(user, user, administrators); err != nil {
+	file, err := p.Kubeconfig(user)
+	if err != nil {
 		return nil, err
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfigFile(user))
+	config, err := clientcmd.BuildConfigFromFlags("", file)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +280,7 @@ func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Client is a client for such a component.
+// Client is a client with it.
 func (p *Plane) Client(user string) (*kubernetes.Clientset, error) {
 	config, err := p.RESTConfig(user)
 	if err != nil {

@@ -58,13 +58,6 @@ func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 	return capacity, allocatable
 }
 
-// PlanMemory is the memory of the plan, in bytes, whose nodes report the given capacity: Capacity turned round.
-func PlanMemory(reported resource.Quantity) int64 {
-	turned := func(f figure) figure { return figure{plan: f.node, node: f.plan} }
-	kib := onLine(reported.Value()>>10, turned(memorySmall), turned(memoryLarge))
-	return (kib + 1<<9) >> 10 << 20 // plans have whole MiB
-}
-
 // onLine is the value at plan on the line through two figures.
 func onLine(plan int64, a, b figure) int64 {
 	return a.node + (plan-a.plan)*(b.node-a.node)/(b.plan-a.plan)

@@ -1,0 +1,147 @@
+package blockstorage
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// controller serves the Controller service as internal/driver/controllerserver.go does: what the provisioner and the attacher call.
+type controller struct {
+	csi.UnimplementedControllerServer
+	account account
+	region  string // its own, for volumes of no other
+	pods    pods
+}
+
+// capabilities are those of internal/driver/capabilities.go whose operations are served here.
+var capabilities = []csi.ControllerServiceCapability_RPC_Type{
+	csi.ControllerServiceCapability_RPC_PUBLISH_READONLY,
+	csi.ControllerServiceCapability_RPC_CREATE_DELETE_VOLUME,
+	csi.ControllerServiceCapability_RPC_PUBLISH_UNPUBLISH_VOLUME,
+	csi.ControllerServiceCapability_RPC_LIST_VOLUMES,
+	csi.ControllerServiceCapability_RPC_LIST_VOLUMES_PUBLISHED_NODES,
+	csi.ControllerServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER,
+}
+
+func (controller) ControllerGetCapabilities(context.Context, *csi.ControllerGetCapabilitiesRequest) (
+	*csi.ControllerGetCapabilitiesResponse, error) {
+	answer := &csi.ControllerGetCapabilitiesResponse{}
+	for _, c := range capabilities {
+		answer.Capabilities = append(answer.Capabilities, &csi.ControllerServiceCapability{
+			Type: &csi.ControllerServiceCapability_Rpc{Rpc: &csi.ControllerServiceCapability_RPC{Type: c}},
+		})
+	}
+	return answer, nil
+}
+
+// CreateVolume makes a volume in the region that the request prefers. Its size is cut to whole GiB, of which there are at least 10
+// (internal/driver/controllerserver_helper.go, getRequestCapacitySize, bytesToGB).
+func (c controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeRequest) (*csi.CreateVolumeResponse, error) {
+	if r.GetName() == "" {
+		return nil, status.Error(codes.InvalidArgument, "volume name is required")
+	}
+	if err := valid(r.GetVolumeCapabilities()...); err != nil {
+		return nil, err
+	}
+	size, region := max(r.GetCapacityRange().GetRequiredBytes(), leastBytes), c.region
+	if chosen := regionOf(r.GetAccessibilityRequirements()); chosen != "" {
+		region = chosen
+	}
+	v, err := c.account.create(ctx, r.GetName(), region, int(size>>30))
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]string{TopologyKey: v.Region}
+	return &csi.CreateVolumeResponse{Volume: &csi.Volume{
+		VolumeId: handle(v), CapacityBytes: size, AccessibleTopology: []*csi.Topology{{Segments: at}}, VolumeContext: at,
+	}}, nil
+}
+
+// regionOf is that of the first preferred topology, or of the first allowed one.
+func regionOf(r *csi.TopologyRequirement) string {
+	for _, topology := range slices.Concat(r.GetPreferred(), r.GetRequisite()) {
+		return topology.GetSegments()[TopologyKey]
+	}
+	return ""
+}
+
+// valid refuses what a volume that one Linode has at a time cannot do (internal/driver/controllerserver_helper.go).
+func valid(wanted ...*csi.VolumeCapability) error {
+	if len(wanted) == 0 {
+		return status.Error(codes.InvalidArgument, "volume capabilities are required")
+	}
+	for _, w := range wanted {
+		switch w.GetAccessMode().GetMode() {
+		case csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, csi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER,
+			csi.VolumeCapability_AccessMode_SINGLE_NODE_MULTI_WRITER:
+		default:
+			return status.Errorf(codes.InvalidArgument, "invalid volume capability: %v", wanted)
+		}
+	}
+	return nil
+}
+
+// DeleteVolume removes a volume; one that is gone is removed.
+func (c controller) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeRequest) (*csi.DeleteVolumeResponse, error) {
+	return &csi.DeleteVolumeResponse{}, c.account.remove(ctx, idOf(r.GetVolumeId()))
+}
+
+// ControllerPublishVolume attaches a volume to the Linode whose ID is the node's.
+func (c controller) ControllerPublishVolume(ctx context.Context, r *csi.ControllerPublishVolumeRequest) (
+	*csi.ControllerPublishVolumeResponse, error) {
+	if err := valid(r.GetVolumeCapability()); err != nil {
+		return nil, err
+	}
+	linode, _ := strconv.Atoi(r.GetNodeId()) // another text is the ID of no Linode, as in pkg/linode-volumes/utils.go
+	v, err := c.account.attach(ctx, idOf(r.GetVolumeId()), linode)
+	if err != nil {
+		return nil, err
+	}
+	return &csi.ControllerPublishVolumeResponse{PublishContext: map[string]string{"devicePath": v.FilesystemPath}}, nil
+}
+
+// ControllerUnpublishVolume detaches a volume from a Linode.
+func (c controller) ControllerUnpublishVolume(ctx context.Context, r *csi.ControllerUnpublishVolumeRequest) (
+	*csi.ControllerUnpublishVolumeResponse, error) {
+	linode, _ := strconv.Atoi(r.GetNodeId())
+	return &csi.ControllerUnpublishVolumeResponse{}, c.account.detach(ctx, idOf(r.GetVolumeId()), linode)
+}
+
+// ListVolumes lists all volumes of the account, each with the Linode that has it; the driver answers in pages of 500. The attacher compares
+// the list with its attachments, and attaches again what is missing: before it can, the pods of that volume are stopped.
+func (c controller) ListVolumes(ctx context.Context, _ *csi.ListVolumesRequest) (*csi.ListVolumesResponse, error) {
+	attachments, err := c.pods.attachments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	volumes, err := c.account.volumes(ctx)
+	if err != nil {
+		return nil, internal("list volumes: %v", err)
+	}
+	c.pods.compare(ctx, attachments, volumes)
+	answer := &csi.ListVolumesResponse{}
+	for _, v := range volumes {
+		answer.Entries = append(answer.Entries, &csi.ListVolumesResponse_Entry{
+			Volume: &csi.Volume{
+				VolumeId: handle(v), CapacityBytes: int64(v.Size) << 30,
+				AccessibleTopology: []*csi.Topology{{Segments: map[string]string{TopologyKey: v.Region}}},
+			},
+			Status: &csi.ListVolumesResponse_VolumeStatus{PublishedNodeIds: publishedTo(v)},
+		})
+	}
+	return answer, nil
+}
+
+func publishedTo(v api.Volume) []string {
+	if v.LinodeID == nil {
+		return nil
+	}
+	return []string{strconv.Itoa(*v.LinodeID)}
+}

@@ -1,0 +1,125 @@
+package blockstorage
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// pods writes the status of pods whose volume is not attached any more, although its VolumeAttachment is: the driver attaches with
+// persist_across_boots false (internal/driver/controllerserver_helper.go, attachVolume), and the platform detaches at a boot.
+//
+// Such pods wait: after a boot a kubelet starts them only when the node plugin finds the device (internal/driver/nodeserver_helpers.go).
+// kwok knows nothing of that.
+type pods struct {
+	client client.Client
+	log    *slog.Logger
+}
+
+// attachments lists those that the attacher has attached. What it attaches later is in a list of the account's volumes that begins later.
+func (p pods) attachments(ctx context.Context) ([]storagev1.VolumeAttachment, error) {
+	list := &storagev1.VolumeAttachmentList{}
+	err := p.client.List(ctx, list)
+	return slices.DeleteFunc(list.Items, func(a storagev1.VolumeAttachment) bool {
+		return a.Spec.Attacher != Driver || !a.Status.Attached || a.DeletionTimestamp != nil
+	}), err
+}
+
+// compare lets the pods of attached volumes be ready, and no others.
+func (p pods) compare(ctx context.Context, attachments []storagev1.VolumeAttachment, volumes []api.Volume) {
+	attached := map[int]int{}
+	for _, v := range volumes {
+		attached[v.ID] = ptr.Deref(v.LinodeID, 0)
+	}
+	for i := range attachments {
+		if err := p.look(ctx, &attachments[i], attached); err != nil {
+			p.log.Warn("an attachment is not compared with the account", "attachment", attachments[i].Name, "error", err)
+		}
+	}
+}
+
+func (p pods) look(ctx context.Context, attachment *storagev1.VolumeAttachment, attached map[int]int) error {
+	pv, node := &corev1.PersistentVolume{}, &corev1.Node{}
+	if err := p.client.Get(ctx, client.ObjectKey{Name: ptr.Deref(attachment.Spec.Source.PersistentVolumeName, "")}, pv); err != nil {
+		return err
+	}
+	if err := p.client.Get(ctx, client.ObjectKey{Name: attachment.Spec.NodeName}, node); err != nil {
+		return err
+	}
+	linode, err := linodeOf(node)
+	if err != nil {
+		return err
+	}
+	id := idOf(pv.Spec.CSI.VolumeHandle)
+	is := attached[id] == linode
+	if !is {
+		p.log.Info("a volume is not attached any more", "volume", id, "linode", linode)
+	}
+	return p.let(ctx, node.Name, pv.Spec.ClaimRef, is)
+}
+
+// let lets the pods of a claim on a node be ready or not.
+func (p pods) let(ctx context.Context, node string, claim *corev1.ObjectReference, attached bool) error {
+	all := &corev1.PodList{}
+	if err := p.client.List(ctx, all, client.InNamespace(claim.Namespace)); err != nil {
+		return err
+	}
+	for _, pod := range all.Items {
+		uses := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
+		})
+		if pod.Spec.NodeName != node || !uses || pod.DeletionTimestamp != nil {
+			continue
+		}
+		before := pod.DeepCopy()
+		if !started(&pod.Status, attached, metav1.Now()) {
+			continue
+		}
+		if err := p.client.Status().Patch(ctx, &pod, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reasonDetached is that of conditions of a pod which waits for a volume that was attached before.
+const reasonDetached = "VolumeNotAttached"
+
+// started changes the status of a running pod whose volume has gone, and that of one whose volume is there again. It returns false where
+// there is nothing to change.
+func started(status *corev1.PodStatus, attached bool, now metav1.Time) bool {
+	changed := false
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		if c.Type != corev1.PodReady && c.Type != corev1.ContainersReady {
+			continue
+		}
+		switch {
+		case !attached && c.Status == corev1.ConditionTrue:
+			c.Status, c.Reason, c.LastTransitionTime, changed = corev1.ConditionFalse, reasonDetached, now, true
+		case attached && c.Reason == reasonDetached:
+			c.Status, c.Reason, c.LastTransitionTime, changed = corev1.ConditionTrue, "", now, true
+		}
+	}
+	if !changed {
+		return false
+	}
+	for i := range status.ContainerStatuses {
+		c := &status.ContainerStatuses[i]
+		c.Ready, c.Started = attached, &attached
+		c.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
+		if attached {
+			c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
+			c.RestartCount++
+		}
+	}
+	return true
+}

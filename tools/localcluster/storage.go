@@ -1,0 +1,150 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+)
+
+// Programs of kubernetes-csi beside the driver's controller.
+const (
+	attacher    = "csi-attacher"
+	provisioner = "csi-provisioner"
+)
+
+const (
+	// quickResync replaces the attacher's minute where the simulated Linodes boot in less time than that.
+	quickResync = 3 * time.Second
+	// sidecarPause is from the end of a sidecar to its next start, as the kubelet's first one.
+	sidecarPause = 10 * time.Second
+	sidecarGrace = 3 * time.Second
+)
+
+// startStorage installs objects, simulates the block storage driver, and runs kubernetes-csi's programs beside it.
+func (c *Cluster) startStorage(ctx context.Context, objects []byte) error {
+	config, err := c.plane.RESTConfig("csi-driver")
+	if err != nil {
+		return err
+	}
+	kube, err := ctrlclient.New(config, ctrlclient.Options{})
+	if err != nil {
+		return err
+	}
+	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
+		return fmt.Errorf("installing the addons: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "csi-") // a short path: a socket's has at most 108 bytes
+	if err != nil {
+		return err
+	}
+	c.onStop(func(context.Context) { _ = os.RemoveAll(dir) })
+	cfg := blockstorage.Config{
+		Cluster: config, Linode: linodehttp.New(c.SimURL, c.storageToken, "linode-blockstorage-csi-driver"),
+		Region: region, Socket: filepath.Join(dir, "csi.sock"), Log: c.log,
+	}
+	c.background(ctx, func(ctx context.Context) {
+		if err := blockstorage.Run(ctx, cfg); err != nil {
+			c.log.Error("block storage is not simulated any more", "error", err)
+		}
+	})
+	return c.startSidecars(ctx, cfg.Socket)
+}
+
+// startSidecars runs the attacher and the provisioner with the arguments of the driver's manifest (linode-blockstorage-csi-driver,
+// deploy/kubernetes/base/ss-csi-linode-controller.yaml).
+func (c *Cluster) startSidecars(ctx context.Context, socket string) error {
+	attaches := []string{"--timeout=30s"}
+	if c.opts.Profile == quickProfile {
+		attaches = append(attaches, "--reconcile-sync="+quickResync.String())
+	}
+	for name, args := range map[string][]string{
+		attacher: attaches,
+		provisioner: {
+			"--default-fstype=ext4", "--volume-name-prefix=pvc", "--volume-name-uuid-length=16", "--feature-gates=Topology=true",
+		},
+	} {
+		kubeconfig, err := c.plane.Kubeconfig(name)
+		if err != nil {
+			return err
+		}
+		spec := process.Spec{
+			Name: name, Path: filepath.Join(c.opts.bin(), name), Dir: c.opts.stateDir(),
+			Args:    append(args, "--v=2", "--csi-address="+socket, "--kubeconfig="+kubeconfig),
+			LogFile: filepath.Join(c.opts.logDir(), name+".log"),
+			Env:     []string{"HOME=" + c.opts.stateDir(), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()},
+		}
+		if err := c.sidecars.start(spec); err != nil {
+			return err
+		}
+		c.background(ctx, func(ctx context.Context) { c.keepSidecar(ctx, spec) })
+	}
+	return nil
+}
+
+// keepSidecar starts a sidecar again when it has ended, as the kubelet does, until ctx ends: they exit when the driver does not answer
+// within a second.
+func (c *Cluster) keepSidecar(ctx context.Context, spec process.Spec) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		child := c.sidecars.get(spec.Name)
+		if !child.Running() {
+			if err := c.sidecars.start(spec); err != nil {
+				c.log.Error("a sidecar of the block storage driver does not start", "error", err)
+				return
+			}
+			child = c.sidecars.get(spec.Name)
+		}
+		select {
+		case <-ctx.Done():
+			child.Stop(context.WithoutCancel(ctx), sidecarGrace)
+		case <-child.Exited():
+			c.log.Warn("a sidecar of the block storage driver has ended", "error", child.Failure())
+		}
+	}, sidecarPause)
+}
+
+// sidecars are the running ones by name.
+type sidecars struct {
+	mu      sync.Mutex
+	running map[string]*process.Process
+}
+
+func (s *sidecars) start(spec process.Spec) error {
+	child, err := process.Start(spec)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[string]*process.Process{}
+	}
+	s.running[spec.Name] = child
+	return nil
+}
+
+func (s *sidecars) get(name string) *process.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running[name]
+}
+
+func (s *sidecars) pids() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pids := map[string]int{}
+	for name, child := range s.running {
+		pids[name] = child.PID()
+	}
+	return pids
+}
