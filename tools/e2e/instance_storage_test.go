@@ -16,13 +16,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// databaseRebooted has a StatefulSet with volumes beside the simulated block storage driver: as in lke mode, with the volumes of the
-// account; and a reboot, which detaches them.
+// databaseRebooted has a StatefulSet with volumes beside the simulated block storage driver, as in lke mode, and a reboot, which detaches
+// them.
 func databaseRebooted(fields string) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		const app = "database"
 		statefulSet(fields)(t, e)
-		e.attachedInTheAccount(t, app)
 		e.rebootedWithVolume(t, app)
 	}
 }

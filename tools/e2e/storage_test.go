@@ -122,6 +122,7 @@ spec:
 		e.settled(t, app, 2)
 		e.matched(t, 2)
 		e.attachedWherePodsRun(t, app)
+		e.attachedInTheAccount(t, app)
 		g.Expect(volumes()).To(Equal(before), "%s: volumes of the pods", what)
 	}
 	replacedBy("consolidation", func(node corev1.Node) bool { return node.Labels[corev1.LabelInstanceTypeStable] == "g6-standard-1" }, func() {

@@ -3,6 +3,7 @@ package localcluster
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -58,65 +59,70 @@ func (c *Cluster) startStorage(ctx context.Context, objects []byte) error {
 			c.log.Error("block storage is not simulated any more", "error", err)
 		}
 	})
-	return c.startSidecars(ctx, cfg.Socket)
+	c.sidecars.log = c.log
+	for _, spec := range c.opts.sidecars(cfg.Socket) {
+		kubeconfig, err := c.plane.Kubeconfig(spec.Name)
+		if err != nil {
+			return err
+		}
+		spec.Args = append(spec.Args, "--kubeconfig="+kubeconfig)
+		if err := c.sidecars.start(spec); err != nil {
+			return err
+		}
+		c.background(ctx, func(ctx context.Context) { c.sidecars.keep(ctx, spec) })
+	}
+	return nil
 }
 
-// startSidecars runs the attacher and the provisioner with the arguments of the driver's manifest (linode-blockstorage-csi-driver,
+// sidecars are the attacher and the provisioner with the arguments of the driver's manifest (linode-blockstorage-csi-driver,
 // deploy/kubernetes/base/ss-csi-linode-controller.yaml).
-func (c *Cluster) startSidecars(ctx context.Context, socket string) error {
+func (o *Options) sidecars(socket string) []process.Spec {
 	attaches := []string{"--timeout=30s"}
-	if c.opts.Profile == quickProfile {
+	if o.Profile == quickProfile {
 		attaches = append(attaches, "--reconcile-sync="+quickResync.String())
 	}
+	var all []process.Spec
 	for name, args := range map[string][]string{
 		attacher: attaches,
 		provisioner: {
 			"--default-fstype=ext4", "--volume-name-prefix=pvc", "--volume-name-uuid-length=16", "--feature-gates=Topology=true",
 		},
 	} {
-		kubeconfig, err := c.plane.Kubeconfig(name)
-		if err != nil {
-			return err
-		}
-		spec := process.Spec{
-			Name: name, Path: filepath.Join(c.opts.bin(), name), Dir: c.opts.stateDir(),
-			Args:    append(args, "--v=2", "--csi-address="+socket, "--kubeconfig="+kubeconfig),
-			LogFile: filepath.Join(c.opts.logDir(), name+".log"),
-			Env:     []string{"HOME=" + c.opts.stateDir(), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()},
-		}
-		if err := c.sidecars.start(spec); err != nil {
-			return err
-		}
-		c.background(ctx, func(ctx context.Context) { c.keepSidecar(ctx, spec) })
+		all = append(all, process.Spec{
+			Name: name, Path: filepath.Join(o.bin(), name), Dir: o.stateDir(), LogFile: filepath.Join(o.logDir(), name+".log"),
+			Args: append(args, "--v=2", "--csi-address="+socket),
+			Env:  []string{"HOME=" + o.stateDir(), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()},
+		})
 	}
-	return nil
+	return all
 }
 
-// keepSidecar starts a sidecar again when it has ended, as the kubelet does, until ctx ends: they exit when the driver does not answer
-// within a second.
-func (c *Cluster) keepSidecar(ctx context.Context, spec process.Spec) {
+// sidecars are the latest process of each, by its name.
+type sidecars struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	running map[string]*process.Process
+}
+
+// keep starts one again when it has ended, as the kubelet does, until ctx ends: they exit when the driver does not answer within a second.
+func (s *sidecars) keep(ctx context.Context, spec process.Spec) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		child := c.sidecars.get(spec.Name)
+		child := s.get(spec.Name)
 		if !child.Running() {
-			if err := c.sidecars.start(spec); err != nil {
-				c.log.Error("a sidecar of the block storage driver does not start", "error", err)
+			if err := s.start(spec); err != nil {
+				s.log.Error("a sidecar of the block storage driver does not start", "error", err)
 				return
 			}
-			child = c.sidecars.get(spec.Name)
+			child = s.get(spec.Name)
 		}
 		select {
 		case <-ctx.Done():
 			child.Stop(context.WithoutCancel(ctx), sidecarGrace)
 		case <-child.Exited():
-			c.log.Warn("a sidecar of the block storage driver has ended", "error", child.Failure())
+			s.log.Warn("a sidecar of the block storage driver has ended", "error", child.Failure())
 		}
 	}, sidecarPause)
-}
-
-// sidecars are the running ones by name.
-type sidecars struct {
-	mu      sync.Mutex
-	running map[string]*process.Process
 }
 
 func (s *sidecars) start(spec process.Spec) error {
