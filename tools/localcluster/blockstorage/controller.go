@@ -1,6 +1,7 @@
 package blockstorage
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -50,11 +51,8 @@ func (c controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeRequest
 	if err := valid(r.GetVolumeCapabilities()...); err != nil {
 		return nil, err
 	}
-	size, region := max(r.GetCapacityRange().GetRequiredBytes(), leastBytes), c.region
-	if chosen := regionOf(r.GetAccessibilityRequirements()); chosen != "" {
-		region = chosen
-	}
-	v, err := c.account.create(ctx, r.GetName(), region, int(size>>30))
+	size := max(r.GetCapacityRange().GetRequiredBytes(), leastBytes)
+	v, err := c.account.create(ctx, r.GetName(), cmp.Or(regionOf(r.GetAccessibilityRequirements()), c.region), int(size>>30))
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +64,11 @@ func (c controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeRequest
 
 // regionOf is that of the first preferred topology, or of the first allowed one.
 func regionOf(r *csi.TopologyRequirement) string {
-	for _, topology := range slices.Concat(r.GetPreferred(), r.GetRequisite()) {
-		return topology.GetSegments()[TopologyKey]
+	topologies := slices.Concat(r.GetPreferred(), r.GetRequisite())
+	if len(topologies) == 0 {
+		return ""
 	}
-	return ""
+	return topologies[0].GetSegments()[TopologyKey]
 }
 
 // valid refuses what a volume that one Linode has at a time cannot do (internal/driver/controllerserver_helper.go).

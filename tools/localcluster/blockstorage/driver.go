@@ -51,7 +51,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("unix", cfg.Socket)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", cfg.Socket)
 	if err != nil {
 		return err
 	}
