@@ -34,7 +34,7 @@ help: ## List the verbs
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  CLUSTER=dev names the local cluster of up, status, logs, break and down."
-	@echo "  MODE=lke|instance (instance: plain Linodes that join a self-managed cluster) applies to build, demo and up."
+	@echo "  MODE=lke|instance|clusterapi (plain Linodes that join a self-managed cluster, Machines of Cluster API) is of build, demo, up."
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up, and so do"
 	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true. A report applies to bench as well."
 
@@ -49,7 +49,7 @@ e2e-arguments:
 
 build: ## Build the control plane, the simulator and the operator into .bin/
 	$(ARGUMENTS) build
-	@tools/make/build.sh $(if $(filter instance,$(or $(NODES),$(MODE))),-with machine)
+	@tools/make/build.sh $(if $(filter-out lke,$(or $(NODES),$(MODE))),-with "machine$(if $(filter clusterapi,$(or $(NODES),$(MODE))), clusterapi)")
 
 .PHONY: demo
 demo: demo-arguments build ## Watch pods get Linode nodes and the nodes go away again
@@ -86,8 +86,8 @@ down: ## Stop what `make up` started
 check: ## Run what needs no cluster: short tests of all modules, the linter over what changed
 	@mkdir -p .bin && tools/make/check.sh $(MODULES)
 
-# Their suites of instance mode need what a self-managed cluster's nodes run. The clusters that they start have modes of their own.
-e2e test release: NODES = instance
+# Their suites need what a self-managed cluster's nodes run, and Cluster API. The clusters that they start have modes of their own.
+e2e test release: NODES = clusterapi
 
 .PHONY: e2e
 e2e: e2e-arguments build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'

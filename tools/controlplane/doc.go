@@ -8,7 +8,9 @@
 // Kubernetes' own versions, so that most of them is compiled already. Nothing but Go, a Go module proxy and a shell is needed: no
 // C compiler, no git. Machine, which is built on request only, is
 // kubeadm and kubelet of the nodes that join a self-managed cluster, from
-// Kubernetes' own code.
+// Kubernetes' own code. Clusterapi, the other one on request, has Cluster API's
+// controllers; its definitions are files of Cluster API's module, from which the
+// build writes clusterapi.yaml beside the program.
 //
 // Guarantees of the script, which the tests here hold it to: a pinned program is
 // built again only when its go.mod, its go.sum, the Go version, the target or the

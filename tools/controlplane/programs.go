@@ -14,6 +14,12 @@ const KubernetesVersion = "v1.36.3"
 // Machine is the optional program that a self-managed cluster's nodes run.
 const Machine = "machine"
 
+// ClusterAPI is the optional program with Cluster API's controllers.
+const ClusterAPI = "clusterapi"
+
+// ClusterAPIManifests is the file with its definitions and webhooks, in the folder of programs.
+func ClusterAPIManifests(bin string) string { return filepath.Join(bin, ClusterAPI+".yaml") }
+
 // BinDir is where the programs are put and looked for.
 func BinDir(root string) string { return filepath.Join(root, ".bin") }
 

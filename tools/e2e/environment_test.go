@@ -37,6 +37,7 @@ type environment struct {
 	*localcluster.Cluster
 	tier   string
 	plain  bool // nodes are plain Linodes, as in instance mode
+	fleet  bool // and those of Machines of Cluster API
 	kube   client.Client
 	theirs map[int]bool // the pools that exist from the start, which are the user's
 	before linodesim.State
@@ -67,8 +68,8 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 		t.Fatal(err)
 	}
 	e := &environment{
-		Cluster: cluster, tier: options.Tier, plain: options.Mode == localcluster.Instance, kube: kube,
-		theirs: map[int]bool{}, before: cluster.Sim.Snapshot(),
+		Cluster: cluster, tier: options.Tier, plain: options.Mode != localcluster.LKE && options.Mode != "",
+		fleet: options.Mode == localcluster.ClusterAPI, kube: kube, theirs: map[int]bool{}, before: cluster.Sim.Snapshot(),
 	}
 	for _, pool := range pools(e.before) {
 		e.theirs[pool.ID] = true

@@ -127,8 +127,27 @@ func (e *environment) madeEver() map[int]bool {
 	return ids
 }
 
-// labelledMine looks for the NodePool in the label of a plain Linode: cluster, NodePool and five characters.
+// ofMachines lets a class select the lane's MachineDeployments, and a NodePool expect Cluster API's taint.
+func (e *environment) ofMachines(object *unstructured.Unstructured) {
+	switch object.GetKind() {
+	case "NodePool":
+		taint := []any{map[string]any{"key": "node.cluster.x-k8s.io/uninitialized", "effect": "NoSchedule"}}
+		if err := unstructured.SetNestedSlice(object.Object, taint, "spec", "template", "spec", "startupTaints"); err != nil {
+			panic(err) // the YAML is a test's own
+		}
+	case "LinodeNodeClass":
+		if e.lane != "" {
+			setField(object, e.lane, "spec", "machineDeploymentSelector", "matchLabels", laneLabel)
+		}
+	}
+}
+
+// labelledMine looks for the NodePool in the label of a plain Linode: cluster, NodePool and five characters. That of a Machine begins with
+// the name of its MachineDeployment.
 func (e *environment) labelledMine(label string) bool {
+	if e.fleet {
+		return strings.HasPrefix(label, e.lane+"-")
+	}
 	nodeClaim, ours := strings.CutPrefix(label, e.Name+"-")
 	end := strings.LastIndexByte(nodeClaim, '-')
 	return ours && end > 0 && e.isMine(nodeClaim[:end])
@@ -144,7 +163,10 @@ func (e *environment) ofMine(pool, linode int, ever map[int]bool) bool {
 
 // into moves an object of a YAML file into the lane.
 func (e *environment) into(object *unstructured.Unstructured) {
-	if object.GetKind() == "LinodeNodeClass" && e.plain {
+	switch {
+	case e.fleet:
+		e.ofMachines(object)
+	case object.GetKind() == "LinodeNodeClass" && e.plain:
 		installs(object)
 	}
 	if e.lane == "" {

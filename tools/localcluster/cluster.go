@@ -20,6 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
@@ -32,7 +33,7 @@ type Cluster struct {
 	Account
 	Name       string      // also the LKE cluster's label
 	Kubeconfig string      // file of an administrator
-	ClusterID  int         // of the LKE cluster; 0 in instance mode
+	ClusterID  int         // of the LKE cluster; 0 in the other modes
 	Operator   *Operator   // the first of Operators; nil with Options.WithoutCharts
 	Operators  []*Operator // one for each replica
 
@@ -42,9 +43,11 @@ type Cluster struct {
 	client   kubernetes.Interface
 	logsPort int // of what serves `kubectl logs`
 	log      *slog.Logger
-	boots    *simulatedboot.Runner // in instance mode
+	boots    *simulatedboot.Runner // in the modes with plain Linodes
 	sidecars sidecars
-	end      ending
+	// controllers are Cluster API's, in clusterapi mode.
+	controllers *process.Process
+	end         ending
 }
 
 // Account is the simulated account, where its interfaces are served, and where Linodes join beside the API server.
@@ -55,7 +58,7 @@ type Account struct {
 	SimToken    string // the operator's token, with all scopes
 	OwnerToken  string // another with all scopes, whose requests are not counted as the operator's
 	AdminURL    string // the simulator's admin interface
-	MetadataURL string // the Metadata service, in instance mode
+	MetadataURL string // the Metadata service, in the modes with plain Linodes
 
 	VPCID, SubnetID int    // of Options.CloudController.VPC; 0 without one
 	managerToken    string // of the cloud controller manager
@@ -101,8 +104,10 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"", c.startVersioned, c.opts.ServerVersion == nil},
 		{"", c.startKubelet, false},
 		{"LKE's nodes", c.startLKENodes, c.opts.instances()},
-		{"", c.startAgentServer, !c.opts.instances()},
+		{"", c.startAgentServer, c.opts.Mode != Instance},
 		{"own nodes", c.startBoots, !c.opts.instances()},
+		{"Cluster API", clusterAPI{c}.start, c.opts.Mode != ClusterAPI},
+		{"", clusterAPI{c}.makeFleet, c.opts.Mode != ClusterAPI},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
@@ -151,12 +156,18 @@ func (o *Options) checkBuilt() error {
 	if o.instances() || o.Kubelets > 0 {
 		needed = append(needed, controlplane.Machine)
 	}
+	if o.Mode == ClusterAPI {
+		needed = append(needed, controlplane.ClusterAPI, filepath.Base(controlplane.ClusterAPIManifests("")))
+	}
 	missing := controlplane.Missing(o.bin(), needed...)
 	if len(missing) == 0 {
 		return nil
 	}
 	build := "make build"
-	if slices.Contains(missing, controlplane.Machine) {
+	switch {
+	case o.Mode == ClusterAPI:
+		build += " MODE=" + ClusterAPI
+	case slices.Contains(missing, controlplane.Machine):
 		build += " MODE=" + Instance
 	}
 	return fmt.Errorf("%s lacks %v: run `%s` first", o.bin(), missing, build)
@@ -323,6 +334,9 @@ func (c *Cluster) PIDs() map[string]int {
 		pids[child.Name()] = child.PID()
 	}
 	maps.Copy(pids, c.sidecars.pids())
+	if c.controllers != nil {
+		pids[c.controllers.Name()] = c.controllers.PID()
+	}
 	for _, operator := range c.Operators {
 		if pid := operator.PID(); pid != 0 {
 			pids[operator.name()] = pid

@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/management"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
@@ -85,7 +86,10 @@ func (o Options) checkValues() error {
 func (c *Cluster) values() map[string]any {
 	settings, where := map[string]any{"clusterName": c.Name}, ""
 	if c.opts.instances() { // there is no LKE cluster to discover the region from
-		settings["mode"], where = Instance, region
+		settings["mode"], where = c.opts.Mode, region
+	}
+	if c.opts.Mode == ClusterAPI {
+		settings["clusterAPI"] = map[string]any{"namespace": management.Namespace}
 	}
 	return map[string]any{
 		"apiToken": c.SimToken,

@@ -26,8 +26,9 @@ const quickProfile = "fast" // of the simulator; the default
 
 // Modes of the operator.
 const (
-	LKE      = "lke"
-	Instance = "instance"
+	LKE        = "lke"
+	Instance   = "instance"
+	ClusterAPI = "clusterapi"
 )
 
 // Options of a local cluster. The zero value is a Standard cluster named "dev"
@@ -37,15 +38,15 @@ type Options struct {
 	Name     string // "" = dev; lower case letters, digits and dashes
 	StateDir string // "" = <root>/.local/<name>; state and logs are below
 
-	Mode       string  // "" = lke; instance is a self-managed cluster that plain Linodes join
+	Mode       string  // "" = lke; instance and clusterapi are self-managed clusters that plain Linodes join
 	Tier       string  // "" = standard
 	K8sVersion string  // as LKE names it; "" = the tier's newest
 	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile, or a report of lkeprobe
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
 
-	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 in instance mode, where -1 = none: a real one mounts no
-	// volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
+	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 where plain Linodes join, and -1 = none: a real one
+	// mounts no volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
 	Kubelets int
 
 	// KwokPools names NodePools of instance mode all of whose nodes kwok simulates, such as those of pods with volumes.
@@ -124,8 +125,8 @@ func (o *Options) complete() error {
 	if o.Name == "logs" { // .local/logs holds the logs of builds
 		return errors.New("name \"logs\": choose another")
 	}
-	if o.Mode != LKE && o.Mode != Instance {
-		return fmt.Errorf("mode %q: lke or instance", o.Mode)
+	if o.Mode != LKE && o.Mode != Instance && o.Mode != ClusterAPI {
+		return fmt.Errorf("mode %q: lke, instance or clusterapi", o.Mode)
 	}
 	if o.Tier != Standard && o.Tier != Enterprise {
 		return fmt.Errorf("tier %q: standard or enterprise", o.Tier)

@@ -96,7 +96,8 @@ func (c *Cluster) addOwnNodes(ctx context.Context) error {
 	return nil
 }
 
-func (o *Options) instances() bool { return o.Mode == Instance }
+// instances reports whether nodes are plain Linodes that join a self-managed cluster.
+func (o *Options) instances() bool { return o.Mode != LKE }
 
 // ownNodes is how the labels of Linodes begin that were set up by hand.
 func ownNodes(cluster string) string { return cluster + "-by-hand-" }

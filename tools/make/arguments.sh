@@ -29,7 +29,7 @@ form() {
 }
 
 platform() {
-	one_of MODE "${MODE:-lke}" lke instance
+	one_of MODE "${MODE:-lke}" lke instance clusterapi
 	one_of TIER "${TIER:-standard}" standard enterprise
 	case ${PROFILE:-fast} in
 	*.json) [ -r "$PROFILE" ] || fail "PROFILE=$PROFILE: there is no such file" ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the local cluster's programs into .bin, and the state that local clusters begin with.
 #
-#   tools/make/build.sh [-with machine] [PROGRAM...]     without a PROGRAM all but machine
+#   tools/make/build.sh [-with 'machine clusterapi'] [PROGRAM...]     without a PROGRAM all but these two
 #
 # Programs of released modules (tools/controlplane/*/go.mod, which differ in the libraries that they want) are built when
 # their go.mod or go.sum, the target or the flags differ from those of the last build that succeeded: .bin/.stamps has
@@ -19,8 +19,8 @@ minor=${kubernetes#v1.}
 versioned="-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=${minor%.*} -X k8s.io/client-go/pkg/version.gitVersion=$kubernetes"
 pinned=tools/controlplane
 
-# NAME|MODULE|PACKAGE|KIND|LDFLAGS, in the order of building. Machine, of the nodes of a self-managed cluster, takes long, and
-# most work does without.
+# NAME|MODULE|PACKAGE|KIND|LDFLAGS, in the order of building. Machine, of the nodes of a self-managed cluster, and Cluster API's
+# controllers take long, and most work does without.
 programs=${PROGRAMS:-"etcd|$pinned/etcd|go.etcd.io/etcd/server/v3|pinned|-s -w
 kube-apiserver|$pinned/kubernetes|k8s.io/kubernetes/cmd/kube-apiserver|pinned|$versioned
 kube-controller-manager|$pinned/kubernetes|k8s.io/kubernetes/cmd/kube-controller-manager|pinned|$versioned
@@ -30,6 +30,7 @@ kubectl|$pinned/kubectl|k8s.io/kubernetes/cmd/kubectl|pinned|$versioned
 csi-attacher|$pinned/csi|github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher|pinned|-s -w
 csi-provisioner|$pinned/csi|github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner|pinned|-s -w
 machine|$pinned/machine|.|optional|$versioned
+clusterapi|$pinned/clusterapi|.|optional|-s -w
 linodesim|modules/linodesim|./cmd/linodesim|own|
 controller|modules/operator|./cmd/controller|own|
 karpenter-linode|modules/operator|./cmd/karpenter-linode|own|
@@ -83,6 +84,16 @@ compile() {
 	[ "$status" = 0 ] || fail "$1: $(cause "$log" | grep . || echo "exit status $status"); log: $log"
 }
 
+# manifests MODULE writes what the API server has to know of Cluster API: the definitions and webhooks are files of its module.
+manifests() {
+	files=$(cd "$1" && "$go" list -m -f '{{.Dir}}' sigs.k8s.io/cluster-api)
+	for kind in clusters machines machinesets machinedeployments machinedrainrules machinepools; do
+		cat "$files/core/config/crd/bases/cluster.x-k8s.io_$kind.yaml"
+	done >.bin/clusterapi.yaml
+	cat "$files"/bootstrap/kubeadm/config/crd/bases/*.yaml "$files/core/config/webhook/manifests.yaml" \
+		"$files/bootstrap/kubeadm/config/webhook/manifests.yaml" >>.bin/clusterapi.yaml
+}
+
 with=
 if [ "${1:-}" = -with ]; then
 	with=$2
@@ -111,6 +122,7 @@ while IFS='|' read -r name module package kind ldflags; do
 		rm -f ".bin/.stamps/$name" # a build that dies leaves none
 	fi
 	compile "$name" "$module" "$package" "$kind" "$ldflags" </dev/null
+	[ "$name" != clusterapi ] || manifests "$module"
 	[ "$kind" != pinned ] || printf %s "$want" >".bin/.stamps/$name"
 	echo "$at: built in $(($(date +%s) - began))s"
 done <<EOF

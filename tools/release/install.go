@@ -152,8 +152,8 @@ func (i *installation) runsFromImage() error {
 func (i *installation) scale(ctx context.Context, r *Result) error {
 	i.step("workload: 0 -> 5 -> 0 pods")
 	result, err := demo.Run(ctx, demo.Config{
-		Of: "tier=" + localcluster.Standard, Class: "linodenodeclass.yaml", Examples: filepath.Join(i.Root, "docs", "examples"),
-		Client: i.kube, Sim: i.cluster.Sim, Token: i.cluster.SimToken, Out: i.Out, Start: time.Now(),
+		Of: "tier=" + localcluster.Standard, Class: "linodenodeclass.yaml", NodePool: "nodepool.yaml",
+		Examples: filepath.Join(i.Root, "docs", "examples"), Client: i.kube, Sim: i.cluster.Sim, Token: i.cluster.SimToken, Out: i.Out, Start: time.Now(),
 	})
 	r.Pods, r.Wanted, r.Leaked = result.Pods, result.Wanted, result.Leaked
 	return err

@@ -47,15 +47,18 @@ type Simulator interface {
 
 // Config is where the demo runs.
 type Config struct {
-	Of       string // what the closing line names: tier=standard, tier=enterprise or mode=instance tier=none
+	Of       string // what the closing line names: tier=standard, tier=enterprise, mode=instance tier=none or mode=clusterapi
 	Class    string // the file of the LinodeNodeClass, in Examples
+	NodePool string // and that of the NodePool
 	Examples string // the folder docs/examples
 	Client   client.Client
 	Sim      Simulator
 	Token    string // the operator's, whose requests are counted
 
-	// Linode is the account in instance mode, with a token of its owner's whose requests are not counted; nil in lke mode.
+	// Linode is the account in instance mode, with a token of its owner's whose requests are not counted; nil in the others.
 	Linode *linodehttp.Client
+	// Machines of Cluster API are counted, in clusterapi mode.
+	Machines bool
 
 	Out   io.Writer
 	Start time.Time // when the person typed the command
@@ -66,7 +69,7 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	d := &demo{
 		Config:     cfg,
-		table:      &table{out: cfg.Out, start: cfg.Start, plain: cfg.Linode != nil},
+		table:      &table{out: cfg.Out, start: cfg.Start, plain: cfg.Linode != nil, machines: cfg.Machines},
 		theirs:     pools(cfg.Sim.Snapshot()),
 		before:     linodes(cfg.Sim.Snapshot()),
 		nodeClaims: map[types.UID]bool{},
@@ -95,14 +98,14 @@ type demo struct {
 	before     map[int]bool // and Linodes
 	nodeClaims map[types.UID]bool
 	peak       row
-	neighbours *neighbours // nil in lke mode
+	neighbours *neighbours // nil but in instance mode
 	shown      beside      // the last row with them before they were deleted
 	reboots    int
 }
 
 func (d *demo) run(ctx context.Context) error {
 	d.table.say("applying the LinodeNodeClass and NodePool \"default\" and the Deployment \"inflate\"")
-	for _, file := range []string{d.Class, "nodepool.yaml", "inflate.yaml"} {
+	for _, file := range []string{d.Class, d.NodePool, "inflate.yaml"} {
 		if _, err := manifest.ApplyFile(ctx, d.Client, filepath.Join(d.Examples, file)); err != nil {
 			return err
 		}
@@ -250,6 +253,9 @@ func (d *demo) observe(ctx context.Context) (row, error) {
 		}
 	}
 	d.observeLinode(&r)
+	if err := d.observeMachines(ctx, &r); err != nil {
+		return r, err
+	}
 	if d.neighbours != nil {
 		r.beside = d.neighbours.observe(ctx, nodes)
 	}
@@ -292,6 +298,7 @@ func (d *demo) result(ctx context.Context) (Result, error) {
 	defer cancel()
 	var left row
 	d.observeLinode(&left)
+	unread := d.observeMachines(ctx, &left)
 	made := 0
 	for _, entry := range d.Sim.Audit() {
 		if entry.Action == linodesim.InstanceCreated && !d.theirs[entry.PoolID] && !d.before[entry.InstanceID] {
@@ -300,11 +307,11 @@ func (d *demo) result(ctx context.Context) (Result, error) {
 	}
 	r := Result{
 		of: d.Of, Pods: d.peak.podsReady, Wanted: wanted, nodes: d.peak.nodesReady,
-		nodeClaims: len(d.nodeClaims), surplus: made - len(d.nodeClaims), Leaked: left.pools + left.instances,
-		apiCalls: left.collections + left.others, elapsed: time.Since(d.Start),
+		nodeClaims: len(d.nodeClaims), surplus: made - len(d.nodeClaims), Leaked: left.pools + left.instances + left.machines,
+		apiCalls: left.collections + left.others, elapsed: time.Since(d.Start), ofMachines: d.Machines, machines: d.peak.machines,
 	}
 	if d.neighbours == nil {
-		return r, nil
+		return r, unread
 	}
 	r.beside = &shown{beside: cmp.Or(d.shown, d.table.last.beside), reboots: d.reboots}
 	assets, err := readAssets(ctx, d.Linode)

@@ -7,16 +7,18 @@ import (
 
 // Result has the counts of the closing line.
 type Result struct {
-	of         string // tier=... or mode=instance tier=none
+	of         string // tier=..., mode=instance tier=none or mode=clusterapi
 	Pods       int    // most pods of the Deployment that were ready at once
 	Wanted     int
 	nodes      int // most nodes of Karpenter's that were ready at once
 	nodeClaims int // NodeClaims that existed during the run
 	surplus    int // instances made beyond NodeClaims
-	Leaked     int // instances and pools that are not the user's, NodeBalancers and volumes, at the end
+	Leaked     int // instances, pools and Machines that are not the user's, NodeBalancers and volumes, at the end
 	apiCalls   int
 	elapsed    time.Duration
-	beside     *shown // nil in lke mode
+	beside     *shown // nil but in instance mode
+	ofMachines bool
+	machines   int // most Machines that existed at once, in clusterapi mode
 }
 
 // shown is what instance mode shows beside the nodes, at its best moment: after the reboot.
@@ -36,7 +38,7 @@ func (s *shown) String() string {
 	return fmt.Sprintf(" backends=%d/%d volumes=%s reboots=%d", s.up, s.backends, s.volumesVerdict(), s.reboots)
 }
 
-// problems returns what is missing, nothing of it in lke mode.
+// problems returns what is missing, nothing of it but in instance mode.
 func (s *shown) problems() []string {
 	if s == nil {
 		return nil
@@ -59,8 +61,9 @@ func (r Result) problems() []string {
 	wrong(r.Pods != r.Wanted, "%d of %d pods became ready", r.Pods, r.Wanted)
 	wrong(r.nodes == 0, "no node came up")
 	wrong(r.nodes != r.nodeClaims, "%d nodes for %d NodeClaims", r.nodes, r.nodeClaims)
+	wrong(r.ofMachines && r.machines != r.nodeClaims, "%d Machines for %d NodeClaims", r.machines, r.nodeClaims)
 	wrong(r.surplus != 0, "%d instances beyond NodeClaims were made", r.surplus)
-	wrong(r.Leaked != 0, "%d instances, pools, NodeBalancers or volumes are left", r.Leaked)
+	wrong(r.Leaked != 0, "%d instances, pools, Machines, NodeBalancers or volumes are left", r.Leaked)
 	return append(problems, r.beside.problems()...)
 }
 
@@ -73,6 +76,10 @@ func (r Result) String() string {
 	if r.beside != nil {
 		neighbours = r.beside.String()
 	}
-	return fmt.Sprintf("demo: %s %s pods=%d/%d nodes=%d nodeclaims=%d surplus=%d leaked=%d%s api_calls=%d elapsed=%s",
-		verdict, r.of, r.Pods, r.Wanted, r.nodes, r.nodeClaims, r.surplus, r.Leaked, neighbours, r.apiCalls, r.elapsed.Round(time.Second))
+	counts := fmt.Sprintf("nodes=%d nodeclaims=%d", r.nodes, r.nodeClaims)
+	if r.ofMachines {
+		counts = fmt.Sprintf("machines=%d", r.machines)
+	}
+	return fmt.Sprintf("demo: %s %s pods=%d/%d %s surplus=%d leaked=%d%s api_calls=%d elapsed=%s",
+		verdict, r.of, r.Pods, r.Wanted, counts, r.surplus, r.Leaked, neighbours, r.apiCalls, r.elapsed.Round(time.Second))
 }

@@ -9,22 +9,23 @@ import (
 // Instance mode has no LKE pools to show.
 func TestTableShowsWhatTheModeMakes(t *testing.T) {
 	for name, c := range map[string]struct {
-		plain bool
-		words []string
+		plain, machines bool
+		words           []string
 	}{
-		"pools":   {false, []string{"LKE pools (nodes wanted)", " 1 (2), 3 instances "}},
-		"Linodes": {true, []string{" Linodes ", " 3 ", "backends up", " 2/3 ", "volumes attached", " 1/1 "}},
+		"pools":    {false, false, []string{"LKE pools (nodes wanted)", " 1 (2), 3 instances "}},
+		"Linodes":  {true, false, []string{" Linodes ", " 3 ", "backends up", " 2/3 ", "volumes attached", " 1/1 "}},
+		"Machines": {false, true, []string{" Machines ", " 4 ", " Linodes ", " 3 "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			(&table{out: &out, start: time.Now(), plain: c.plain}).show(row{pools: 1, count: 2, instances: 3,
-				beside: beside{up: 2, backends: 3, attached: 1, volumes: 1}})
+			(&table{out: &out, start: time.Now(), plain: c.plain, machines: c.machines}).show(row{pools: 1, count: 2, instances: 3,
+				machines: 4, beside: beside{up: 2, backends: 3, attached: 1, volumes: 1}})
 			for _, words := range c.words {
 				if !strings.Contains(out.String(), words) {
 					t.Errorf("%q is missing:\n%s", words, &out)
 				}
 			}
-			if c.plain == strings.Contains(out.String(), "pools") || c.plain != strings.Contains(out.String(), "backends") {
+			if (c.plain || c.machines) == strings.Contains(out.String(), "pools") || c.plain != strings.Contains(out.String(), "backends") {
 				t.Errorf("columns of another mode:\n%s", &out)
 			}
 		})
@@ -44,7 +45,7 @@ func TestResultIsOKOnlyWhenAllOfItIs(t *testing.T) {
 		{"a NodeClaim without a node", func(r *Result) { r.nodeClaims = 3 }, "2 nodes for 3"},
 		{"one instance too many", func(r *Result) { r.surplus = 1 }, "1 instances beyond"},
 		{"a NodeClaim without an instance", func(r *Result) { r.surplus = -1 }, "-1 instances"},
-		{"something left", func(r *Result) { r.Leaked = 2 }, "2 instances, pools, NodeBalancers or volumes"},
+		{"something left", func(r *Result) { r.Leaked = 2 }, "2 instances, pools, Machines, NodeBalancers or volumes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -62,6 +63,18 @@ func TestResultIsOKOnlyWhenAllOfItIs(t *testing.T) {
 	const want = "demo: ok tier=standard pods=5/5 nodes=2 nodeclaims=2 surplus=0 leaked=0 api_calls=31 elapsed=48s"
 	if good.String() != want {
 		t.Errorf("line is %q, want %q", good, want)
+	}
+}
+
+func TestResultOfClusterAPIMode(t *testing.T) {
+	good := Result{of: "mode=clusterapi", Pods: 5, Wanted: 5, nodes: 2, nodeClaims: 2, apiCalls: 7, elapsed: 48 * time.Second,
+		ofMachines: true, machines: 2}
+	if want := "demo: ok mode=clusterapi pods=5/5 machines=2 surplus=0 leaked=0 api_calls=7 elapsed=48s"; good.String() != want {
+		t.Errorf("line is %q, want %q", good, want)
+	}
+	good.machines = 3
+	if problems := strings.Join(good.problems(), "; "); problems != "3 Machines for 2 NodeClaims" {
+		t.Errorf("problems are %q", problems)
 	}
 }
 

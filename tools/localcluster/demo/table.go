@@ -12,6 +12,7 @@ type row struct {
 	podsReady, podsWanted   int
 	claims, claimsLaunched  int
 	nodesReady, nodes       int
+	machines                int // of MachineDeployments, in clusterapi mode
 	pools, count, instances int // pools that are not the user's: how many, their counts added up, their instances
 	collections, others     int // API calls by rate-limit class
 	beside                  beside
@@ -31,26 +32,28 @@ func (r row) unready() []string {
 
 // present returns what is left of what must go away.
 func (r row) present() []string {
-	if r.claims == 0 && r.nodes == 0 && r.pools == 0 && r.instances == 0 && r.beside.left() == 0 {
+	if r.claims == 0 && r.nodes == 0 && r.pools == 0 && r.instances == 0 && r.machines == 0 && r.beside.left() == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d NodeClaims, %d nodes, %d pools, %d instances, %d NodeBalancers and %d volumes are left", r.claims,
-		r.nodes, r.pools, r.instances, r.beside.balancers, r.beside.volumes)}
+	return []string{fmt.Sprintf("%d NodeClaims, %d nodes, %d pools, %d instances, %d Machines, %d NodeBalancers and %d volumes are left",
+		r.claims, r.nodes, r.pools, r.instances, r.machines, r.beside.balancers, r.beside.volumes)}
 }
 
 // table prints a row whenever something changes, so that it reads well on a
 // terminal and in a log alike.
 type table struct {
-	out    io.Writer
-	start  time.Time
-	plain  bool // Linodes without LKE pools
-	last   row
-	opened bool
+	out      io.Writer
+	start    time.Time
+	plain    bool // Linodes without LKE pools
+	machines bool // Linodes of Machines
+	last     row
+	opened   bool
 }
 
 const (
-	rowFormat   = "%7s  %-10s  %-13s  %-8s  %-23s  %-20s  %s\n"
-	plainFormat = "%7s  %-10s  %-13s  %-8s  %-7s  %-11s  %-16s  %-20s  %s\n"
+	rowFormat     = "%7s  %-10s  %-13s  %-8s  %-23s  %-20s  %s\n"
+	machineFormat = "%7s  %-10s  %-13s  %-8s  %-8s  %-7s  %-20s  %s\n"
+	plainFormat   = "%7s  %-10s  %-13s  %-8s  %-7s  %-11s  %-16s  %-20s  %s\n"
 )
 
 func (t *table) say(what string) {
@@ -71,6 +74,9 @@ func (t *table) show(r row) {
 
 // madeColumns are the headings of what is made in the account.
 func (t *table) madeColumns() []string {
+	if t.machines {
+		return []string{"Machines", "Linodes"}
+	}
 	if t.plain {
 		return []string{"Linodes", "backends up", "volumes attached"}
 	}
@@ -78,6 +84,9 @@ func (t *table) madeColumns() []string {
 }
 
 func (t *table) made(r row) []string {
+	if t.machines {
+		return []string{fmt.Sprint(r.machines), fmt.Sprint(r.instances)}
+	}
 	if t.plain {
 		return []string{fmt.Sprint(r.instances), fmt.Sprintf("%d/%d", r.beside.up, r.beside.backends),
 			fmt.Sprintf("%d/%d", r.beside.attached, r.beside.volumes)}
@@ -90,6 +99,9 @@ func (t *table) print(kubernetes [4]string, made []string, lists, others string)
 	format := rowFormat
 	if t.plain {
 		format = plainFormat
+	}
+	if t.machines {
+		format = machineFormat
 	}
 	var cells []any
 	for _, cell := range slices.Concat(kubernetes[:], made, []string{lists, others}) {

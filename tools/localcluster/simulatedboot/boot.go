@@ -93,7 +93,11 @@ func (m *machine) reader() func(ctx context.Context, userData string) error {
 }
 
 func (m *machine) bootCloudInit(ctx context.Context, userData string) error {
-	config, err := parse(userData)
+	text, err := render(userData, m.event.Name)
+	if err != nil {
+		return err
+	}
+	config, err := parse(text)
 	if err != nil {
 		return err
 	}

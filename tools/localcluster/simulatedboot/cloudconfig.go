@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -69,6 +70,29 @@ func parse(userData string) (*cloudConfig, error) {
 		}
 	}
 	return config, nil
+}
+
+// template is the first line of user data that cloud-init renders with what the Metadata service reports of the Linode.
+const template = "## template: jinja\n"
+
+var expression = regexp.MustCompile(`\{\{ *([^}]*?) *\}\}`)
+
+// render replaces expressions in user data that is a template. Those that are not known here are an error.
+func render(userData, label string) (string, error) {
+	text, is := strings.CutPrefix(userData, template)
+	if !is {
+		return userData, nil
+	}
+	text = expression.ReplaceAllStringFunc(text, func(found string) string {
+		if expression.FindStringSubmatch(found)[1] == "ds.meta_data.label" {
+			return label
+		}
+		return found
+	})
+	if unknown := regexp.MustCompile(`\{[{%].*`).FindString(text); unknown != "" {
+		return "", fmt.Errorf("the template has %.60q; only {{ ds.meta_data.label }} is known here", unknown)
+	}
+	return text, nil
 }
 
 // mode of the file; cloud-init's default is 0644.

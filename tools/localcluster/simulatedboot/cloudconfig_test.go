@@ -32,6 +32,21 @@ func TestUserDataIsReadStrictly(t *testing.T) {
 	}
 }
 
+// Cluster API's bootstrap data is a template. What is no template is left as it is.
+func TestATemplateIsRendered(t *testing.T) {
+	for name, c := range map[string]struct{ text, want, problem string }{
+		"the label":     {"## template: jinja\n#cloud-config\nname: '{{ ds.meta_data.label }}'\n", "#cloud-config\nname: 'own-a'\n", ""},
+		"no template":   {"#cloud-config\nname: '{{ ds }}'\n", "#cloud-config\nname: '{{ ds }}'\n", ""},
+		"unknown value": {"## template: jinja\n#cloud-config\nname: {{ v1.name }}\n", "", "v1.name"},
+		"a statement":   {"## template: jinja\n#cloud-config\n{% if a %}\n", "", "{% if a %}"},
+	} {
+		text, err := render(c.text, "own-a")
+		if text != c.want || (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
 // A script of a boot starts no program of this machine and reaches no file outside of its root.
 func TestScriptsStayWithinTheirRoot(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")

@@ -15,7 +15,8 @@
 //     bootstraps with cluster.token.
 //   - "flatcar" in it: an Ignition config of spec 3, read by Ignition's own code, whose warnings fail the boot. Files are
 //     written, and enabled units are run once, those with options that are known here.
-//   - any other: cloud-config, of which hostname, write_files and runcmd are known, or a script.
+//   - any other: cloud-config, of which hostname, write_files and runcmd are known, or a script. As a template of Jinja it may have
+//     the Linode's label.
 //
 // What is not known fails the boot, and so does a script or unit that ends with an error. The machine's root is a
 // directory, <dir>/<Linode>.

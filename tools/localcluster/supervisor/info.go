@@ -84,8 +84,8 @@ func BrokenFile(stateDir string) string { return filepath.Join(stateDir, "state"
 // String returns the lines of `up` and `status` about a cluster beside the exports.
 func (i Info) String() string {
 	what := fmt.Sprintf("tier %s, LKE cluster %d", i.Tier, i.ClusterID)
-	if i.Mode == localcluster.Instance {
-		what = "self-managed, instance mode"
+	if i.Mode != localcluster.LKE {
+		what = "self-managed, " + i.Mode + " mode"
 	}
 	text := fmt.Sprintf("%s: %s, process %d\nsimulator: %s/", i.Name, what, i.PID, i.SimURL)
 	if i.OperatorLog != "" {

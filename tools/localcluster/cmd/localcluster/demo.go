@@ -30,7 +30,7 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 		opts.StateDir = localcluster.DefaultStateDir(opts.Root, opts.Name)
 	}
 	opts.Progress = os.Stderr
-	if opts.Mode == localcluster.Instance {
+	if opts.Mode != localcluster.LKE {
 		opts.Kubelets = 1 // package demo relies on it
 	}
 	cluster, err := localcluster.Start(ctx, opts)
@@ -44,12 +44,15 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 	}
 	fmt.Printf("the simulated Linode account: %s    logs: %s\n", cluster.SimURL, cluster.LogDir())
 	cfg := demo.Config{
-		Of: "tier=" + opts.Tier, Class: "linodenodeclass.yaml", Examples: filepath.Join(opts.Root, "docs", "examples"),
-		Client: kube, Sim: cluster.Sim, Token: cluster.SimToken, Out: os.Stdout, Start: start,
+		Of: "tier=" + opts.Tier, Class: "linodenodeclass.yaml", NodePool: "nodepool.yaml",
+		Examples: filepath.Join(opts.Root, "docs", "examples"), Client: kube, Sim: cluster.Sim, Token: cluster.SimToken, Out: os.Stdout, Start: start,
 	}
 	if opts.Mode == localcluster.Instance {
 		cfg.Of, cfg.Class = "mode="+opts.Mode+" tier=none", "linodenodeclass-kubeadm.yaml"
 		cfg.Linode = linodehttp.New(cluster.SimURL, cluster.OwnerToken, "localcluster demo")
+	}
+	if opts.Mode == localcluster.ClusterAPI {
+		cfg.Of, cfg.NodePool, cfg.Machines = "mode="+opts.Mode, "nodepool-clusterapi.yaml", true
 	}
 	if _, err = demo.Run(ctx, cfg); err != nil {
 		return fmt.Errorf("demo: %w; logs: %s", err, cluster.LogDir())

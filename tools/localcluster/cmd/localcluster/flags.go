@@ -35,7 +35,7 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 	flags, opts := verb.Flags(), &f.opts
 	nameFlag(verb, &opts.Name)
 	flags.StringVar(&opts.Mode, "mode", cmp.Or(os.Getenv("MODE"), localcluster.LKE),
-		"where nodes come from: lke, or instance: plain Linodes that join a self-managed cluster")
+		"where nodes come from: lke; instance: plain Linodes that join a self-managed cluster; clusterapi: Machines of Cluster API")
 	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
 	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"),
 		"how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
@@ -43,7 +43,7 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 	flags.StringVar(&f.given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
 	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")
 	for flag, values := range map[string][]string{
-		"mode": {localcluster.LKE, localcluster.Instance},
+		"mode": {localcluster.LKE, localcluster.Instance, localcluster.ClusterAPI},
 		"tier": {localcluster.Standard, localcluster.Enterprise}, "profile": {"fast", "realistic", "slow", "stale", "hostile"},
 	} {
 		_ = verb.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists

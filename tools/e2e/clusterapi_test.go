@@ -1,0 +1,199 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/management"
+)
+
+// The suites of clusterapi mode: Machines of Cluster API's own controllers, and Linodes of a simulated provider. A lane has
+// MachineDeployments of its own, which its class selects by its label.
+
+func machines(kubelets int) func(*localcluster.Options) {
+	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.ClusterAPI, kubelets }
+}
+
+// TestClusterAPI is why Machines come and go.
+func TestClusterAPI(t *testing.T) {
+	t.Parallel()
+	e := start(t, "clusterapi", "standard", nil, machines(2))
+	e.together(t,
+		inLane("updown", "five pods come and go", machinesComeAndGo, (*environment).clear),
+		inLane("merge", "a node is replaced by one of a cheaper type", cheaperMachine, swept),
+		inLane("drift", "a MachineDeployment gets another template", driftedTemplate, swept),
+		inLane("expiry", "a node expires, and a budget forbids its drain", agedMachine, swept),
+		inLane("gpu", "a pod that asks for a GPU", machineWithGPU, swept),
+		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
+		inLane("silent", "a Machine that never joins", silentMachine, swept),
+	)
+	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
+}
+
+func TestClusterAPIReplicas(t *testing.T) {
+	t.Parallel()
+	e := start(t, "clusterapi-replicas", "standard", nil, machines(5), func(o *localcluster.Options) { o.Replicas = 2 })
+	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilledAmongMachines)
+}
+
+// withoutSwap is what a Linode runs before it joins.
+const withoutSwap = "swapoff -a, systemctl mask swap.target"
+
+// machineDeployments makes one for each plan, with its templates. commands run in the Linode before it joins.
+func (e *environment) machineDeployments(t *testing.T, commands string, plans ...string) {
+	t.Helper()
+	e.apply(t, fmt.Sprintf(`
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: %[1]s, namespace: %[2]s}
+spec:
+  template:
+    spec:
+      preKubeadmCommands: [%[3]s]
+      joinConfiguration:
+        nodeRegistration:
+          name: '{{ ds.meta_data.label }}'
+          kubeletExtraArgs: [{name: cloud-provider, value: external}]
+`, e.lane, management.Namespace, commands))
+	for _, plan := range plans {
+		e.linodeTemplate(t, e.lane+"-"+plan, plan)
+		e.apply(t, fmt.Sprintf(`
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata:
+  name: %[1]s-%[2]s
+  namespace: %[3]s
+  labels: {karpenter.k8s.linode/enabled: "true", %[4]s: %[1]s}
+spec:
+  clusterName: %[5]s
+  replicas: 0
+  rollout: {strategy: {type: OnDelete}}
+  selector: {matchLabels: {deployment: %[1]s-%[2]s}}
+  template:
+    metadata: {labels: {deployment: %[1]s-%[2]s}}
+    spec:
+      clusterName: %[5]s
+      version: %[6]s
+      bootstrap: {configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfigTemplate, name: %[1]s}}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: LinodeMachineTemplate, name: %[1]s-%[2]s}
+`, e.lane, plan, management.Namespace, laneLabel, e.Name, controlplane.KubernetesVersion))
+	}
+}
+
+func (e *environment) linodeTemplate(t *testing.T, name, plan string) {
+	t.Helper()
+	e.apply(t, fmt.Sprintf(`
+apiVersion: infrastructure.cluster.x-k8s.io/v1alpha2
+kind: LinodeMachineTemplate
+metadata: {name: %s, namespace: %s}
+spec: {template: {spec: {region: us-ord, type: %s}}}
+`, name, management.Namespace, plan))
+}
+
+// machinesComeAndGo has fewer nodes than pods, and as many Linodes as NodeClaims.
+func machinesComeAndGo(t *testing.T, e *environment) {
+	const app = "five"
+	e.machineDeployments(t, withoutSwap, "g6-standard-2", "g6-standard-4")
+	e.nodePool(t, nodePoolSpec{})
+	since := e.now()
+	e.apply(t, deployment(app, 5, ""))
+	e.settled(t, app, 5)
+	if n := e.oneToOne(t); n == 0 || n != since.made() {
+		t.Errorf("%d Linodes were made for %d NodeClaims", since.made(), n)
+	}
+	e.scale(t, app, 0)
+}
+
+func cheaperMachine(t *testing.T, e *environment) {
+	const app = "shrinking"
+	e.machineDeployments(t, withoutSwap, "g6-standard-1", "g6-standard-2")
+	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2"}})
+	e.apply(t, deployment(app, 1, ""))
+	e.settled(t, app, 1)
+	cheaper(t, e, app)
+}
+
+// driftedTemplate replaces nodes one at a time by Machines of the new MachineSet, although the count of a MachineDeployment of strategy
+// OnDelete would be taken from the old one.
+func driftedTemplate(t *testing.T, e *environment) {
+	const plan = "g6-standard-2"
+	e.machineDeployments(t, withoutSwap, plan)
+	twoApart(t, e, nodePoolSpec{budget: "1", types: []string{plan}})
+	rolled(t, e, func() {
+		e.linodeTemplate(t, e.lane+"-next", plan)
+		deployment := &unstructured.Unstructured{}
+		deployment.SetAPIVersion("cluster.x-k8s.io/v1beta2")
+		deployment.SetKind("MachineDeployment")
+		deployment.SetNamespace(management.Namespace)
+		deployment.SetName(e.lane + "-" + plan)
+		patch := fmt.Appendf(nil, `{"spec": {"template": {"spec": {"infrastructureRef": {"name": "%s-next"}}}}}`, e.lane)
+		NewWithT(t).Expect(e.kube.Patch(t.Context(), deployment, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+	})
+}
+
+func agedMachine(t *testing.T, e *environment) {
+	e.machineDeployments(t, withoutSwap, "g6-standard-2")
+	expiry(t, e)
+}
+
+func machineWithGPU(t *testing.T, e *environment) {
+	e.machineDeployments(t, withoutSwap, "g2-gpu-rtx4000a1-s", "g6-standard-2")
+	gpuPod(t, e)
+}
+
+// refusedMachine: the Machine that was refused goes, and the next NodeClaim is for the next type.
+func refusedMachine(t *testing.T, e *environment) {
+	const cheapest, next = "g6-standard-6", "g6-standard-8"
+	e.machineDeployments(t, withoutSwap, cheapest, next)
+	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: cheapest})
+	t.Cleanup(e.Sim.RestoreCapacity)
+	e.nodePool(t, nodePoolSpec{types: []string{cheapest, next}})
+	since := e.now()
+	e.apply(t, deployment("elsewhere", 1, ""))
+	e.settled(t, "elsewhere", 1)
+	e.matched(t, 1)
+	g, ctx := NewWithT(t), t.Context()
+	g.Expect(e.types(ctx, g)).To(Equal([]string{next}))
+	if since.made() != 1 {
+		t.Errorf("%d Linodes were made for one pod", since.made())
+	}
+}
+
+// silentMachine: the boot fails, and when Karpenter gives the NodeClaim up, its Machine and Linode go, and another is tried.
+func silentMachine(t *testing.T, e *environment) {
+	e.machineDeployments(t, "exit 1", "g6-standard-2")
+	e.nodePool(t, nodePoolSpec{})
+	e.apply(t, deployment("waiting", 1, ""))
+	claim := e.onlyClaim(t, nil, launched)
+	id := linodeID(t, claim)
+	e.faulty(t, id)
+	since := e.now()
+	e.overdue(t, claim.Name)
+	since.awaitGone(t, id)
+	e.onlyClaim(t, claim, launched)
+}
+
+// leaderKilledAmongMachines kills the leader when half of the Linodes are made, while the provider tries the others again: the other
+// replica finishes, with not a Machine more.
+func leaderKilledAmongMachines(t *testing.T, e *environment) {
+	leader, other := e.leaderAndOther(t)
+	since := e.now()
+	heal := e.afterClaims(inTheMiddle, linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusInternalServerError}})
+	e.crowd(t, "twenty", crowd)
+	NewWithT(t).Eventually(t.Context(), since.made).WithTimeout(patience).WithPolling(interval / 25).Should(Equal(inTheMiddle))
+	leader.Kill()
+	heal()
+	e.takesOver(t, other)
+	e.settled(t, "twenty", crowd)
+	since.exactly(t, crowd)
+	NewWithT(t).Expect(leader.Start(t.Context())).To(Succeed())
+}

@@ -1,0 +1,235 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+)
+
+const (
+	// Namespace has the Cluster and all its objects.
+	Namespace = "fleet"
+	version   = "v1beta2"
+	loopback  = "127.0.0.1"
+	poll      = 100 * time.Millisecond
+)
+
+// Config of the controllers. All of it is required.
+type Config struct {
+	Program    string // the file of controlplane.ClusterAPI
+	Manifests  string // the file of its definitions and webhooks
+	Kubeconfig string // of an administrator
+	Dir        string // state: certificates
+	LogDir     string
+	Kube       *rest.Config
+	Authority  *pki.Authority // of the local cluster
+	Provider   []byte         // definitions of the infrastructure provider
+}
+
+// Start installs Cluster API and starts its controllers. Stop of what it returns ends them.
+func Start(ctx context.Context, cfg Config) (*process.Process, error) {
+	manifests, err := os.ReadFile(cfg.Manifests)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := plane.FreePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := cfg.Authority.Server("clusterapi", loopback)
+	if err != nil {
+		return nil, err
+	}
+	if err := pair.Write(cfg.Dir, "webhook"); err != nil {
+		return nil, err
+	}
+	definitions, webhooks := split(manifests)
+	kube, err := apply(ctx, cfg.Kube, slices.Concat(definitions, cfg.Provider), oneVersion)
+	if err != nil {
+		return nil, err
+	}
+	child, err := process.Start(process.Spec{
+		Name: "clusterapi", Path: cfg.Program, Dir: cfg.Dir, LogFile: filepath.Join(cfg.LogDir, "clusterapi.log"),
+		Env:  []string{"KUBECONFIG=" + cfg.Kubeconfig, "HOME=" + cfg.Dir, "TMPDIR=" + os.TempDir()},
+		Args: []string{"--health-port=" + strconv.Itoa(ports[0]), "--webhook-port=" + strconv.Itoa(ports[1]), "--certificates=" + cfg.Dir},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ready := fmt.Sprintf("http://%s:%d/readyz", loopback, ports[0])
+	if err := child.WaitHealthy(ctx, &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}, ready); err != nil {
+		return child, err
+	}
+	_, err = manifest.Apply(ctx, kube, webhooks, func(o *unstructured.Unstructured) { registered(o, ports[1], cfg.Authority.Cert) })
+	return child, err
+}
+
+// split divides the definitions from the webhooks.
+func split(manifests []byte) (definitions, webhooks []byte) {
+	const separator = "\n---\n"
+	for document := range bytes.SplitSeq(append([]byte("\n"), manifests...), []byte(separator)) {
+		to := &webhooks
+		if bytes.Contains(document, []byte("\nkind: CustomResourceDefinition\n")) {
+			to = &definitions
+		}
+		*to = append(append(*to, document...), separator...)
+	}
+	return definitions, webhooks
+}
+
+// apply applies definitions, and returns a client that knows their kinds once they are served.
+func apply(ctx context.Context, config *rest.Config, definitions []byte,
+	change func(*unstructured.Unstructured)) (ctrlclient.Client, error) {
+	kube, err := ctrlclient.New(config, ctrlclient.Options{})
+	if err != nil {
+		return nil, err
+	}
+	applied, err := manifest.Apply(ctx, kube, definitions, change)
+	if err != nil {
+		return nil, fmt.Errorf("cluster API's definitions: %w", err)
+	}
+	for _, definition := range applied {
+		err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
+			err := kube.Get(ctx, ctrlclient.ObjectKeyFromObject(definition), definition)
+			return err == nil && established(definition), ctrlclient.IgnoreNotFound(err)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("definition %s is not served: %w", definition.GetName(), err)
+		}
+	}
+	return kube, nil
+}
+
+func established(definition *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, is := c.(map[string]any)
+		return is && condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// oneVersion leaves v1beta2 alone in a definition of Cluster API, with the label by which its controllers find the version of a contract.
+func oneVersion(definition *unstructured.Unstructured) {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	kept := slices.DeleteFunc(slices.Clone(versions), func(v any) bool { return v.(map[string]any)["name"] != version })
+	if len(kept) == 0 {
+		return // the infrastructure provider's
+	}
+	_ = unstructured.SetNestedSlice(definition.Object, kept, "spec", "versions")
+	labels := definition.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels["cluster.x-k8s.io/"+version] = version
+	definition.SetLabels(labels)
+}
+
+// served are the resources whose webhooks the program has.
+var served = []string{"clusters", "machines", "machinesets", "machinedeployments", "kubeadmconfigs", "kubeadmconfigtemplates"}
+
+// registered lets the API server call the program's webhooks by URL. Both providers name their lists alike.
+func registered(list *unstructured.Unstructured, port int, authority []byte) {
+	webhooks, _, _ := unstructured.NestedSlice(list.Object, "webhooks")
+	var kept []any
+	for _, w := range webhooks {
+		webhook := w.(map[string]any)
+		rules, _, _ := unstructured.NestedSlice(webhook, "rules")
+		rule := rules[0].(map[string]any)
+		if !slices.Contains(served, rule["resources"].([]any)[0].(string)) {
+			continue
+		}
+		if len(kept) == 0 {
+			group, _, _ := strings.Cut(rule["apiGroups"].([]any)[0].(string), ".")
+			list.SetName(group + "-" + list.GetName())
+		}
+		path, _, _ := unstructured.NestedString(webhook, "clientConfig", "service", "path")
+		webhook["clientConfig"] = map[string]any{
+			"url": fmt.Sprintf("https://%s:%d%s", loopback, port, path), "caBundle": base64.StdEncoding.EncodeToString(authority),
+		}
+		kept = append(kept, webhook)
+	}
+	_ = unstructured.SetNestedSlice(list.Object, kept, "webhooks")
+}
+
+// Fleet describes the Cluster and its first MachineDeployments.
+type Fleet struct {
+	Name    string // of the Cluster
+	Port    int    // of the API server on loopback
+	Region  string
+	Version string // of Kubernetes, as v1.36.3
+	Own     string // the label of the user's own Linode
+	OwnType string
+	OwnID   int
+	// Plans are those that MachineDeployments are for, each named after its plan.
+	Plans     []string
+	Authority pki.Pair // of the cluster
+}
+
+//go:embed fleet.yaml
+var fleet string
+
+// Apply makes the objects of the Cluster, and waits until its control plane is noted as initialized, which nodes need to join.
+func (f Fleet) Apply(ctx context.Context, config *rest.Config) error {
+	parsed, err := template.New("").Funcs(template.FuncMap{"base64": base64.StdEncoding.EncodeToString}).Parse(fleet)
+	if err != nil {
+		return err
+	}
+	var objects bytes.Buffer
+	if err := parsed.Execute(&objects, f); err != nil {
+		return err
+	}
+	kube, err := ctrlclient.New(config, ctrlclient.Options{})
+	if err != nil {
+		return err
+	}
+	applied, err := manifest.Apply(ctx, kube, objects.Bytes())
+	if err != nil {
+		return fmt.Errorf("the Cluster's objects: %w", err)
+	}
+	at := slices.IndexFunc(applied, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Cluster" })
+	cluster, message := applied[at], ""
+	err = wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
+		if err := kube.Get(ctx, ctrlclient.ObjectKeyFromObject(cluster), cluster); err != nil {
+			return false, err
+		}
+		var is bool
+		is, message = initialized(cluster)
+		return is, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the Cluster is not initialized: %w: %s", context.Cause(ctx), message)
+	}
+	return nil
+}
+
+func initialized(cluster *unstructured.Unstructured) (is bool, message string) {
+	conditions, _, _ := unstructured.NestedSlice(cluster.Object, "status", "conditions")
+	for _, c := range conditions {
+		condition := c.(map[string]any)
+		if condition["type"] == "ControlPlaneInitialized" {
+			message, _ := condition["message"].(string)
+			return condition["status"] == "True", message
+		}
+	}
+	return false, "it has no conditions"
+}

@@ -1,0 +1,74 @@
+package management
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+const manifests = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: machines.cluster.x-k8s.io}
+spec: {versions: [{name: v1beta1}, {name: v1beta2}]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: mutating}
+webhooks:
+- clientConfig: {service: {name: a, namespace: system, path: /mutate-machine}}
+  name: machine
+  rules: [{apiGroups: [cluster.x-k8s.io], resources: [machines]}]
+- clientConfig: {service: {name: a, namespace: system, path: /mutate-class}}
+  name: class
+  rules: [{apiGroups: [cluster.x-k8s.io], resources: [clusterclasses]}]
+`
+
+// What the program does not serve is not registered, and no version but one is served.
+func TestDefinitionsAndWebhooksAreAdapted(t *testing.T) {
+	definitions, webhooks := split([]byte(manifests))
+	definition, list := parsed(t, definitions), parsed(t, webhooks)
+	oneVersion(definition)
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if len(versions) != 1 || definition.GetLabels()["cluster.x-k8s.io/v1beta2"] != "v1beta2" {
+		t.Errorf("versions %v, labels %v", versions, definition.GetLabels())
+	}
+	registered(list, 9443, []byte("authority"))
+	all, _, _ := unstructured.NestedSlice(list.Object, "webhooks")
+	names := []string{}
+	for _, w := range all {
+		name, _, _ := unstructured.NestedString(w.(map[string]any), "name")
+		url, _, _ := unstructured.NestedString(w.(map[string]any), "clientConfig", "url")
+		names = append(names, name+" "+url)
+	}
+	if !slices.Equal(names, []string{"machine https://127.0.0.1:9443/mutate-machine"}) || list.GetName() != "cluster-mutating" {
+		t.Errorf("%s: %v", list.GetName(), names)
+	}
+}
+
+func parsed(t *testing.T, document []byte) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(document[:len(document)-len("---\n")], &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestAClusterIsInitializedWhenItsConditionIsTrue(t *testing.T) {
+	for name, c := range map[string]struct {
+		status string
+		want   bool
+	}{
+		"no conditions": {`{}`, false},
+		"not yet":       {`{conditions: [{type: ControlPlaneInitialized, status: "False", message: waits}]}`, false},
+		"it is":         {`{conditions: [{type: Ready, status: "False"}, {type: ControlPlaneInitialized, status: "True"}]}`, true},
+	} {
+		o := parsed(t, []byte("kind: Cluster\nstatus: "+c.status+"\n---\n"))
+		if is, message := initialized(o); is != c.want || (c.want == false && message == "") {
+			t.Errorf("%s: %v %q", name, is, message)
+		}
+	}
+}
