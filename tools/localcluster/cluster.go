@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -246,7 +247,7 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	}
 	c.boots = simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
 		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
-		Kubelets: c.opts.Kubelets, Simulated: c.opts.simulated, Own: ownNodes(c.Name),
+		Kubelets: c.opts.Kubelets, Leases: client.CoordinationV1().Leases(corev1.NamespaceNodeLease), Simulated: c.opts.simulated, Own: ownNodes(c.Name),
 		KwokLabels:  map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})

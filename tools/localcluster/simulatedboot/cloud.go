@@ -50,6 +50,9 @@ func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *proce
 	r.awaitReady(ctx, e)
 	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
 	r.until(ctx, "hand over", e, func(ctx context.Context) (bool, error) {
+		if err := r.cfg.Leases.Delete(ctx, e.Name, metav1.DeleteOptions{}); client.IgnoreNotFound(err) != nil {
+			return false, err
+		}
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if err != nil || ready(node) == nil {
 			return false, client.IgnoreNotFound(err)

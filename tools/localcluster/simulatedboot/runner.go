@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -17,6 +18,11 @@ import (
 
 // Nodes reads and writes Nodes in the Kubernetes API.
 type Nodes = corev1client.NodeInterface
+
+// Leases deletes the Leases by which kubelets report that they run.
+type Leases interface {
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
 
 // Config of a Runner.
 type Config struct {
@@ -26,6 +32,9 @@ type Config struct {
 	MetadataURL string // of the simulator's Metadata service
 	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20, -1 = none.
 	Kubelets int
+	// Leases are those of kubelets: kwok takes over a Node when the Lease of its kubelet has ended, 40 s later, or is gone. Required unless
+	// all kubelets stay.
+	Leases Leases
 	// Simulated reports Nodes that kwok takes over in any case; nil = none.
 	Simulated func(node string) bool
 	// Own is how labels of Linodes begin that were set up by hand; kwok simulates them.
