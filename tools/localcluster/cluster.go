@@ -46,8 +46,9 @@ type Cluster struct {
 	log      *slog.Logger
 	boots    *simulatedboot.Runner // in the modes with plain Linodes
 	sidecars sidecars
-	// controllers are Cluster API's, in clusterapi mode.
+	// controllers are Cluster API's, in clusterapi mode, and apart is their control plane where it is another one.
 	controllers *process.Process
+	apart       *plane.Plane
 	end         ending
 }
 
@@ -107,9 +108,11 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"LKE's nodes", c.startLKENodes, c.opts.instances()},
 		{"", c.startAgentServer, c.opts.Mode != Instance},
 		{"own nodes", c.startBoots, !c.opts.instances()},
+		{"management cluster", clusterAPI{c}.startApart, !c.opts.ManagementApart},
 		{"Cluster API", clusterAPI{c}.start, c.opts.Mode != ClusterAPI},
 		{"", clusterAPI{c}.makeFleet, c.opts.Mode != ClusterAPI},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
+		{"", clusterAPI{c}.admitOperator, !c.opts.ManagementApart || c.opts.WithoutCharts},
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
 		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
@@ -337,6 +340,11 @@ func (c *Cluster) PIDs() map[string]int {
 	maps.Copy(pids, c.sidecars.pids())
 	if c.controllers != nil {
 		pids[c.controllers.Name()] = c.controllers.PID()
+	}
+	if c.apart != nil {
+		for _, child := range c.apart.Processes() {
+			pids["management-"+child.Name()] = child.PID()
+		}
 	}
 	for _, operator := range c.Operators {
 		if pid := operator.PID(); pid != 0 {

@@ -1,14 +1,26 @@
 package localcluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/management"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedcapl"
 )
 
@@ -21,16 +33,35 @@ const controllersEnd = 3 * time.Second
 // clusterAPI is what a Cluster has in clusterapi mode alone.
 type clusterAPI struct{ *Cluster }
 
+// startApart starts the control plane of a management cluster apart.
+func (c clusterAPI) startApart(ctx context.Context) error {
+	cfg := plane.Config{Name: c.Name + "-management", Bin: c.opts.bin(), Dir: filepath.Join(c.opts.stateDir(), "management"),
+		LogDir: filepath.Join(c.opts.logDir(), "management")}
+	for _, dir := range []string{cfg.Dir, cfg.LogDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	var err error
+	if c.apart, err = plane.Start(ctx, cfg); err == nil {
+		c.onStop(c.apart.Stop)
+	}
+	return err
+}
+
+// management returns the control plane that has Cluster API's objects.
+func (c clusterAPI) management() *plane.Plane { return cmp.Or(c.apart, c.plane) }
+
 // start starts Cluster API's controllers and the simulated infrastructure provider.
 func (c clusterAPI) start(ctx context.Context) error {
-	config, err := c.plane.RESTConfig("cluster-api")
+	config, err := c.management().RESTConfig("cluster-api")
 	if err != nil {
 		return err
 	}
 	controllers, err := management.Start(ctx, management.Config{
 		Program: filepath.Join(c.opts.bin(), controlplane.ClusterAPI), Manifests: controlplane.ClusterAPIManifests(c.opts.bin()),
-		Kubeconfig: c.Kubeconfig, Dir: filepath.Join(c.opts.stateDir(), "clusterapi"), LogDir: c.opts.logDir(), Kube: config,
-		Authority: c.plane.Authority(), Provider: simulatedcapl.Definitions,
+		Kubeconfig: c.management().AdminKubeconfig(), Dir: filepath.Join(c.opts.stateDir(), "clusterapi"), LogDir: c.opts.logDir(), Kube: config,
+		Authority: c.management().Authority(), Provider: simulatedcapl.Definitions,
 	})
 	if controllers != nil {
 		c.controllers = controllers
@@ -39,7 +70,7 @@ func (c clusterAPI) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cluster API: %w", err)
 	}
-	provider, err := c.plane.RESTConfig("capl")
+	provider, err := c.management().RESTConfig("capl")
 	if err != nil {
 		return err
 	}
@@ -57,7 +88,7 @@ func (c clusterAPI) start(ctx context.Context) error {
 
 // makeFleet describes the local cluster to Cluster API.
 func (c clusterAPI) makeFleet(ctx context.Context) error {
-	config, err := c.plane.RESTConfig("cluster-api")
+	config, err := c.management().RESTConfig("cluster-api")
 	if err != nil {
 		return err
 	}
@@ -72,4 +103,54 @@ func (c clusterAPI) makeFleet(ctx context.Context) error {
 		}
 	}
 	return fleet.Apply(ctx, config)
+}
+
+const (
+	// managementSecret has the kubeconfig of a management cluster apart, as docs/cluster-api.md describes.
+	managementSecret = "management-cluster"
+	managementRole   = "karpenter/templates/clusterapi-rbac.yaml"
+	managementUser   = "karpenter"
+)
+
+// managementKubeconfig is the file that a kubelet would mount of managementSecret.
+func (c clusterAPI) managementKubeconfig() string {
+	return filepath.Join(c.opts.stateDir(), "management", "operator")
+}
+
+// admitOperator gives the operator's user in a management cluster apart the Role that the chart prints for a cluster that manages
+// itself, and the operator that user's kubeconfig.
+func (c clusterAPI) admitOperator(ctx context.Context) error {
+	kubeconfig, err := c.apart.UserKubeconfig(managementUser)
+	if err != nil {
+		return err
+	}
+	values := c.values()
+	delete(values["settings"].(map[string]any)["clusterAPI"].(map[string]any), "kubeconfigSecret")
+	rendered, err := charts.Render(c.release(releaseName, values))
+	if err != nil {
+		return err
+	}
+	config, err := c.apart.RESTConfig("localcluster")
+	if err != nil {
+		return err
+	}
+	managing, err := ctrlclient.New(config, ctrlclient.Options{})
+	if err != nil {
+		return err
+	}
+	user := []any{map[string]any{"apiGroup": rbacv1.GroupName, "kind": rbacv1.UserKind, "name": managementUser}}
+	_, err = manifest.Apply(ctx, managing, []byte(rendered[managementRole]), func(o *unstructured.Unstructured) {
+		if o.GetKind() == "RoleBinding" {
+			o.Object["subjects"] = user
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("the operator's Role in the management cluster: %w", err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: managementSecret},
+		Data: map[string][]byte{"value": kubeconfig}}
+	if _, err := c.client.CoreV1().Secrets(Namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return pki.WriteFile(c.managementKubeconfig(), kubeconfig)
 }

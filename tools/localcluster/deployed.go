@@ -58,6 +58,9 @@ func (o *Operator) deployed(ctx context.Context) (deployment, error) {
 		program: program, args: append(program.Entrypoint[1:], command.Args...), readiness: "/readyz",
 		env: append(append(program.Env, command.Env...), "KUBECONFIG="+kubeconfig),
 	}
+	if c.opts.ManagementApart {
+		run.env = append(run.env, "CLUSTERAPI_KUBECONFIG="+clusterAPI{c}.managementKubeconfig())
+	}
 	run.env = append(run.env, c.opts.Env...)
 	if probe := command.Container.ReadinessProbe; probe != nil && probe.HTTPGet != nil {
 		run.readiness = probe.HTTPGet.Path

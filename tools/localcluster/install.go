@@ -89,7 +89,11 @@ func (c *Cluster) values() map[string]any {
 		settings["mode"], where = c.opts.Mode, region
 	}
 	if c.opts.Mode == ClusterAPI {
-		settings["clusterAPI"] = map[string]any{"namespace": management.Namespace}
+		managed := map[string]any{"namespace": management.Namespace}
+		if c.opts.ManagementApart {
+			managed["kubeconfigSecret"] = managementSecret
+		}
+		settings["clusterAPI"] = managed
 	}
 	return map[string]any{
 		"apiToken": c.SimToken,

@@ -52,6 +52,10 @@ type Options struct {
 	// KwokPools names NodePools of instance mode all of whose nodes kwok simulates, such as those of pods with volumes.
 	KwokPools []string
 
+	// ManagementApart: in clusterapi mode another control plane has Cluster API's objects, and the operator reaches it with a kubeconfig of
+	// a user who has the chart's Role there, in one namespace.
+	ManagementApart bool
+
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The
 	// user's pool has a node for each, because the chart spreads its Pods over hosts.
 	Replicas int

@@ -94,24 +94,31 @@ func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 
 // Check returns an error if the chart refuses the release's values, by its schema or its templates. It needs no cluster.
 func Check(r Release) error {
+	_, err := Render(r)
+	return err
+}
+
+// Render returns the release's manifests by the path of their template, as `helm template` prints them. It needs no cluster.
+func Render(r Release) (map[string]string, error) {
 	path, forget, err := located(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer forget()
 	chart, err := loader.Load(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options := common.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
 	values, err := util.ToRenderValues(chart, r.Values, options, common.DefaultCapabilities)
+	var rendered map[string]string
 	if err == nil {
-		_, err = engine.Render(chart, values)
+		rendered, err = engine.Render(chart, values)
 	}
 	if err != nil {
-		return fmt.Errorf("helm: release %s: %s", r.Name, strings.Join(strings.Fields(err.Error()), " "))
+		return nil, fmt.Errorf("helm: release %s: %s", r.Name, strings.Join(strings.Fields(err.Error()), " "))
 	}
-	return nil
+	return rendered, nil
 }
 
 // Remove uninstalls a release, as `helm uninstall` does.

@@ -280,6 +280,15 @@ func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
 	return config, nil
 }
 
+// UserKubeconfig returns the content of a kubeconfig of a user without any group.
+func (p *Plane) UserKubeconfig(user string) ([]byte, error) {
+	pair, err := p.authority.Client(user)
+	if err != nil {
+		return nil, err
+	}
+	return pki.Kubeconfig(p.cfg.Name, p.Server(), p.authority.Cert, pki.User{Name: user, Pair: pair})
+}
+
 // Client is a client with it.
 func (p *Plane) Client(user string) (*kubernetes.Clientset, error) {
 	config, err := p.RESTConfig(user)
