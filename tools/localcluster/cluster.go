@@ -21,7 +21,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
@@ -45,11 +44,9 @@ type Cluster struct {
 	logsPort int // of what serves `kubectl logs`
 	log      *slog.Logger
 	boots    *simulatedboot.Runner // in the modes with plain Linodes
-	sidecars sidecars
-	// controllers are Cluster API's, in clusterapi mode, and apart is their control plane where it is another one.
-	controllers *process.Process
-	apart       *plane.Plane
-	end         ending
+	sidecars sidecars              // in all
+	managing managing              // in clusterapi mode
+	end      ending
 }
 
 // Account is the simulated account, where its interfaces are served, and where Linodes join beside the API server.
@@ -250,7 +247,8 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	}
 	c.boots = simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
 		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
-		Kubelets: c.opts.Kubelets, Leases: client.CoordinationV1().Leases(corev1.NamespaceNodeLease), Simulated: c.opts.simulated, Own: ownNodes(c.Name),
+		Kubelets: c.opts.Kubelets, Simulated: c.opts.simulated, Own: ownNodes(c.Name),
+		Leases:      client.CoordinationV1().Leases(corev1.NamespaceNodeLease),
 		KwokLabels:  map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
@@ -338,14 +336,7 @@ func (c *Cluster) PIDs() map[string]int {
 		pids[child.Name()] = child.PID()
 	}
 	maps.Copy(pids, c.sidecars.pids())
-	if c.controllers != nil {
-		pids[c.controllers.Name()] = c.controllers.PID()
-	}
-	if c.apart != nil {
-		for _, child := range c.apart.Processes() {
-			pids["management-"+child.Name()] = child.PID()
-		}
-	}
+	maps.Copy(pids, c.managing.pids())
 	for _, operator := range c.Operators {
 		if pid := operator.PID(); pid != 0 {
 			pids[operator.name()] = pid

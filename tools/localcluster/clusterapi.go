@@ -21,6 +21,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedcapl"
 )
 
@@ -29,6 +30,25 @@ var FleetPlans = []string{"g6-standard-2", "g6-standard-4", "g2-gpu-rtx4000a1-s"
 
 // controllersEnd is how long Cluster API's controllers may take to end.
 const controllersEnd = 3 * time.Second
+
+// managing is what runs for Cluster API beside the control plane.
+type managing struct {
+	controllers *process.Process // Cluster API's
+	apart       *plane.Plane     // the control plane of a management cluster apart
+}
+
+func (m managing) pids() map[string]int {
+	pids := map[string]int{}
+	if m.controllers != nil {
+		pids[m.controllers.Name()] = m.controllers.PID()
+	}
+	if m.apart != nil {
+		for _, child := range m.apart.Processes() {
+			pids["management-"+child.Name()] = child.PID()
+		}
+	}
+	return pids
+}
 
 // clusterAPI is what a Cluster has in clusterapi mode alone.
 type clusterAPI struct{ *Cluster }
@@ -43,14 +63,14 @@ func (c clusterAPI) startApart(ctx context.Context) error {
 		}
 	}
 	var err error
-	if c.apart, err = plane.Start(ctx, cfg); err == nil {
-		c.onStop(c.apart.Stop)
+	if c.managing.apart, err = plane.Start(ctx, cfg); err == nil {
+		c.onStop(c.managing.apart.Stop)
 	}
 	return err
 }
 
 // management returns the control plane that has Cluster API's objects.
-func (c clusterAPI) management() *plane.Plane { return cmp.Or(c.apart, c.plane) }
+func (c clusterAPI) management() *plane.Plane { return cmp.Or(c.managing.apart, c.plane) }
 
 // start starts Cluster API's controllers and the simulated infrastructure provider.
 func (c clusterAPI) start(ctx context.Context) error {
@@ -64,7 +84,7 @@ func (c clusterAPI) start(ctx context.Context) error {
 		Authority: c.management().Authority(), Provider: simulatedcapl.Definitions,
 	})
 	if controllers != nil {
-		c.controllers = controllers
+		c.managing.controllers = controllers
 		c.onStop(func(ctx context.Context) { controllers.Stop(ctx, controllersEnd) })
 	}
 	if err != nil {
@@ -120,7 +140,7 @@ func (c clusterAPI) managementKubeconfig() string {
 // admitOperator gives the operator's user in a management cluster apart the Role that the chart prints for a cluster that manages
 // itself, and the operator that user's kubeconfig.
 func (c clusterAPI) admitOperator(ctx context.Context) error {
-	kubeconfig, err := c.apart.UserKubeconfig(managementUser)
+	kubeconfig, err := c.managing.apart.UserKubeconfig(managementUser)
 	if err != nil {
 		return err
 	}
@@ -130,7 +150,7 @@ func (c clusterAPI) admitOperator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.apart.RESTConfig("localcluster")
+	config, err := c.managing.apart.RESTConfig("localcluster")
 	if err != nil {
 		return err
 	}

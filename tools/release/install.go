@@ -153,7 +153,8 @@ func (i *installation) scale(ctx context.Context, r *Result) error {
 	i.step("workload: 0 -> 5 -> 0 pods")
 	result, err := demo.Run(ctx, demo.Config{
 		Of: "tier=" + localcluster.Standard, Class: "linodenodeclass.yaml", NodePool: "nodepool.yaml",
-		Examples: filepath.Join(i.Root, "docs", "examples"), Client: i.kube, Sim: i.cluster.Sim, Token: i.cluster.SimToken, Out: i.Out, Start: time.Now(),
+		Examples: filepath.Join(i.Root, "docs", "examples"), Client: i.kube, Sim: i.cluster.Sim, Token: i.cluster.SimToken, Out: i.Out,
+		Start: time.Now(),
 	})
 	r.Pods, r.Wanted, r.Leaked = result.Pods, result.Wanted, result.Leaked
 	return err

@@ -45,7 +45,8 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 	fmt.Printf("the simulated Linode account: %s    logs: %s\n", cluster.SimURL, cluster.LogDir())
 	cfg := demo.Config{
 		Of: "tier=" + opts.Tier, Class: "linodenodeclass.yaml", NodePool: "nodepool.yaml",
-		Examples: filepath.Join(opts.Root, "docs", "examples"), Client: kube, Sim: cluster.Sim, Token: cluster.SimToken, Out: os.Stdout, Start: start,
+		Examples: filepath.Join(opts.Root, "docs", "examples"), Client: kube, Sim: cluster.Sim, Token: cluster.SimToken, Out: os.Stdout,
+		Start: start,
 	}
 	if opts.Mode == localcluster.Instance {
 		cfg.Of, cfg.Class = "mode="+opts.Mode+" tier=none", "linodenodeclass-kubeadm.yaml"
