@@ -3,14 +3,17 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/management"
@@ -28,21 +31,38 @@ func TestClusterAPI(t *testing.T) {
 	t.Parallel()
 	e := start(t, "clusterapi", "standard", nil, machines(2))
 	e.together(t,
-		inLane("updown", "five pods come and go", machinesComeAndGo, (*environment).clear),
+		inLane("updown", "five pods come and go", machinesComeAndGo, cleared),
 		inLane("merge", "a node is replaced by one of a cheaper type", cheaperMachine, swept),
 		inLane("drift", "a MachineDeployment gets another template", driftedTemplate, swept),
-		inLane("expiry", "a node expires, and a budget forbids its drain", agedMachine, swept),
 		inLane("gpu", "a pod that asks for a GPU", machineWithGPU, swept),
+	)
+}
+
+// TestClusterAPILifetime is a Machine that is too old, one that cannot be had and one that never joins. Pods that wait there would hold
+// back consolidation, which looks at the whole cluster.
+func TestClusterAPILifetime(t *testing.T) {
+	t.Parallel()
+	e := start(t, "clusterapi-lifetime", "standard", nil, machines(2))
+	e.together(t,
+		inLane("expiry", "a node expires, and a budget forbids its drain", agedMachine, swept),
 		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
 		inLane("silent", "a Machine that never joins", silentMachine, swept),
 	)
-	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 }
 
 func TestClusterAPIReplicas(t *testing.T) {
 	t.Parallel()
 	e := start(t, "clusterapi-replicas", "standard", nil, machines(5), func(o *localcluster.Options) { o.Replicas = 2 })
 	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilledAmongMachines)
+}
+
+// TestClusterAPIApart has Cluster API in another cluster, where the operator has a user with rights in one namespace. The other suites have
+// a cluster that manages itself.
+func TestClusterAPIApart(t *testing.T) {
+	t.Parallel()
+	e := start(t, "clusterapi-apart", "standard", nil, machines(2), func(o *localcluster.Options) { o.ManagementApart = true })
+	e.run(t, "five pods come and go", podsOnMachines)
+	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 }
 
 // withoutSwap is what a Linode runs before it joins.
@@ -63,6 +83,7 @@ spec:
         nodeRegistration:
           name: '{{ ds.meta_data.label }}'
           kubeletExtraArgs: [{name: cloud-provider, value: external}]
+          taints: [{key: karpenter.sh/unregistered, effect: NoExecute}]
 `, e.lane, management.Namespace, commands))
 	for _, plan := range plans {
 		e.linodeTemplate(t, e.lane+"-"+plan, plan)
@@ -101,8 +122,12 @@ spec: {template: {spec: {region: us-ord, type: %s}}}
 
 // machinesComeAndGo has fewer nodes than pods, and as many Linodes as NodeClaims.
 func machinesComeAndGo(t *testing.T, e *environment) {
-	const app = "five"
 	e.machineDeployments(t, withoutSwap, "g6-standard-2", "g6-standard-4")
+	podsOnMachines(t, e)
+}
+
+func podsOnMachines(t *testing.T, e *environment) {
+	const app = "five"
 	e.nodePool(t, nodePoolSpec{})
 	since := e.now()
 	e.apply(t, deployment(app, 5, ""))
@@ -137,7 +162,22 @@ func driftedTemplate(t *testing.T, e *environment) {
 		deployment.SetName(e.lane + "-" + plan)
 		patch := fmt.Appendf(nil, `{"spec": {"template": {"spec": {"infrastructureRef": {"name": "%s-next"}}}}}`, e.lane)
 		NewWithT(t).Expect(e.kube.Patch(t.Context(), deployment, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+		e.lookedAt(t)
 	})
+}
+
+// lookedAt lets core look for drift now, as it does when a NodeClaim's class changes, and every five minutes otherwise.
+func (e *environment) lookedAt(t *testing.T) {
+	t.Helper()
+	class, looks := &v1alpha1.LinodeNodeClass{}, 0
+	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
+		looks++
+		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: e.named("default")}, class)).To(Succeed())
+		e.annotate(t, class, "example.com/looks", strconv.Itoa(looks))
+		for _, claim := range e.nodeClaims(t.Context(), g) {
+			g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()).To(BeTrue(), "NodeClaim %s has not drifted", claim.Name)
+		}
+	}).WithTimeout(patience).WithPolling(8 * interval).Should(Succeed())
 }
 
 func agedMachine(t *testing.T, e *environment) {

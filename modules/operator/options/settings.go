@@ -60,7 +60,7 @@ func (o *Options) settings() []definition {
 			fix: "use a number of seconds greater than 0, such as 30", set: parsed(&o.ClientTimeout, parseSeconds, positive)},
 		{flag: "linode-ca", usage: "file with the CA certificates of the API endpoint", kind: kindText, set: text(&o.CAFile, nil)},
 		{flag: "mode", env: []string{"KARPENTER_MODE"}, def: "lke", kind: kindText,
-			usage: "where nodes come from: lke (LKE node pools), instance (Linodes) or clusterapi (MachineDeployments; in development)",
+			usage: "where nodes come from: lke (LKE node pools), instance (Linodes) or clusterapi (Machines of MachineDeployments)",
 			set:   text(&o.Mode, nil)},
 		{flag: "cluster-name", usage: "label of the LKE cluster; its ID, tier, region and version are discovered from it. In instance mode a " +
 			"name of your choice, with which labels of Linodes begin. In clusterapi mode the name of the Cluster object",
