@@ -111,6 +111,8 @@ const (
 	ReasonSomeMachineDeploymentsUnusable = "SomeMachineDeploymentsUnusable"
 	// ReasonNodesDiffer: Nodes have other labels than the templates of their MachineDeployments determine.
 	ReasonNodesDiffer = "NodesDiffer"
+	// ReasonUnregisteredTaintMissing: bootstrap templates let nodes register without Karpenter's taint.
+	ReasonUnregisteredTaintMissing = "UnregisteredTaintMissing"
 	// ReasonNotRequested: the class sets nothing that would have to be checked.
 	ReasonNotRequested = "NotRequested"
 	// ReasonCheckSkipped: checks that call the Linode API are switched off (DISABLE_DRY_RUN).

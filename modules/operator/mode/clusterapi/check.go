@@ -38,7 +38,24 @@ func (v *view) check(ctx context.Context, nodes client.Reader, class *v1alpha1.L
 	if differing := v.differing(selected, all.Items); len(differing) > 0 {
 		return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNodesDiffer, Message: strings.Join(differing, "; ")}
 	}
+	if open := untainted(selected); len(open) > 0 {
+		return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnregisteredTaintMissing, Message: fmt.Sprintf(
+			"pods may come to a node before a NodeClaim has it: add the taint %s:%s to joinConfiguration.nodeRegistration.taints of the "+
+				"KubeadmConfigTemplate of MachineDeployment %s", karpv1.UnregisteredTaintKey, corev1.TaintEffectNoExecute, strings.Join(open, ", "))}
+	}
 	return found
+}
+
+// untainted returns the deployments whose KubeadmConfigTemplate lets nodes register without Karpenter's taint.
+func untainted(selected []deployment) []string {
+	var names []string
+	for _, d := range selected {
+		tainted := slices.ContainsFunc(d.taints, func(t clusterapi.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey })
+		if d.Bootstrap.Kind == "KubeadmConfigTemplate" && d.unusable() == "" && !tainted {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // differing returns how initialized Nodes differ from the labels that the current templates of their deployments determine.

@@ -60,6 +60,33 @@ func TestTheConditionNamesWhatCannotBeUsedAndTheCure(t *testing.T) {
 	}
 }
 
+// Without Karpenter's taint pods come to nodes that no NodeClaim has.
+func TestATemplateWithoutTheUnregisteredTaintIsReported(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind, taints string
+		want         bool
+	}{
+		"no taint":          {"KubeadmConfigTemplate", "[]", true},
+		"another taint":     {"KubeadmConfigTemplate", "[{key: team, effect: NoSchedule}]", true},
+		"the taint":         {"KubeadmConfigTemplate", "[{key: karpenter.sh/unregistered, effect: NoExecute}]", false},
+		"another bootstrap": {"TalosConfigTemplate", "[]", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := of("general", "g6-standard-2")
+			d.Bootstrap = clusterapi.TemplateRef{Kind: test.kind, Name: "workers"}
+			o := newObjects(t, d)
+			o.templates["workers"] = parse(t, `{kind: `+test.kind+`, metadata: {name: workers},
+				spec: {template: {spec: {joinConfiguration: {nodeRegistration: {taints: `+test.taints+`}}}}}}`)
+			found := seen(t, o).check(t.Context(), nodes(), &v1alpha1.LinodeNodeClass{})
+			reported := found.Status == metav1.ConditionTrue && found.Reason == v1alpha1.ReasonUnregisteredTaintMissing &&
+				strings.Contains(found.Message, "MachineDeployment general")
+			if reported != test.want || !test.want && found.Reason != "" {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}
+
 func TestTheConditionIsUnknownWhileTheManagementClusterDoesNotAnswer(t *testing.T) {
 	o := newObjects(t)
 	o.err = errors.New("connection refused")
