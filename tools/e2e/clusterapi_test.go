@@ -29,7 +29,7 @@ func machines(kubelets int) func(*localcluster.Options) {
 // TestClusterAPI is why Machines come and go.
 func TestClusterAPI(t *testing.T) {
 	t.Parallel()
-	e := start(t, "clusterapi", "standard", nil, machines(2))
+	e := start(t, "capi", "standard", nil, machines(2))
 	e.together(t,
 		inLane("updown", "five pods come and go", machinesComeAndGo, cleared),
 		inLane("merge", "a node is replaced by one of a cheaper type", cheaperMachine, swept),
@@ -42,7 +42,7 @@ func TestClusterAPI(t *testing.T) {
 // back consolidation, which looks at the whole cluster.
 func TestClusterAPILifetime(t *testing.T) {
 	t.Parallel()
-	e := start(t, "clusterapi-lifetime", "standard", nil, machines(2))
+	e := start(t, "capi-lifetime", "standard", nil, machines(2))
 	e.together(t,
 		inLane("expiry", "a node expires, and a budget forbids its drain", agedMachine, swept),
 		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
@@ -52,7 +52,7 @@ func TestClusterAPILifetime(t *testing.T) {
 
 func TestClusterAPIReplicas(t *testing.T) {
 	t.Parallel()
-	e := start(t, "clusterapi-replicas", "standard", nil, machines(5), func(o *localcluster.Options) { o.Replicas = 2 })
+	e := start(t, "capi-replicas", "standard", nil, machines(5), func(o *localcluster.Options) { o.Replicas = 2 })
 	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilledAmongMachines)
 }
 
@@ -60,7 +60,7 @@ func TestClusterAPIReplicas(t *testing.T) {
 // a cluster that manages itself.
 func TestClusterAPIApart(t *testing.T) {
 	t.Parallel()
-	e := start(t, "clusterapi-apart", "standard", nil, machines(2), func(o *localcluster.Options) { o.ManagementApart = true })
+	e := start(t, "capi-apart", "standard", nil, machines(2), func(o *localcluster.Options) { o.ManagementApart = true })
 	e.run(t, "five pods come and go", podsOnMachines)
 	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 }
