@@ -3,7 +3,6 @@ package simulatedcapl
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
@@ -38,7 +39,7 @@ func (a account) create(ctx context.Context, label string, spec linodeSpec, tags
 	var made api.Instance
 	err := a.http.Send(ctx, http.MethodPost, "/linode/instances", "", map[string]any{
 		"label": label, "region": spec.Region, "type": spec.Type, "image": cmp.Or(spec.Image, defaultImage), "private_ip": private,
-		"tags": tags, "booted": false, "root_pass": rand.Text(), "interface_generation": "legacy_config",
+		"tags": tags, "booted": false, "root_pass": string(uuid.NewUUID()), "interface_generation": "legacy_config",
 		"metadata": map[string]string{"user_data": base64.StdEncoding.EncodeToString(userData)},
 	}, &made)
 	if err == nil || !strings.Contains(err.Error(), "Label must be unique") {
