@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,6 +35,7 @@ func TestClusterAPI(t *testing.T) {
 		inLane("updown", "five pods come and go", machinesComeAndGo, cleared),
 		inLane("merge", "a node is replaced by one of a cheaper type", cheaperMachine, swept),
 		inLane("drift", "a MachineDeployment gets another template", driftedTemplate, swept),
+		inLane("newest", "a node of a new template goes, and one of the old template stays", newestMachine, swept),
 		inLane("gpu", "a pod that asks for a GPU", machineWithGPU, swept),
 	)
 }
@@ -147,23 +149,68 @@ func cheaperMachine(t *testing.T, e *environment) {
 	cheaper(t, e, app)
 }
 
-// driftedTemplate replaces nodes one at a time by Machines of the new MachineSet, although the count of a MachineDeployment of strategy
-// OnDelete would be taken from the old one.
+// driftedTemplate replaces nodes one at a time by Machines of the new MachineSet.
 func driftedTemplate(t *testing.T, e *environment) {
 	const plan = "g6-standard-2"
 	e.machineDeployments(t, withoutSwap, plan)
 	twoApart(t, e, nodePoolSpec{budget: "1", types: []string{plan}})
 	rolled(t, e, func() {
-		e.linodeTemplate(t, e.lane+"-next", plan)
-		deployment := &unstructured.Unstructured{}
-		deployment.SetAPIVersion("cluster.x-k8s.io/v1beta2")
-		deployment.SetKind("MachineDeployment")
-		deployment.SetNamespace(management.Namespace)
-		deployment.SetName(e.lane + "-" + plan)
-		patch := fmt.Appendf(nil, `{"spec": {"template": {"spec": {"infrastructureRef": {"name": "%s-next"}}}}}`, e.lane)
-		NewWithT(t).Expect(e.kube.Patch(t.Context(), deployment, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+		e.newTemplate(t, plan)
 		e.lookedAt(t)
 	})
+}
+
+// machineDeployment is the lane's of a plan.
+func (e *environment) machineDeployment(plan string) *unstructured.Unstructured {
+	deployment := &unstructured.Unstructured{}
+	deployment.SetAPIVersion("cluster.x-k8s.io/v1beta2")
+	deployment.SetKind("MachineDeployment")
+	deployment.SetNamespace(management.Namespace)
+	deployment.SetName(e.lane + "-" + plan)
+	return deployment
+}
+
+// newTemplate gives the lane's MachineDeployment of a plan another template.
+func (e *environment) newTemplate(t *testing.T, plan string) {
+	t.Helper()
+	e.linodeTemplate(t, e.lane+"-next", plan)
+	patch := fmt.Appendf(nil, `{"spec": {"template": {"spec": {"infrastructureRef": {"name": "%s-next"}}}}}`, e.lane)
+	NewWithT(t).Expect(e.kube.Patch(t.Context(), e.machineDeployment(plan), client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+}
+
+// newestMachine removes the node of a new MachineSet while the node of an older one stays, whose Machine Cluster API would take if the
+// count of the MachineDeployment were lowered.
+func newestMachine(t *testing.T, e *environment) {
+	const plan = "g6-standard-2"
+	e.machineDeployments(t, withoutSwap, plan)
+	e.nodePool(t, nodePoolSpec{budget: "0", types: []string{plan}})
+	e.apply(t, deployment(drifting, 1, apart(drifting)))
+	e.settled(t, drifting, 1)
+	stays := e.onlyClaim(t, nil, launched)
+	g, ctx := NewWithT(t), t.Context()
+	e.annotate(t, &e.pods(ctx, g, drifting)[0], corev1.PodDeletionCost, "100")
+	e.newTemplate(t, plan)
+	e.scale(t, drifting, 2)
+	e.settled(t, drifting, 2)
+	since := e.now()
+	e.scale(t, drifting, 1)
+	for _, claim := range e.nodeClaims(ctx, g) {
+		if claim.UID != stays.UID {
+			g.Expect(e.kube.Delete(ctx, &claim)).To(Succeed())
+			since.awaitGone(t, linodeID(t, &claim))
+		}
+	}
+	e.matched(t, 1)
+	if left := e.onlyClaim(t, nil, launched); left.UID != stays.UID || len(since.of(linodesim.InstanceGone)) != 1 {
+		t.Errorf("NodeClaim %s is left, want %s; gone are %+v", left.Name, stays.Name, since.of(linodesim.InstanceGone))
+	}
+	g.Eventually(ctx, func(g Gomega) {
+		found := e.machineDeployment(plan)
+		g.Expect(e.kube.Get(ctx, client.ObjectKeyFromObject(found), found)).To(Succeed())
+		g.Expect(found.GetAnnotations()).NotTo(HaveKey("cluster.x-k8s.io/paused"))
+		replicas, _, _ := unstructured.NestedInt64(found.Object, "spec", "replicas")
+		g.Expect(replicas).To(BeEquivalentTo(1))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
 // lookedAt lets core look for drift now, as it does when a NodeClaim's class changes, and every five minutes otherwise.
