@@ -61,7 +61,6 @@ type claimant struct {
 	born, releasing, dead bool
 	given                 string // UID of the Machine that it was given
 	kept                  time.Duration
-	failed                bool
 }
 
 func newLife(seed uint64, trace *[]string) *life {
