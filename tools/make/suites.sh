@@ -23,7 +23,7 @@ cd "$(dirname "$0")/../.."
 export GOWORK=off GOTOOLCHAIN=auto
 pages='/tools/docs(/|$)'
 clusters='/tools/(localcluster|bench)(/|$)'
-virtual='/modules/(linode|linodesim|lkeprobe|lkepool|instances|nodeclass)(/|$)'
+virtual='/modules/(linode|linodesim|lkeprobe|lkepool|instances|clusterapi|nodeclass)(/|$)'
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
