@@ -43,10 +43,15 @@ type Cluster struct {
 	client   kubernetes.Interface
 	logsPort int // of what serves `kubectl logs`
 	log      *slog.Logger
+	neighbours
+	end ending
+}
+
+// neighbours run beside the control plane, and know the account.
+type neighbours struct {
 	boots    *simulatedboot.Runner // in the modes with plain Linodes
-	sidecars sidecars              // in all
+	sidecars sidecars              // of the block storage driver
 	managing managing              // in clusterapi mode
-	end      ending
 }
 
 // Account is the simulated account, where its interfaces are served, and where Linodes join beside the API server.
