@@ -107,3 +107,42 @@ func TestACountIsNotLoweredBeforeAnEarlierOneWasActedOn(t *testing.T) {
 		})
 	}
 }
+
+// Whatever a process has done of a removal when it ends is in the cluster, and the next one continues, also without a call that releases.
+func TestANewProcessContinuesARemoval(t *testing.T) {
+	marked := clusterapi.Machine{Name: "m", UID: "m", ResourceVersion: "1", Deployment: "general", Set: "current", Released: true,
+		Claim: claims.Claimant{Name: "a"}}
+	stays := clusterapi.Machine{Name: "n", UID: "n", ResourceVersion: "1", Deployment: "general", Set: "older",
+		Claim: claims.Claimant{Name: "b"}}
+	for name, c := range map[string]struct {
+		replicas, current int
+		removal           clusterapi.Removal
+		machines          []clusterapi.Machine
+		want              []clusterapi.Op
+	}{
+		"marked, and alone": {1, 1, clusterapi.Removal{}, []clusterapi.Machine{marked}, []clusterapi.Op{clusterapi.OpScale}},
+		"marked, and an older one would shrink": {2, 1, clusterapi.Removal{}, []clusterapi.Machine{marked, stays},
+			[]clusterapi.Op{clusterapi.OpPause}},
+		"paused": {1, 1, clusterapi.Removal{Set: "current"}, []clusterapi.Machine{marked, stays},
+			[]clusterapi.Op{clusterapi.OpShrink}},
+		"shrunk": {1, 0, clusterapi.Removal{Set: "current"}, []clusterapi.Machine{stays}, []clusterapi.Op{clusterapi.OpResume}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			older := len(c.machines) - min(1, c.current)
+			world := clusterapi.World{Machines: c.machines, Deployments: []clusterapi.Deployment{{Name: "general", UID: "general",
+				ResourceVersion: "1", Replicas: c.replicas, Observed: true, Paused: c.removal.Set != "", Removal: c.removal,
+				Sets: []clusterapi.Set{{Name: "older", Replicas: older, Observed: true},
+					{Name: "current", Replicas: c.current, Observed: true, Current: true, Created: time.Unix(1, 0)}}}}}
+			engine, now := core.New(clusterapi.Config{}.WithDefaults()), time.Unix(0, 0)
+			var writes []clusterapi.Op
+			for token := range 2 { // a mark is acted on when Cluster API's cache has it
+				engine.Handle(core.Arrived{Token: token, Ask: core.Ask{Kind: core.KindWorld}}, now)
+				sent, _ := ops(engine.Handle(core.Read{World: world}, now))
+				writes, now = append(writes, sent...), now.Add(time.Minute)
+			}
+			if !slices.Equal(slices.Compact(writes), c.want) {
+				t.Errorf("it writes %v, want %v", writes, c.want)
+			}
+		})
+	}
+}
