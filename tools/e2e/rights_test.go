@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -12,6 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // TestRights does what needs rights that the other suites do not need, with the
@@ -69,6 +74,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {request
 		g.Expect(e.kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "data"}, claim)).To(Succeed())
 		g.Expect(claim.Annotations).To(HaveKey("volume.kubernetes.io/selected-node"))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	volume := e.volume(t, "data")
 	e.apply(t, fmt.Sprintf(`
 apiVersion: v1
 kind: PersistentVolume
@@ -77,9 +83,9 @@ spec:
   accessModes: [ReadWriteOnce]
   storageClassName: late
   capacity: {storage: 1Gi}
-  csi: {driver: linodebs.csi.linode.com, volumeHandle: data}
+  csi: {driver: linodebs.csi.linode.com, volumeHandle: %d-data}
   claimRef: {namespace: default, name: data, uid: %s}
-`, claim.UID))
+`, volume, claim.UID))
 	e.settled(t, "stateful", 1)
 	overlay := &karpv1alpha1.NodeOverlay{}
 	g.Eventually(ctx, func(g Gomega) {
@@ -90,6 +96,20 @@ spec:
 	for _, object := range []client.Object{claim, overlay} {
 		g.Expect(e.kube.Delete(ctx, object)).To(Succeed())
 	}
+}
+
+// volume makes one in the account, of which Kubernetes does not know, and removes it when the test is over and it is detached.
+func (e *environment) volume(t *testing.T, label string) int {
+	t.Helper()
+	owner, volume := linodehttp.New(e.SimURL, e.OwnerToken, "owner"), api.Volume{}
+	wanted := map[string]any{"label": label, "region": "us-ord", "size": 10}
+	NewWithT(t).Expect(owner.Send(t.Context(), http.MethodPost, "/volumes", "", wanted, &volume)).To(Succeed())
+	t.Cleanup(func() {
+		NewWithT(t).Eventually(func() error {
+			return owner.Send(context.WithoutCancel(t.Context()), http.MethodDelete, fmt.Sprintf("/volumes/%d", volume.ID), "", nil, nil)
+		}).WithTimeout(patience).WithPolling(seldom).Should(Succeed())
+	})
+	return volume.ID
 }
 
 // heldPod is on a node that is deleted, and its budget lets no eviction through. It
