@@ -20,7 +20,7 @@ func (sc *scene) platform(w sceneWords) error {
 	if ids := w.span("ids", 0); ids > 0 {
 		sc.delays.idLeast, sc.delays.idMost = ids, w.span("most", ids)
 	}
-	sc.plan.maxNodes = w.number("most-nodes", sc.plan.maxNodes)
+	sc.plan.maxNodes, sc.plan.poolSize = w.number("most-nodes", sc.plan.maxNodes), w.number("pool-size", sc.plan.poolSize)
 	sc.repairs = w.text("lost", "hole") == "repaired"
 	sc.room, sc.full = w.number("room", sc.room), claims.Kind(w.text("full", string(claims.KindQuotaExceeded)))
 	sc.plan.known = sc.plan.known || w.flag("holder")

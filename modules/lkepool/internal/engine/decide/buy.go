@@ -36,8 +36,8 @@ func (b *buyer) buy(d *demand) {
 		}
 	}
 	for _, step := range plan.Grow(missing, pools, b.limits.PoolSize) {
-		if b.grow(d, step); len(d.unserved()) > 0 && !d.unserved()[0].Waits() {
-			return // they were refused
+		if !b.grow(d, step) {
+			return
 		}
 	}
 }
@@ -129,10 +129,27 @@ func (b *buyer) allowed(d *demand, missing *int) bool {
 	return true
 }
 
-// grow takes one step, or reads what has to be seen right before it. Setting a
+// grow takes one step, or refuses the claimants that no step before it is for.
+func (b *buyer) grow(d *demand, step plan.Step) bool {
+	p, _ := b.known.Pools.Get(step.PoolID)
+	if step.PoolID != 0 && p.Lowered.Times >= tuning.LowerLimit && b.now.Sub(p.Lowered.Since) <= tuning.LowerMemory &&
+		b.ready(p.Writes.Retry.Until) && b.foundCreated(d.state) {
+		b.refuse(d.unserved(), &claims.Error{
+			Kind: claims.KindConflict, Op: "scale pool", Object: claims.Object("pool", p.ID), RetryAfter: b.cfg.OrphanTTL,
+			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.Lowered.Times,
+				p.Lowered.Since.UTC().Format(time.TimeOnly)),
+		})
+		return false
+	}
+	b.take(d, step)
+	d.covered += step.Add
+	return true
+}
+
+// take takes one step, or reads what has to be seen right before it. Setting a
 // count has no precondition (Linode API facts: the last writer wins), so a
 // count that is too low would take nodes away.
-func (b *buyer) grow(d *demand, step plan.Step) {
+func (b *buyer) take(d *demand, step plan.Step) {
 	if !b.foundCreated(d.state) {
 		return
 	}
@@ -145,12 +162,6 @@ func (b *buyer) grow(d *demand, step plan.Step) {
 	p, _ := b.known.Pools.Get(step.PoolID)
 	switch {
 	case !b.ready(p.Writes.Retry.Until):
-	case p.Lowered.Times >= tuning.LowerLimit && b.now.Sub(p.Lowered.Since) <= tuning.LowerMemory:
-		b.refuse(d.unserved(), &claims.Error{
-			Kind: claims.KindConflict, Op: "scale pool", Object: claims.Object("pool", p.ID), RetryAfter: b.cfg.OrphanTTL,
-			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.Lowered.Times,
-				p.Lowered.Since.UTC().Format(time.TimeOnly)),
-		})
 	case p.Writes.Removing > 0:
 		// Its count is about to change.
 	case b.seenLately(p.Direct) && !p.Direct.Began.Before(belief.Latest(p.Writes.Grown, p.Writes.Shrunk)):

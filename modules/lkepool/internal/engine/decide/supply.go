@@ -26,6 +26,8 @@ type demand struct {
 	quarantined []*belief.Node
 	// soon are free as far as is known, and are tried again after a pause.
 	pending, overdue, soon int
+	// covered are those that a purchase of this turn is for, be it that its pool is read before.
+	covered int
 	// unread may be free or not: reading them fails.
 	unread int
 	// unclear: what the pools hold has to be read first.
@@ -34,7 +36,7 @@ type demand struct {
 
 // unserved are the claimants for which nothing is on its way.
 func (d *demand) unserved() []*callers.Claim {
-	return slices.Clone(d.waiting[min(len(d.waiting), len(d.free)+d.soon+d.pending):])
+	return slices.Clone(d.waiting[min(len(d.waiting), len(d.free)+d.soon+d.pending+d.covered):])
 }
 
 // supplier finds out what there is for the demands.
