@@ -36,7 +36,7 @@ type Config struct {
 	Ceilings claims.Ceilings
 	// Holder returns the claimant of an instance in the caller's own records. An
 	// instance with a holder is never handed to another claimant, whatever its tags
-	// are. Nil means that there are no such records.
+	// are. It may lag by up to 14 seconds. Nil means that there are no such records.
 	Holder claims.Holder
 	// Tags configures the keys of the tags on pools and instances.
 	Tags claims.Tags

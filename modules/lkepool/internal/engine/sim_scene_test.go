@@ -23,7 +23,7 @@ func (sc *scene) platform(w sceneWords) error {
 	sc.plan.maxNodes, sc.plan.poolSize = w.number("most-nodes", sc.plan.maxNodes), w.number("pool-size", sc.plan.poolSize)
 	sc.repairs = w.text("lost", "hole") == "repaired"
 	sc.room, sc.full = w.number("room", sc.room), claims.Kind(w.text("full", string(claims.KindQuotaExceeded)))
-	sc.plan.known = sc.plan.known || w.flag("holder")
+	sc.plan.known, sc.plan.holderLag = sc.plan.known || w.flag("holder"), w.span("holder-lag", sc.plan.holderLag)
 	sc.process.clock += w.span("clock", 0)
 	return nil
 }

@@ -1,9 +1,11 @@
 package belief
 
-// Witness looks up instances that look free in the caller's own records, and once
-// those whose claim was only read: one that has another claimant there is
-// held by that claimant, and its tag is wrong. It need not be of a pool that lists
-// it: a claim that was read on such an instance is given back in time, too.
+import "github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
+
+// Witness looks up instances that look free in the caller's own records, and those whose
+// claim was only read, until the records show what was written before it was: one that has
+// another claimant there is held by that claimant, and its tag is wrong. It need not be of a
+// pool that lists it: a claim that was read on such an instance is given back in time, too.
 func (b *Belief) Witness() {
 	if b.cfg.Holder == nil {
 		return
@@ -13,7 +15,7 @@ func (b *Belief) Witness() {
 		if n.Phase != Free && !read || n.Leaves() || !b.Owned(n) {
 			continue
 		}
-		n.Claim.witnessed = true
+		n.Claim.witnessed = !b.now.Before(n.Claim.Since.Add(tuning.RecordLag))
 		if who, ok := b.cfg.Holder(n.ID); ok && (n.Phase == Free || !n.Claim.Who.Is(b.Tags.ID(who))) {
 			n.become(Held)
 			n.Claim = claim{Who: b.Tags.ID(who), At: b.now, Since: b.now, Lacking: true}
