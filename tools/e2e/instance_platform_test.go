@@ -164,26 +164,28 @@ func (e *environment) installed(t *testing.T, release string) {
 
 // priceCeiling: of three Linodes at 0.036 USD an hour two fit below 0.1. The third is not requested, and the NodePool has the reason; a
 // cheaper one fits.
-func priceCeiling(t *testing.T, e *environment) {
-	const app = "priced"
-	spec := nodePoolSpec{types: []string{"g6-standard-2"}, consolidate: "Never"}
-	e.nodePool(t, spec)
-	since, requested := e.now(), e.creations()
-	e.apply(t, deployment(app, 3, apart(app)))
-	e.event(t, "NodePool", "default", cloudprovider.EventCeilingReached, "maxHourlyPrice")
-	ctx, g := t.Context(), NewWithT(t)
-	running := func() int {
-		return len(slices.DeleteFunc(e.pods(ctx, g, app), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning }))
+func priceCeiling(fields string) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) {
+		const app = "priced"
+		spec := nodePoolSpec{class: specOf(fields), types: []string{"g6-standard-2"}, consolidate: "Never"}
+		e.nodePool(t, spec)
+		since, requested := e.now(), e.creations()
+		e.apply(t, deployment(app, 3, apart(app)))
+		e.event(t, "NodePool", "default", cloudprovider.EventCeilingReached, "maxHourlyPrice")
+		ctx, g := t.Context(), NewWithT(t)
+		running := func() int {
+			return len(slices.DeleteFunc(e.pods(ctx, g, app), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning }))
+		}
+		g.Eventually(ctx, running).WithTimeout(patience).WithPolling(interval).Should(Equal(2))
+		if made, asked := since.made(), e.creations()-requested; made != 2 || asked != 2 {
+			t.Errorf("%d Linodes were made by %d requests, want 2", made, asked)
+		}
+		spec.types = append(spec.types, "g6-standard-1")
+		e.apply(t, spec.yaml())
+		e.settled(t, app, 3)
+		e.matched(t, 3)
+		g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-1", "g6-standard-2", "g6-standard-2"}))
 	}
-	g.Eventually(ctx, running).WithTimeout(patience).WithPolling(interval).Should(Equal(2))
-	if made, asked := since.made(), e.creations()-requested; made != 2 || asked != 2 {
-		t.Errorf("%d Linodes were made by %d requests, want 2", made, asked)
-	}
-	spec.types = append(spec.types, "g6-standard-1")
-	e.apply(t, spec.yaml())
-	e.settled(t, app, 3)
-	e.matched(t, 3)
-	g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-1", "g6-standard-2", "g6-standard-2"}))
 }
 
 // linodeLimit: the account's limit is independent of a plan's capacity.

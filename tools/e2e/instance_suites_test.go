@@ -71,7 +71,17 @@ func TestInstanceFirewall(t *testing.T) {
 	values["settings"] = map[string]any{"maxHourlyPrice": 0.1}
 	e := start(t, "plain-firewall", "standard", values, plainLinodes(5))
 	e.scenario(t, "a firewall replaces nodes, and is put back where it was taken off", keptBehindFirewall)
-	e.scenario(t, "the hourly price of all Linodes has a ceiling", priceCeiling)
+	e.scenario(t, "the hourly price of all Linodes has a ceiling", priceCeiling(""))
+}
+
+func TestInstanceCeilingVPC(t *testing.T) {
+	t.Parallel()
+	values := map[string]any{"settings": map[string]any{"maxHourlyPrice": 0.1}}
+	e := start(t, "vpc-ceiling", "standard", values, plainLinodes(5), func(o *localcluster.Options) {
+		o.CloudController = localcluster.CloudController{VPC: "prod-net"}
+	})
+	inVPC := fmt.Sprintf("vpcID: %d, subnetID: %d", e.VPCID, e.SubnetID)
+	e.scenario(t, "the hourly price of all Linodes in a VPC has a ceiling", priceCeiling(inVPC))
 }
 
 func TestInstanceAccountLimit(t *testing.T) {
