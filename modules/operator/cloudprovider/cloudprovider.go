@@ -98,6 +98,9 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
+	if cfg.Keep == nil {
+		cfg.Keep = func(context.Context, claims.Node) error { return nil }
+	}
 	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, catalog: catalog, cfg: cfg,
 		backoff: cmp.Or(cfg.Backoff, backoff.New()), events: publisher{cfg.Events}, inventory: newInventory(backend),
 		attempts: cache.NewExpiring(), confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(),
@@ -150,8 +153,8 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		}
 		return nil, err
 	}
-	if err := c.keep(ctx, node); err != nil {
-		return nil, err
+	if err := c.cfg.Keep(ctx, node); err != nil { // Kubernetes'; core calls again, and gets the same instance
+		return nil, fmt.Errorf("keeping instance %d: %w", node.InstanceID, err)
 	}
 	c.attempts.Delete(nodeClaim.UID)
 	c.inventory.grant(node)

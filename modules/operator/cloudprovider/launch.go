@@ -40,14 +40,3 @@ func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error
 	}
 	return node, nil
 }
-
-// keep tells who may be draining the instance that a NodeClaim has got it. An error is Kubernetes': core asks again, and gets the same one.
-func (c *CloudProvider) keep(ctx context.Context, node claims.Node) error {
-	if c.cfg.Keep == nil {
-		return nil
-	}
-	if err := c.cfg.Keep(ctx, node); err != nil {
-		return fmt.Errorf("keeping instance %d: %w", node.InstanceID, err)
-	}
-	return nil
-}

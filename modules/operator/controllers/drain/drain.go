@@ -27,9 +27,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -114,31 +112,17 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 // Keep ends the draining of an instance that a NodeClaim has got: its Node takes pods again, and is not drained although no
 // NodeClaim's status names the instance yet. It costs a request only where a Node of that instance is known.
 func (d *Drainer) Keep(ctx context.Context, instance claims.Node) error {
-	providerID := nodeclaim.ProviderID(instance.InstanceID)
 	// Noted first: a Vacate that has not seen it sends its taint before the Node is read here, or sees it after.
-	d.kept.Set(providerID, true, keptTTL)
-	names := sets.New(instance.Name).Delete("")
-	for name := range names {
-		d.kept.Set(name, true, keptTTL)
+	d.kept.Set(nodeclaim.ProviderID(instance.InstanceID), true, keptTTL)
+	if instance.Name != "" {
+		d.kept.Set(instance.Name, true, keptTTL)
 	}
-	nodes := &corev1.NodeList{}
-	if err := d.kube.List(ctx, nodes, client.MatchingFields{"spec.providerID": providerID}); err != nil {
-		return fmt.Errorf("listing the nodes of instance %d: %w", instance.InstanceID, err)
+	nodes, err := controllers.NodesOf(ctx, d.kube, instance)
+	if err != nil {
+		return err
 	}
-	for i := range nodes.Items {
-		names.Insert(nodes.Items[i].Name)
-	}
-	for name := range names {
-		node := &corev1.Node{}
-		switch err := d.kube.Get(ctx, types.NamespacedName{Name: name}, node); {
-		case apierrors.IsNotFound(err):
-			continue // it has not joined, or another name was given to it
-		case err != nil:
-			return fmt.Errorf("reading node %s: %w", name, err)
-		case node.Spec.ProviderID != "" && node.Spec.ProviderID != providerID:
-			continue
-		}
-		if err := d.lift(ctx, name); err != nil {
+	for i := range nodes {
+		if err := d.lift(ctx, nodes[i].Name); err != nil {
 			return err
 		}
 	}

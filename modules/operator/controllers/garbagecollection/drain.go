@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -17,7 +16,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 )
 
 const (
@@ -69,7 +68,7 @@ func (c *Controller) vacate(ctx context.Context, node claims.Node) (bool, error)
 func (c *Controller) look(ctx context.Context, node claims.Node) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, vacateTimeout)
 	defer cancel()
-	nodes, err := c.nodesOf(ctx, node)
+	nodes, err := controllers.NodesOf(ctx, c.cached, node)
 	if err != nil {
 		return false, err
 	}
@@ -89,27 +88,6 @@ func (c *Controller) look(ctx context.Context, node claims.Node) (bool, error) {
 		vacant = vacant && empty
 	}
 	return vacant, nil
-}
-
-// nodesOf returns the Nodes of an instance: those with its provider ID, or else the one of its name, unless that is another instance's.
-func (c *Controller) nodesOf(ctx context.Context, node claims.Node) ([]corev1.Node, error) {
-	list := &corev1.NodeList{}
-	if err := c.cached.List(ctx, list, client.MatchingFields{"spec.providerID": nodeclaim.ProviderID(node.InstanceID)}); err != nil {
-		return nil, fmt.Errorf("listing the nodes of instance %d: %w", node.InstanceID, err)
-	}
-	if len(list.Items) > 0 || node.Name == "" {
-		return list.Items, nil
-	}
-	found := &corev1.Node{}
-	switch err := c.cached.Get(ctx, types.NamespacedName{Name: node.Name}, found); {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading node %s: %w", node.Name, err)
-	case found.Spec.ProviderID != "":
-		return nil, nil
-	}
-	return []corev1.Node{*found}, nil
 }
 
 // joined returns whether an instance without Node may go: not while a Node without provider ID could be its own, under another name.
