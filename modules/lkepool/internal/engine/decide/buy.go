@@ -129,39 +129,26 @@ func (b *buyer) allowed(d *demand, missing *int) bool {
 	return true
 }
 
-// grow takes one step, or refuses the claimants that no step before it is for.
+// grow takes one step, or reads what has to be seen right before it, or refuses the
+// claimants that no step before it is for, and returns false. Setting a count has no
+// precondition (Linode API facts: the last writer wins), so a count that is too low would
+// take nodes away.
 func (b *buyer) grow(d *demand, step plan.Step) bool {
 	p, _ := b.known.Pools.Get(step.PoolID)
-	if step.PoolID != 0 && p.Lowered.Times >= tuning.LowerLimit && b.now.Sub(p.Lowered.Since) <= tuning.LowerMemory &&
-		b.ready(p.Writes.Retry.Until) && b.foundCreated(d.state) {
+	switch {
+	case !b.foundCreated(d.state):
+	case step.PoolID == 0:
+		b.known.Probe()
+		b.do(event.Action{Op: event.OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: b.known.Tags.PoolTags(d.waiting[0].Request),
+			Reason: boughtFor(d, step.Add)})
+	case !b.ready(p.Writes.Retry.Until):
+	case p.Lowered.Times >= tuning.LowerLimit && b.now.Sub(p.Lowered.Since) <= tuning.LowerMemory:
 		b.refuse(d.unserved(), &claims.Error{
 			Kind: claims.KindConflict, Op: "scale pool", Object: claims.Object("pool", p.ID), RetryAfter: b.cfg.OrphanTTL,
 			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.Lowered.Times,
 				p.Lowered.Since.UTC().Format(time.TimeOnly)),
 		})
 		return false
-	}
-	b.take(d, step)
-	d.covered += step.Add
-	return true
-}
-
-// take takes one step, or reads what has to be seen right before it. Setting a
-// count has no precondition (Linode API facts: the last writer wins), so a
-// count that is too low would take nodes away.
-func (b *buyer) take(d *demand, step plan.Step) {
-	if !b.foundCreated(d.state) {
-		return
-	}
-	if step.PoolID == 0 {
-		b.known.Probe()
-		b.do(event.Action{Op: event.OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: b.known.Tags.PoolTags(d.waiting[0].Request),
-			Reason: boughtFor(d, step.Add)})
-		return
-	}
-	p, _ := b.known.Pools.Get(step.PoolID)
-	switch {
-	case !b.ready(p.Writes.Retry.Until):
 	case p.Writes.Removing > 0:
 		// Its count is about to change.
 	case b.seenLately(p.Direct) && !p.Direct.Began.Before(belief.Latest(p.Writes.Grown, p.Writes.Shrunk)):
@@ -170,6 +157,8 @@ func (b *buyer) take(d *demand, step plan.Step) {
 	case b.ready(p.Direct.Ended.Add(tuning.GatherQuiet)) || p.Direct.Agrees:
 		b.readPool(p, "look before scaling")
 	}
+	d.covered += step.Add
+	return true
 }
 
 // foundCreated reports whether a pool of the key would have been seen, had an

@@ -10,7 +10,7 @@ const (
 	// ListLag is how far a list may lag behind writes. The API documents no
 	// bound; 2 minutes is the longest that this package is tested with.
 	ListLag = 2 * time.Minute
-	// RecordLag is how far the caller's own records may lag behind answers of this engine;
+	// RecordLag bounds how far the caller's own records may lag behind answers of this engine;
 	// 14 s is the longest that this package is tested with.
 	RecordLag = 20 * time.Second
 	// GoneMemory is how long it is remembered that an object is gone: late lists show
