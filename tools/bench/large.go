@@ -2,9 +2,7 @@ package bench
 
 import (
 	_ "embed"
-	"fmt"
 	"strconv"
-	"strings"
 	"text/template"
 	"time"
 )
@@ -107,16 +105,8 @@ type LargeReport struct {
 	Large   Large
 }
 
-// Markdown is the section, without its markers.
+// Markdown returns the section, without its markers.
 func (r LargeReport) Markdown() (string, error) {
 	tables := Report{Targets: LargeTargets, Results: []Result{r.Large.Result()}}
-	section, err := template.New("section").Funcs(template.FuncMap{"targets": tables.targetTable}).Parse(largeLayout)
-	if err != nil {
-		return "", fmt.Errorf("the section's layout: %w", err)
-	}
-	var b strings.Builder
-	if err := section.Execute(&b, r); err != nil {
-		return "", fmt.Errorf("the section: %w", err)
-	}
-	return strings.TrimSpace(b.String()), nil
+	return render(largeLayout, template.FuncMap{"targets": tables.targetTable}, r)
 }

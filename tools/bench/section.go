@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"text/template"
 )
 
 // Section is a part of the document that another verb than `make bench` writes. It is the verb's name.
@@ -44,6 +45,19 @@ func (s Section) Replace(page, text string) (string, error) {
 			strings.TrimSpace(s.ends()))
 	}
 	return before + s.in(text) + rest, nil
+}
+
+// render fills the layout of a section with a report.
+func render(layout string, helpers template.FuncMap, report any) (string, error) {
+	section, err := template.New("section").Funcs(helpers).Parse(layout)
+	if err != nil {
+		return "", fmt.Errorf("the section's layout: %w", err)
+	}
+	var b strings.Builder
+	if err := section.Execute(&b, report); err != nil {
+		return "", fmt.Errorf("the section: %w", err)
+	}
+	return strings.TrimSpace(b.String()), nil
 }
 
 // Write puts a text into a file, in place of the section's.

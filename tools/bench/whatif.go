@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 )
 
@@ -22,7 +21,7 @@ type WhatifRow struct {
 // WhatifReport is the section of the document that `make bench-whatif` writes.
 type WhatifReport struct {
 	Machine Machine
-	// Rest is how long the NodeClaims have not changed, ManyRest that of the workload with 300 pods.
+	// Rest gives the time for which the NodeClaims have not changed, ManyRest that of the workload with 300 pods.
 	Rest, ManyRest time.Duration
 	Rows           []WhatifRow
 }
@@ -30,18 +29,8 @@ type WhatifReport struct {
 //go:embed whatif.md.tmpl
 var whatifLayout string
 
-// Markdown is the section, without its markers.
-func (r WhatifReport) Markdown() (string, error) {
-	section, err := template.New("section").Parse(whatifLayout)
-	if err != nil {
-		return "", fmt.Errorf("the section's layout: %w", err)
-	}
-	var b strings.Builder
-	if err := section.Execute(&b, r); err != nil {
-		return "", fmt.Errorf("the section: %w", err)
-	}
-	return strings.TrimSpace(b.String()), nil
-}
+// Markdown returns the section, without its markers.
+func (r WhatifReport) Markdown() (string, error) { return render(whatifLayout, nil, r) }
 
 // Write writes the section into a document.
 func (r WhatifReport) Write(file string) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
@@ -223,22 +225,24 @@ func TestVersionsBesideKubernetesAreItsOwn(t *testing.T) {
 	}
 }
 
-// versions are those of a module's go.mod: what it requires, and what it replaces that with.
+// versions returns those of a module's go.mod: what it requires, and what it replaces that with.
 func versions(t *testing.T, module string) (required, replaced map[string]string) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	name := filepath.Join(module, "go.mod")
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse(name, content, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	required, replaced = map[string]string{}, map[string]string{}
-	for line := range strings.Lines(string(content)) {
-		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "replace "))
-		switch {
-		case len(words) == 4 && words[1] == "=>":
-			replaced[words[0]] = words[3]
-		case len(words) >= 2 && strings.HasPrefix(words[1], "v"):
-			required[words[0]] = words[1]
-		}
+	for _, r := range file.Require {
+		required[r.Mod.Path] = r.Mod.Version
+	}
+	for _, r := range file.Replace {
+		replaced[r.Old.Path] = r.New.Version
 	}
 	return required, replaced
 }

@@ -111,7 +111,8 @@ func apply(ctx context.Context, config *rest.Config, definitions []byte,
 	for _, definition := range applied {
 		err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 			err := kube.Get(ctx, ctrlclient.ObjectKeyFromObject(definition), definition)
-			return err == nil && established(definition), ctrlclient.IgnoreNotFound(err)
+			status, _ := condition(definition, "Established")
+			return err == nil && status == "True", ctrlclient.IgnoreNotFound(err)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("definition %s is not served: %w", definition.GetName(), err)
@@ -120,12 +121,16 @@ func apply(ctx context.Context, config *rest.Config, definitions []byte,
 	return kube, nil
 }
 
-func established(definition *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, is := c.(map[string]any)
-		return is && condition["type"] == "Established" && condition["status"] == "True"
-	})
+// condition returns an object's condition of a type; both are "" where it has none.
+func condition(o *unstructured.Unstructured, of string) (status, message string) {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if fields, is := c.(map[string]any); is && fields["type"] == of {
+			status, _ = fields["status"].(string)
+			message, _ = fields["message"].(string)
+		}
+	}
+	return status, message
 }
 
 // oneVersion leaves v1beta2 alone in a definition of Cluster API, with the label by which its controllers find the version of a contract.
@@ -212,24 +217,12 @@ func (f Fleet) Apply(ctx context.Context, config *rest.Config) error {
 		if err := kube.Get(ctx, ctrlclient.ObjectKeyFromObject(cluster), cluster); err != nil {
 			return false, err
 		}
-		var is bool
-		is, message = initialized(cluster)
-		return is, nil
+		var status string
+		status, message = condition(cluster, "ControlPlaneInitialized")
+		return status == "True", nil
 	})
 	if err != nil {
 		return fmt.Errorf("the Cluster is not initialized: %w: %s", context.Cause(ctx), message)
 	}
 	return nil
-}
-
-func initialized(cluster *unstructured.Unstructured) (is bool, message string) {
-	conditions, _, _ := unstructured.NestedSlice(cluster.Object, "status", "conditions")
-	for _, c := range conditions {
-		condition := c.(map[string]any)
-		if condition["type"] == "ControlPlaneInitialized" {
-			message, _ := condition["message"].(string)
-			return condition["status"] == "True", message
-		}
-	}
-	return false, "it has no conditions"
 }

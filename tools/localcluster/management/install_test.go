@@ -57,18 +57,15 @@ func parsed(t *testing.T, document []byte) *unstructured.Unstructured {
 	return o
 }
 
-func TestAClusterIsInitializedWhenItsConditionIsTrue(t *testing.T) {
-	for name, c := range map[string]struct {
-		status string
-		want   bool
-	}{
-		"no conditions": {`{}`, false},
-		"not yet":       {`{conditions: [{type: ControlPlaneInitialized, status: "False", message: waits}]}`, false},
-		"it is":         {`{conditions: [{type: Ready, status: "False"}, {type: ControlPlaneInitialized, status: "True"}]}`, true},
+func TestAConditionIsFoundByItsType(t *testing.T) {
+	for name, c := range map[string]struct{ object, status, message string }{
+		"no conditions": {`{}`, "", ""},
+		"not yet":       {`{conditions: [{type: ControlPlaneInitialized, status: "False", message: waits}]}`, "False", "waits"},
+		"it is":         {`{conditions: [{type: Ready, status: "False"}, {type: ControlPlaneInitialized, status: "True"}]}`, "True", ""},
 	} {
-		o := parsed(t, []byte("kind: Cluster\nstatus: "+c.status+"\n---\n"))
-		if is, message := initialized(o); is != c.want || (c.want == false && message == "") {
-			t.Errorf("%s: %v %q", name, is, message)
+		o := parsed(t, []byte("kind: Cluster\nstatus: "+c.object+"\n---\n"))
+		if status, message := condition(o, "ControlPlaneInitialized"); status != c.status || message != c.message {
+			t.Errorf("%s: %q %q", name, status, message)
 		}
 	}
 }
