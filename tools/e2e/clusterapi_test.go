@@ -27,7 +27,7 @@ func machines(kubelets int) func(*localcluster.Options) {
 	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.ClusterAPI, kubelets }
 }
 
-// TestClusterAPI is why Machines come and go.
+// TestClusterAPI has Machines come and go, each lane for another reason.
 func TestClusterAPI(t *testing.T) {
 	t.Parallel()
 	e := start(t, "capi", "standard", nil, machines(2))
@@ -40,7 +40,7 @@ func TestClusterAPI(t *testing.T) {
 	)
 }
 
-// TestClusterAPILifetime is a Machine that is too old, one that cannot be had and one that never joins. Pods that wait there would hold
+// TestClusterAPILifetime has a Machine that is too old, one that cannot be had and one that never joins. Pods that wait there would hold
 // back consolidation, which looks at the whole cluster.
 func TestClusterAPILifetime(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestClusterAPIApart(t *testing.T) {
 	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 }
 
-// withoutSwap is what a Linode runs before it joins.
+// withoutSwap has the commands that a Linode runs before it joins.
 const withoutSwap = "swapoff -a, systemctl mask swap.target"
 
 // machineDeployments makes one for each plan, with its templates. commands run in the Linode before it joins.

@@ -111,7 +111,7 @@ func specOf(fields ...string) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// balancerLag is how long the manager may take to follow a node: the next reading of the Linodes, of the nodes, and a busy machine.
+// balancerLag bounds how late the manager may follow a node: the next reading of the Linodes, of the nodes, and a busy machine.
 const balancerLag = 20 * time.Second
 
 // watchBackends looks at the NodeBalancer once a second from now on. What it returns ends that and checks what was seen: a node that
@@ -147,7 +147,7 @@ func (e *environment) watchBackends(t *testing.T) (ended func()) {
 	}
 }
 
-// backendWatch is what was seen of a NodeBalancer.
+// backendWatch records what was seen of a NodeBalancer.
 type backendWatch struct {
 	serving            map[string]time.Time // nodes that can serve, by name, since when
 	joined             map[string]bool      // those of them that were backends
@@ -288,9 +288,9 @@ func (e *environment) balancerPath(t *testing.T) (path string) {
 	return path
 }
 
-// backendsAt reads backends with the owner's token, whose requests are not the operator's.
+// backendsAt reads a NodeBalancer's backends.
 func (e *environment) backendsAt(ctx context.Context, path string) ([]api.NodeBalancerNode, error) {
-	return linodehttp.List[api.NodeBalancerNode](ctx, linodehttp.New(e.SimURL, e.OwnerToken, "owner"), path, "")
+	return linodehttp.List[api.NodeBalancerNode](ctx, e.owner(), path, "")
 }
 
 // unbehindBalancer deletes the Service, and its NodeBalancer goes.

@@ -61,7 +61,7 @@ func (e *environment) attachedInTheAccount(t *testing.T, app string) {
 	t.Helper()
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
-		volumes, err := linodehttp.List[api.Volume](ctx, linodehttp.New(e.SimURL, e.OwnerToken, "owner"), "/volumes", "")
+		volumes, err := linodehttp.List[api.Volume](ctx, e.owner(), "/volumes", "")
 		g.Expect(err).NotTo(HaveOccurred())
 		attached := map[string]int{}
 		for _, v := range volumes {

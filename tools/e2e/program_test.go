@@ -45,7 +45,7 @@ func (e *environment) program(t *testing.T, args ...string) string {
 	return string(printed)
 }
 
-// decoded is what the program prints as JSON.
+// decoded returns what the program prints as JSON.
 func decoded[T any](t *testing.T, printed string) (value T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(printed), &value); err != nil {

@@ -16,7 +16,6 @@ import (
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // TestRights does what needs rights that the other suites do not need, with the
@@ -101,7 +100,7 @@ spec:
 // volume makes one in the account, of which Kubernetes does not know, and removes it when the test is over and it is detached.
 func (e *environment) volume(t *testing.T, label string) int {
 	t.Helper()
-	owner, volume := linodehttp.New(e.SimURL, e.OwnerToken, "owner"), api.Volume{}
+	owner, volume := e.owner(), api.Volume{}
 	wanted := map[string]any{"label": label, "region": "us-ord", "size": 10}
 	NewWithT(t).Expect(owner.Send(t.Context(), http.MethodPost, "/volumes", "", wanted, &volume)).To(Succeed())
 	t.Cleanup(func() {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
 // scenario is run, with another end: NodePools and NodeClaims are deleted with the
@@ -305,6 +306,11 @@ func answered(t *testing.T, request *http.Request) []byte {
 }
 
 // get and post send a request to the simulated API, as the account's owner.
+// owner sends requests with the token of the account's owner, which do not count as the operator's.
+func (e *environment) owner() *linodehttp.Client {
+	return linodehttp.New(e.SimURL, e.OwnerToken, "owner")
+}
+
 func (e *environment) get(t *testing.T, path string, into any) {
 	t.Helper()
 	e.request(t, http.MethodGet, path, "", into)

@@ -75,7 +75,7 @@ func TestWhatif(t *testing.T) {
 	}
 }
 
-// workload is what waits in a lane while whatif predicts.
+// workload describes the objects that wait in a lane while whatif predicts.
 type workload struct {
 	lane, title, yaml string
 	apps              map[string]int // how many pods each has
@@ -131,7 +131,7 @@ spec:
 `, name, container(requests, ""))
 }
 
-// prediction is what the test reads of whatif's report.
+// prediction has the fields of whatif's report that the test reads.
 type prediction struct {
 	Then []struct {
 		Pool, Plan string

@@ -28,10 +28,10 @@ import (
 // FleetPlans have a MachineDeployment each in clusterapi mode, from the start.
 var FleetPlans = []string{"g6-standard-2", "g6-standard-4", "g2-gpu-rtx4000a1-s"}
 
-// controllersEnd is how long Cluster API's controllers may take to end.
+// controllersEnd bounds the time that Cluster API's controllers may take to end.
 const controllersEnd = 3 * time.Second
 
-// managing is what runs for Cluster API beside the control plane.
+// managing has what runs for Cluster API beside the control plane.
 type managing struct {
 	controllers *process.Process // Cluster API's
 	apart       *plane.Plane     // the control plane of a management cluster apart
@@ -50,7 +50,7 @@ func (m managing) pids() map[string]int {
 	return pids
 }
 
-// clusterAPI is what a Cluster has in clusterapi mode alone.
+// clusterAPI adds what a Cluster has in clusterapi mode alone.
 type clusterAPI struct{ *Cluster }
 
 // startApart starts the control plane of a management cluster apart.

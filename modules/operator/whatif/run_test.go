@@ -300,7 +300,7 @@ func BenchmarkTwoThousandPods(b *testing.B) {
 	}
 }
 
-// processorTime is what the process has used so far.
+// processorTime returns the time that the process has computed for.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -160,7 +160,7 @@ func (a account) detach(ctx context.Context, id, linode int) error {
 	return err
 }
 
-// limit is how many volumes a Linode takes: what its memory allows, less its disks, of which there are at least leastDisks.
+// limit returns how many volumes a Linode takes: what its memory allows, less its disks, of which there are at least leastDisks.
 func (a account) limit(ctx context.Context, linode, leastDisks int) (int32, error) {
 	var instance api.Instance
 	path := fmt.Sprintf("/linode/instances/%d", linode)
