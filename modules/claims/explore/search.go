@@ -86,6 +86,34 @@ func (s Search[W, M]) Run() Report {
 	return report
 }
 
+// TB is what a search needs of a test.
+type TB interface {
+	Helper()
+	Name() string
+	Log(...any)
+	Error(...any)
+}
+
+// Test runs a search, logs what it covered, and reports each violation with its moves. A
+// search in part may end before it is complete, and prints its progress.
+func (s Search[W, M]) Test(t TB, part bool) {
+	t.Helper()
+	if part {
+		s.Every, s.Progress = 30*time.Second, func(r Report) { fmt.Printf("%s: %s, %s\n", t.Name(), r, r.Took.Round(time.Second)) }
+	}
+	r := s.Run()
+	t.Log(r)
+	if !r.Complete && !part {
+		t.Error("the search is not complete")
+	}
+	for _, f := range r.Failed {
+		t.Error(f.Why)
+		for _, move := range f.Moves {
+			t.Log(move)
+		}
+	}
+}
+
 // run is the state of a search.
 type run[W World[M], M any] struct {
 	Search[W, M]

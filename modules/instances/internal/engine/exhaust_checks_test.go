@@ -11,7 +11,8 @@ import (
 
 // checkSent: no other write to the instance is under way.
 func (w *smallWorld) checkSent(e *Effect) {
-	for _, other := range w.under {
+	for _, r := range w.requests.Under {
+		other := &r.Action
 		if e.Op.Write() && other.Op.Write() && e.ID == other.ID && (e.ID != 0 || e.Order.Label == other.Order.Label) {
 			w.fail("%s of %d while %s is under way", e.Op, e.ID, other.Op)
 		}
@@ -43,16 +44,16 @@ func (w *smallWorld) checkPlatform() {
 
 // checkRemoval is I6, when a removal takes effect: the instance has no claimant that exists
 // and needs it, unless it was not finished in time.
-func (w *smallWorld) checkRemoval(e *smallEffect) {
-	i := w.platform.find(e.ID)
+func (w *smallWorld) checkRemoval(r *smallRequest) {
+	i := w.platform.find(r.Action.ID)
 	if i == nil {
 		return
 	}
 	for n := range w.claimants {
 		c := &w.claimants[n]
-		overdue := c.handed == 0 && simOwn.IsUnfinished(i.Tags) && e.sent.Sub(i.Created) > 9*time.Minute
+		overdue := c.handed == 0 && simOwn.IsUnfinished(i.Tags) && r.Sent.Sub(i.Created) > 9*time.Minute
 		if c.lives() && !c.releasing && c.who == i.who && !overdue {
-			w.fail("I6: instance %d of %s is removed (%s)", i.InstanceID, c.who.Value, e.Reason)
+			w.fail("I6: instance %d of %s is removed (%s)", i.InstanceID, c.who.Value, r.Action.Reason)
 		}
 	}
 }

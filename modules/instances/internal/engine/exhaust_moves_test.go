@@ -7,108 +7,88 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
 )
 
 // Take lets a move happen.
-func (w *smallWorld) Take(m smallMove) {
-	c := &w.claimants[m.claimant]
-	switch m.kind {
-	case moveWait:
+func (w *smallWorld) Take(m fate.Move) {
+	c := &w.claimants[m.Claimant]
+	switch m.Kind {
+	case fate.Waits:
 		w.wait()
 	case moveComes:
 		c.came = true
-		w.create(m.claimant)
+		w.create(m.Claimant)
 	case moveReleases:
 		c.releasing = true
-		w.release(m.claimant)
+		w.release(m.Claimant)
 	case moveQuits:
 		w.quit(c)
-	case moveCrashes:
-		w.takeOver(false)
-	case moveEnds:
-		w.takeOver(true)
-	case moveLandsLate:
-		e := w.late[m.effect]
-		w.late = slices.Delete(w.late, m.effect, m.effect+1)
-		w.land(&e)
-	case moveLands:
-		w.land(&w.under[m.effect])
-	case moveIsSlow:
-		w.faults--
-		w.under[m.effect].slow = true
+	case fate.Crashes, fate.Ends:
+		w.takeOver(m.Kind == fate.Ends)
 	default:
-		w.end(m)
+		w.requests.Take(w, m, w.now)
 	}
 	w.pump()
 	w.settle()
 }
 
 // Text describes a move.
-func (w *smallWorld) Text(m smallMove) string {
-	text := fmt.Sprintf("%8.2f %s", w.now.Sub(smallEpoch).Seconds(), [...]string{
-		"time passes", "claimant comes", "claimant releases", "claimant quits", "shows", "takes effect", "is answered", "fails",
-		"loses its answer", "is late", "is missing", "is slow", "takes effect late", "crash", "clean end",
-	}[m.kind])
-	switch {
-	case m.kind == moveLandsLate:
-		text += ": " + describe(&w.late[m.effect])
-	case m.kind == moveShows:
-		text += fmt.Sprintf(": %s: %q", describe(&w.under[m.effect]), w.viewsOf(&w.under[m.effect])[m.view].text(&w.under[m.effect].Effect))
-	case m.kind >= moveLands && m.kind <= moveIsSlow:
-		text += ": " + describe(&w.under[m.effect])
+func (w *smallWorld) Text(m fate.Move) string {
+	at := fmt.Sprintf("%8.2f ", w.now.Sub(smallEpoch).Seconds())
+	switch m.Kind {
+	case fate.Waits, fate.Crashes, fate.Ends:
+		return at + m.Kind.String()
+	case moveComes, moveReleases, moveQuits:
+		return at + w.claimants[m.Claimant].who.UID + map[fate.Kind]string{moveComes: " comes", moveReleases: " releases", moveQuits: " quits"}[m.Kind]
+	case fate.LandsLate:
+		return at + describe(&w.requests.Late[m.Request].Action) + " " + m.Kind.String()
+	}
+	r := &w.requests.Under[m.Request]
+	text := at + describe(&r.Action) + " " + m.Kind.String()
+	if m.Kind == fate.Shows {
+		text += fmt.Sprintf(" %q", w.Shown(r)[m.View])
 	}
 	return text
 }
 
-func describe(e *smallEffect) string {
+func describe(e *Effect) string {
 	return fmt.Sprintf("%s %d %s %s %v (%s)", e.Op, e.ID, e.Who.Value, e.Disk, e.Tags, e.Reason)
 }
 
-// end answers a request.
-func (w *smallWorld) end(m smallMove) {
-	e := w.under[m.effect]
-	r := e.answer
-	switch m.kind {
-	case moveShows:
-		r = w.viewsOf(&e)[m.view].read(e.Effect)
-	case moveAnswers:
-	case moveFails:
-		w.faults--
-		r = Result{Err: smallError(e.Op, claims.KindUnavailable, claims.EffectNone)}
-	case moveMissing:
-		w.faults--
-		r = Result{Err: smallError(e.Op, claims.KindNotFound, claims.EffectNone)}
-	case moveLosesAnswer, moveIsLate:
-		w.faults--
-		r = w.unanswered(e)
+// Shown returns what stands for each view of a read.
+func (w *smallWorld) Shown(r *smallRequest) (texts []string) {
+	for _, view := range w.views(r) {
+		texts = append(texts, view.State.text(&r.Action))
 	}
-	w.under = slices.Delete(w.under, m.effect, m.effect+1)
-	w.done(e, r)
+	return texts
 }
 
-// unanswered is the end of a write whose effect is not known: it has had it, or may have it yet.
-func (w *smallWorld) unanswered(e smallEffect) Result {
-	if !e.landed {
-		e.until = w.now.Add(w.settings.LateEffect)
-		w.late = append(w.late, e)
-	}
-	return Result{Err: smallError(e.Op, claims.KindUnavailable, claims.EffectUnknown)}
+// Show answers a read.
+func (w *smallWorld) Show(r *smallRequest, view int) Result {
+	return w.views(r)[view].State.read(r.Action)
 }
 
-func (w *smallWorld) done(e smallEffect, r Result) {
-	r.Effect, r.Began = e.Effect, e.sent
-	w.core.Handle(r, w.now)
-}
-
-// land lets a write take effect.
-func (w *smallWorld) land(e *smallEffect) {
-	e.landed = true
-	if e.Op == OpDelete {
-		w.checkRemoval(e)
+// Land lets a write take effect.
+func (w *smallWorld) Land(r *smallRequest) Result {
+	if r.Action.Op == OpDelete {
+		w.checkRemoval(r)
 	}
-	e.answer = w.platform.write(e.Effect, w.now)
+	answer := w.platform.write(r.Action, w.now)
 	w.checkPlatform()
+	return answer
+}
+
+// Refuse returns the end of an action with an error.
+func (w *smallWorld) Refuse(e Effect, kind claims.Kind, effect claims.Effect) Result {
+	return Result{Err: smallError(e.Op, kind, effect)}
+}
+
+// Done gives the core the result of a request.
+func (w *smallWorld) Done(r smallRequest, result Result) {
+	result.Effect, result.Began = r.Action, r.Sent
+	w.core.Handle(result, w.now)
 }
 
 // wait lets time pass until something is due, and what is due happen.
@@ -119,20 +99,7 @@ func (w *smallWorld) wait() {
 		return
 	}
 	w.platform.elapse(w.now)
-	w.late = slices.DeleteFunc(w.late, func(e smallEffect) bool { return !w.now.Before(e.until) })
-	for i := 0; i < len(w.under); i++ {
-		e := w.under[i]
-		if w.now.Before(e.sent.Add(Timeout(e.Op))) {
-			continue
-		}
-		w.under = slices.Delete(w.under, i, i+1)
-		i--
-		if e.Op.Write() {
-			w.done(e, w.unanswered(e))
-		} else {
-			w.done(e, Result{Err: smallError(e.Op, claims.KindUnavailable, claims.EffectNone)})
-		}
-	}
+	w.requests.Elapse(w, w.now)
 	due := func(at *time.Time) bool {
 		is := !at.IsZero() && !w.now.Before(*at)
 		if is {
@@ -158,16 +125,9 @@ func (w *smallWorld) wait() {
 	}
 }
 
-// takeOver lets another process lead, at once. What the one before has sent and was not
-// answered may take effect for as long as late writes may, or never.
+// takeOver lets another process lead, at once.
 func (w *smallWorld) takeOver(clean bool) {
-	w.over = true
-	for _, e := range w.under {
-		if e.Op.Write() {
-			w.unanswered(e)
-		}
-	}
-	w.under = nil
+	w.requests.TakeOver(w, w.now)
 	w.lead(clean)
 	for n := range w.claimants {
 		c := &w.claimants[n]
@@ -257,25 +217,18 @@ func (w *smallWorld) pump() {
 		}
 	}
 	if len(w.calls) == 0 {
-		w.cancelReads()
-	} else if len(w.under) == 0 && !slices.ContainsFunc(w.calls, func(c *smallCall) bool { return !c.until.IsZero() }) {
+		w.requests.CancelReads(w, Result{Err: context.Canceled, Cancelled: true})
+	} else if len(w.requests.Under) == 0 && !slices.ContainsFunc(w.calls, func(c *smallCall) bool { return !c.until.IsZero() }) {
 		w.fail("I10: a caller waits, and nothing is under way nor a time wanted")
-	}
-}
-
-func (w *smallWorld) cancelReads() {
-	for i := 0; i < len(w.under); i++ {
-		if e := w.under[i]; !e.Op.Write() {
-			w.under = slices.Delete(w.under, i, i+1)
-			i--
-			w.done(e, Result{Err: context.Canceled, Cancelled: true})
-		}
 	}
 }
 
 func (w *smallWorld) begin(e Effect) {
 	w.checkSent(&e)
-	w.under = append(w.under, smallEffect{Effect: e, sent: w.now})
+	w.requests.Under = append(w.requests.Under, smallRequest{
+		Action: e, Write: e.Op.Write(), Single: !e.Op.Write() && e.ID != 0, Spared: w.bound.by != nil && !slices.Contains(w.bound.by, e.Op),
+		Sent: w.now, Expires: w.now.Add(Timeout(e.Op)),
+	})
 }
 
 // answered goes on with what a call was for.

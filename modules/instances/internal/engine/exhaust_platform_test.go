@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
@@ -15,9 +16,8 @@ import (
 // all values, so that it can be cloned.
 type smallPlatform struct {
 	instances []smallInstance
-	// shown are the states that readings may show yet, the newest last.
-	shown  []smallView
-	lastID int
+	shown     fate.Views[smallState]
+	lastID    int
 }
 
 type smallInstance struct {
@@ -32,13 +32,7 @@ type smallInstance struct {
 	ran          bool
 }
 
-// smallView is all that readings show, from a moment on.
-type smallView struct {
-	at    time.Time
-	state *smallState
-}
-
-// smallState never changes, so that clones share it.
+// smallState is all that readings show. It never changes, so that clones share it.
 type smallState struct {
 	instances []smallInstance
 	// texts stand for what reads of each instance show: equal texts, equal answers.
@@ -62,27 +56,7 @@ func (p *smallPlatform) record(now time.Time) {
 			s.texts = append(s.texts, fmt.Sprint(i.Instance, i.disks, i.config))
 		}
 	}
-	if last := len(p.shown) - 1; last < 0 || !slices.Equal(p.shown[last].state.texts, s.texts) {
-		p.shown = append(p.shown, smallView{now, s})
-	}
-}
-
-// forget drops what no reading can show any more.
-func (p *smallPlatform) forget(now time.Time) {
-	oldest := now.Add(-tuning.ListLag - tuning.ReadTimeout)
-	for len(p.shown) > 1 && !p.shown[1].at.After(oldest) {
-		p.shown = p.shown[1:]
-	}
-}
-
-// views are those that a reading may show which began then and may lag so far.
-func (p *smallPlatform) views(began time.Time, lag time.Duration) []smallView {
-	for i := range p.shown {
-		if i == len(p.shown)-1 || p.shown[i+1].at.After(began.Add(-lag)) {
-			return p.shown[i:]
-		}
-	}
-	return nil
+	p.shown.Record(now, strings.Join(s.texts, "\n"), s)
 }
 
 // shows reports whether a read shows an instance.
@@ -97,21 +71,21 @@ func shows(e *Effect, i *smallInstance) bool {
 }
 
 // text stands for what a read shows.
-func (v smallView) text(e *Effect) string {
+func (s *smallState) text(e *Effect) string {
 	var all []string
-	for n := range v.state.instances {
-		if shows(e, &v.state.instances[n]) {
-			all = append(all, v.state.texts[n])
+	for n := range s.instances {
+		if shows(e, &s.instances[n]) {
+			all = append(all, s.texts[n])
 		}
 	}
 	return strings.Join(all, "\n")
 }
 
 // read answers a read with a state.
-func (v smallView) read(e Effect) (r Result) {
+func (s *smallState) read(e Effect) (r Result) {
 	r.Effect = e
-	for n := range v.state.instances {
-		i := &v.state.instances[n]
+	for n := range s.instances {
+		i := &s.instances[n]
 		if !shows(&e, i) {
 			continue
 		}
@@ -223,24 +197,16 @@ func (p *smallPlatform) elapse(now time.Time) {
 		}
 	}
 	p.record(now)
-	p.forget(now)
+	p.shown.Forget(now.Add(-tuning.ListLag - tuning.ReadTimeout))
 }
 
 // next is when something is due, the zero time for never.
 func (p *smallPlatform) next() (next time.Time) {
 	for _, i := range p.instances {
 		if !i.gone {
-			next = sooner(next, i.turns)
-			next = sooner(next, i.ready)
+			next = fate.Sooner(next, i.turns)
+			next = fate.Sooner(next, i.ready)
 		}
 	}
 	return next
-}
-
-// sooner is the earlier of two times, of which either may be zero.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -2,18 +2,17 @@ package engine
 
 import (
 	"flag"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"testing"
-	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 )
 
 var (
 	exhaustWhole = flag.Bool("exhaust", false, "search the large ones of the small worlds, too")
-	exhaustMost  = flag.Int("exhaust-most", 300_000, "end each search after so many states; 0 is never")
+	exhaustMost  = flag.Int("exhaust-most", 2_000_000, "end each search after so many states; 0 is never")
 )
 
 // The sizes of searches: those of the short tests, of all tests, and of `make exhaust`.
@@ -39,13 +38,9 @@ type smallBound struct {
 	// releases: the first claimant deletes its instance, at any step after it has one;
 	// quits: it ends without that.
 	releases, quits bool
-	// faults is how many requests at most fail, are slow, or are answered 404 wrongly.
-	faults int
-	// only are the faults that there are, nil for all; by are the requests that have them, nil for all.
-	only []moveKind
-	by   []Op
-	// crash: the process dies at any step, once; clean: it ends without a write under way.
-	crash, clean bool
+	// Of what may happen to requests by are those that have faults, nil for all.
+	fate.Bound
+	by []Op
 }
 
 func (*smallBound) SharedByClones() {}
@@ -53,30 +48,37 @@ func (*smallBound) SharedByClones() {}
 // smallBounds are the small worlds. Those of sizeWhole may be searched in part: see
 // -exhaust-most.
 func smallBounds() []smallBound {
-	late := []moveKind{moveIsLate}
-	unanswered := []moveKind{moveIsLate, moveLosesAnswer}
+	late := []fate.Kind{fate.IsLate}
+	unanswered := []fate.Kind{fate.IsLate, fate.LosesAnswer}
 	parts := []Op{OpAddDisk, OpAttach, OpBoot, OpTag}
 	return []smallBound{
 		{name: "together", size: sizeShort},
 		{name: "apart", apart: true, size: sizeShort},
 		{name: "alone, a data disk", alone: true, disks: 1, size: sizeShort},
-		{name: "together, 1 fault", faults: 1, size: sizeTest},
+		{name: "together, 1 fault", Bound: fate.Bound{Faults: 1}, size: sizeTest},
+		{name: "together, clean end", Bound: fate.Bound{Clean: true}, size: sizeTest},
+		{name: "together, crash", Bound: fate.Bound{Crash: true}, size: sizeTest},
 		{name: "apart, release", apart: true, releases: true, size: sizeTest},
+		{name: "apart, 1 fault", apart: true, Bound: fate.Bound{Faults: 1}, size: sizeTest},
+		{name: "apart, crash", apart: true, Bound: fate.Bound{Crash: true}, size: sizeTest},
 		{name: "an heir of the name", heir: true, releases: true, size: sizeTest},
-		{name: "alone, tags, 1 fault", alone: true, edits: true, faults: 1, size: sizeTest},
-		{name: "alone, crash", alone: true, crash: true, size: sizeTest},
-		{name: "apart, 1 fault", apart: true, faults: 1, size: sizeWhole},
-		{name: "together, clean end", clean: true, size: sizeWhole},
-		{name: "together, crash", crash: true, size: sizeWhole},
-		{name: "apart, crash", apart: true, crash: true, size: sizeWhole},
-		{name: "an heir of the name, 1 fault", heir: true, releases: true, faults: 1, size: sizeWhole},
-		{name: "alone, quits, 1 fault", alone: true, quits: true, faults: 1, size: sizeWhole},
-		{name: "alone, a data disk, 1 step without an answer", alone: true, disks: 1, faults: 1, only: unanswered, by: parts, size: sizeWhole},
-		{name: "alone, a data disk, crash", alone: true, disks: 1, crash: true, size: sizeWhole},
-		{name: "alone, tags, crash, 1 late write", alone: true, edits: true, crash: true, faults: 1, only: late, size: sizeWhole},
-		{name: "alone, release, crash, 1 late write", alone: true, releases: true, crash: true, faults: 1, only: late, size: sizeWhole},
-		{name: "together, 2 faults", faults: 2, size: sizeWhole},
-		{name: "together, crash, 1 fault", crash: true, faults: 1, size: sizeWhole},
+		{name: "alone, quits, 1 fault", alone: true, quits: true, Bound: fate.Bound{Faults: 1}, size: sizeTest},
+		{name: "alone, tags, 1 fault", alone: true, edits: true, Bound: fate.Bound{Faults: 1}, size: sizeTest},
+		{name: "alone, a data disk, 1 step without an answer", alone: true, disks: 1, Bound: fate.Bound{Faults: 1, Only: unanswered},
+			by: parts, size: sizeTest},
+		{name: "alone, tags, crash, 1 late write", alone: true, edits: true, Bound: fate.Bound{Crash: true, Faults: 1, Only: late},
+			size: sizeTest},
+		{name: "alone, release, crash, 1 late write", alone: true, releases: true, Bound: fate.Bound{Crash: true, Faults: 1, Only: late},
+			size: sizeTest},
+		{name: "alone, a data disk, crash", alone: true, disks: 1, Bound: fate.Bound{Crash: true}, size: sizeWhole},
+		{name: "alone, a data disk, crash, 1 late write", alone: true, disks: 1, Bound: fate.Bound{Crash: true, Faults: 1, Only: late},
+			size: sizeWhole},
+		{name: "apart, release, 1 fault", apart: true, releases: true, Bound: fate.Bound{Faults: 1}, size: sizeWhole},
+		{name: "apart, 2 faults", apart: true, Bound: fate.Bound{Faults: 2}, size: sizeWhole},
+		{name: "apart, crash, 1 fault", apart: true, Bound: fate.Bound{Crash: true, Faults: 1}, size: sizeWhole},
+		{name: "together, 2 faults", Bound: fate.Bound{Faults: 2}, size: sizeWhole},
+		{name: "together, crash, 1 fault", Bound: fate.Bound{Crash: true, Faults: 1}, size: sizeWhole},
+		{name: "an heir of the name, 1 fault", heir: true, releases: true, Bound: fate.Bound{Faults: 1}, size: sizeWhole},
 	}
 }
 
@@ -100,24 +102,10 @@ func TestExhaustion(t *testing.T) {
 
 func exhaust(t *testing.T, b smallBound) {
 	t.Helper()
-	r := explore.Search[*smallWorld, smallMove]{
+	b.LateEffect = Settings{}.WithDefaults().LateEffect
+	explore.Search[*smallWorld, fate.Move]{
 		Start: func() *smallWorld { return newSmallWorld(&b) }, Workers: runtime.GOMAXPROCS(0), Most: *exhaustMost, Recheck: 5000,
 		// What one turn leaves behind and the next does not read.
 		Ignore: []string{"belief.Terms.Now", "event.Effect.Reason"},
-		Every:  30 * time.Second, Progress: func(r explore.Report) {
-			if *exhaustWhole {
-				fmt.Printf("%s: %s, %s\n", b.name, r, r.Took.Round(time.Second))
-			}
-		},
-	}.Run()
-	t.Log(r)
-	if !r.Complete && !*exhaustWhole {
-		t.Error("the search is not complete")
-	}
-	for _, f := range r.Failed {
-		t.Error(f.Why)
-		for _, m := range f.Moves {
-			t.Log(m)
-		}
-	}
+	}.Test(t, *exhaustWhole)
 }

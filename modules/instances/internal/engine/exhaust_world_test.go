@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
@@ -19,21 +20,15 @@ type smallWorld struct {
 	now      time.Time
 	core     *Core
 	// began is when the process that leads did.
-	began    time.Time
-	platform smallPlatform
-	calls    []*smallCall
-	// under are the requests without an answer, late the writes that were answered with
-	// an error, or not at all, and may take effect yet.
-	under     []smallEffect
-	late      []smallEffect
+	began     time.Time
+	platform  smallPlatform
+	calls     []*smallCall
+	requests  fate.Requests[Effect, Result]
 	claimants []smallClaimant
 	// sweep is when the next one begins, sweeping counts the calls of the last.
 	sweep    time.Time
 	sweeping int
-	faults   int
-	// over: no other process takes over any more.
-	over   bool
-	broken string
+	broken   string
 }
 
 // smallCall is a caller that waits, and of what.
@@ -54,18 +49,7 @@ const (
 	ofListing
 )
 
-// smallEffect is a request under way.
-type smallEffect struct {
-	Effect
-	sent time.Time
-	// landed: it has taken effect; answer holds the platform's reply to it.
-	landed bool
-	answer Result
-	// slow: time passes without its answer.
-	slow bool
-	// until is how long a late one may take effect.
-	until time.Time
-}
+type smallRequest = fate.Request[Effect, Result]
 
 type smallClaimant struct {
 	who   claims.ClaimID
@@ -85,38 +69,11 @@ type smallClaimant struct {
 
 func (c *smallClaimant) lives() bool { return c.came && !c.gone }
 
-// smallMove names the next event.
-type smallMove struct {
-	kind moveKind
-	// effect is an index of under or late, view one of the platform's views, claimant one of claimants.
-	effect, view, claimant int
-}
-
-type moveKind int
-
+// The moves of claimants: one comes, releases its instance, or ends without that.
 const (
-	// moveWait lets time pass until something is due.
-	moveWait moveKind = iota
-	// moveComes, moveReleases and moveQuits are a claimant's.
-	moveComes
+	moveComes = fate.Own + iota
 	moveReleases
 	moveQuits
-	// moveShows answers a read with a view, moveLands lets a write take effect, moveAnswers answers it then.
-	moveShows
-	moveLands
-	moveAnswers
-	// The faults: an error that excludes an effect, no answer to a write that has had its
-	// effect, and to one that may have it later, a wrong 404, time passes without an answer.
-	moveFails
-	moveLosesAnswer
-	moveIsLate
-	moveMissing
-	moveIsSlow
-	// moveLandsLate lets a write take effect that was not answered with success.
-	moveLandsLate
-	// moveCrashes and moveEnds let another process lead.
-	moveCrashes
-	moveEnds
 )
 
 const (
@@ -133,7 +90,7 @@ var smallEpoch = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
 
 func newSmallWorld(b *smallBound) *smallWorld {
 	w := &smallWorld{
-		bound: b, settings: Settings{Cluster: "demo"}.WithDefaults(), now: smallEpoch, faults: b.faults, over: !b.crash && !b.clean,
+		bound: b, settings: Settings{Cluster: "demo"}.WithDefaults(), now: smallEpoch, requests: fate.New[Effect, Result](&b.Bound),
 	}
 	for n, name := range []string{"a", "b"} {
 		switch {
@@ -180,131 +137,59 @@ func (w *smallWorld) fail(format string, args ...any) {
 }
 
 // Moves returns what may happen next.
-func (w *smallWorld) Moves() []smallMove {
+func (w *smallWorld) Moves() []fate.Move {
 	if w.broken != "" || w.atRest() {
 		return nil
 	}
-	moves := w.movesOfClaimants()
-	waits := true
-	for i := range w.under {
-		moves = append(moves, w.movesOf(i)...)
-		waits = waits && w.under[i].slow
-	}
-	for i := range w.late {
-		moves = append(moves, smallMove{kind: moveLandsLate, effect: i})
-	}
-	if !w.over {
-		moves = append(moves, w.takeOvers()...)
-	}
-	if waits && !w.next().IsZero() && !(w.idle() && w.now.Sub(w.began) > smallIdle) {
-		moves = append(moves, smallMove{kind: moveWait})
+	// No two writes to an instance are under way: see checkSent.
+	ofRequests, passes := w.requests.Moves(w, func(*smallRequest) bool { return false })
+	moves := append(w.movesOfClaimants(), ofRequests...)
+	if passes && !w.next().IsZero() && !(w.idle() && w.now.Sub(w.began) > smallIdle) {
+		moves = append(moves, fate.Move{Kind: fate.Waits})
 	}
 	return moves
 }
 
-func (w *smallWorld) movesOfClaimants() (moves []smallMove) {
+func (w *smallWorld) movesOfClaimants() (moves []fate.Move) {
 	first := &w.claimants[0]
 	for n := range w.claimants {
 		if c := &w.claimants[n]; !c.came && (w.bound.heir && first.releasing || !w.bound.heir && first.handed != 0) {
-			moves = append(moves, smallMove{kind: moveComes, claimant: n})
+			moves = append(moves, fate.Move{Kind: moveComes, Claimant: n})
 		}
 	}
 	if w.bound.releases && !first.releasing && first.handed != 0 && !first.editing {
-		moves = append(moves, smallMove{kind: moveReleases})
+		moves = append(moves, fate.Move{Kind: moveReleases})
 	}
 	if w.bound.quits && first.lives() {
-		moves = append(moves, smallMove{kind: moveQuits})
+		moves = append(moves, fate.Move{Kind: moveQuits})
 	}
 	return moves
 }
 
-// movesOf are the ends that a request may have.
-func (w *smallWorld) movesOf(i int) (moves []smallMove) {
-	e := &w.under[i]
-	add := func(kind moveKind) { moves = append(moves, smallMove{kind: kind, effect: i}) }
-	switch {
-	case !e.Op.Write():
-		seen := map[string]bool{}
-		for v, view := range w.viewsOf(e) {
-			if text := view.text(&e.Effect); !seen[text] {
-				seen[text] = true
-				moves = append(moves, smallMove{kind: moveShows, effect: i, view: v})
-			}
-		}
-	case e.landed:
-		add(moveAnswers)
-	default:
-		add(moveLands)
-	}
-	if w.faults == 0 || w.bound.by != nil && !slices.Contains(w.bound.by, e.Op) {
-		return moves
-	}
-	for _, kind := range w.faultsOf(e) {
-		if w.bound.only == nil || slices.Contains(w.bound.only, kind) {
-			add(kind)
-		}
-	}
-	return moves
-}
-
-// faultsOf are the faults that a request may have.
-func (w *smallWorld) faultsOf(e *smallEffect) (kinds []moveKind) {
-	switch {
-	case e.Op.Write() && e.landed:
-		kinds = []moveKind{moveLosesAnswer}
-	case e.Op.Write():
-		kinds = []moveKind{moveFails, moveIsLate}
-	case e.ID != 0:
-		kinds = []moveKind{moveFails, moveMissing}
-	default:
-		kinds = []moveKind{moveFails}
-	}
-	if !e.slow {
-		kinds = append(kinds, moveIsSlow)
-	}
-	return kinds
-}
-
-// viewsOf are the views that a read may show.
-func (w *smallWorld) viewsOf(e *smallEffect) []smallView {
+// views are those that a read may show.
+func (w *smallWorld) views(r *smallRequest) []fate.View[smallState] {
 	lag := w.settings.SettleTime
-	if e.Op == OpList || e.Op == OpFind {
+	if !r.Single {
 		lag = tuning.ListLag
 	}
-	return w.platform.views(e.sent, lag)
-}
-
-func (w *smallWorld) takeOvers() (moves []smallMove) {
-	if w.bound.crash {
-		moves = append(moves, smallMove{kind: moveCrashes})
-	}
-	if writes := slices.ContainsFunc(w.under, func(e smallEffect) bool { return e.Op.Write() }); w.bound.clean && !writes && len(w.late) == 0 {
-		moves = append(moves, smallMove{kind: moveEnds})
-	}
-	return moves
+	return w.platform.shown.Of(r.Sent, lag)
 }
 
 // next is when something is due after now.
 func (w *smallWorld) next() time.Time {
-	next := sooner(w.platform.next(), w.sweep)
+	next := fate.Sooner(fate.Sooner(w.platform.next(), w.sweep), w.requests.Next())
 	for _, c := range w.claimants {
-		next = sooner(sooner(next, c.again), c.editNext)
+		next = fate.Sooner(fate.Sooner(next, c.again), c.editNext)
 	}
 	for _, c := range w.calls {
-		next = sooner(next, c.until)
-	}
-	for _, e := range w.under {
-		next = sooner(next, e.sent.Add(Timeout(e.Op)))
-	}
-	for _, e := range w.late {
-		next = sooner(next, e.until)
+		next = fate.Sooner(next, c.until)
 	}
 	return next
 }
 
 // idle: no caller waits, nothing is under way nor will be, and all is in order.
 func (w *smallWorld) idle() bool {
-	return len(w.calls) == 0 && len(w.under) == 0 && len(w.late) == 0 && w.platform.next().IsZero() && w.disorder() == "" &&
+	return len(w.calls) == 0 && w.requests.None() && w.platform.next().IsZero() && w.disorder() == "" &&
 		!slices.ContainsFunc(w.claimants, func(c smallClaimant) bool { return !c.again.IsZero() || !c.editNext.IsZero() })
 }
 
@@ -318,16 +203,15 @@ func (w *smallWorld) atRest() bool {
 // settle makes worlds equal that differ in nothing that anything follows from: the order
 // of sending, and by how much the engine's numbers of calls and results differ.
 func (w *smallWorld) settle() {
-	byKey := func(a, b smallEffect) int { return strings.Compare(a.sortKey(), b.sortKey()) }
-	slices.SortStableFunc(w.under, byKey)
-	slices.SortStableFunc(w.late, byKey)
+	w.requests.Sort(sortKey)
 	w.renumber()
 }
 
 // sortKey orders requests.
-func (e *smallEffect) sortKey() string {
+func sortKey(r *smallRequest) string {
+	e := &r.Action
 	key := []byte(string(e.Op) + e.Text + e.Who.Value + e.Who.UID + e.Disk + strings.Join(e.Tags, ","))
-	for _, n := range []int{e.ID, e.DiskID, int(e.sent.UnixNano()), int(e.until.UnixNano())} {
+	for _, n := range []int{e.ID, e.DiskID, int(r.Sent.UnixNano()), int(r.Until.UnixNano())} {
 		key = binary.AppendVarint(key, int64(n))
 	}
 	return string(key)

@@ -52,9 +52,9 @@ func (w *smallWorld) checkHanded(c *smallClaimant, n lkepool.Node) {
 
 // checkSent is I9 when a count is sent: no other one is under way.
 func (w *smallWorld) checkSent(a engine.Action) {
-	for _, e := range w.under {
-		if e.action.Op == engine.OpScale && e.action.PoolID == a.PoolID && e.action.Count != a.Count {
-			w.fail("I9: two counts for pool %d are on their way: %d and %d", a.PoolID, e.action.Count, a.Count)
+	for _, r := range w.requests.Under {
+		if r.Action.Op == engine.OpScale && r.Action.PoolID == a.PoolID && r.Action.Count != a.Count {
+			w.fail("I9: two counts for pool %d are on their way: %d and %d", a.PoolID, r.Action.Count, a.Count)
 		}
 	}
 }

@@ -6,73 +6,63 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // Take lets a move happen.
-func (w *smallWorld) Take(m smallMove) {
-	switch m.kind {
-	case moveWait:
+func (w *smallWorld) Take(m fate.Move) {
+	switch m.Kind {
+	case fate.Waits:
 		w.wait()
 	case moveComes:
-		w.come(m.claimant)
+		w.come(m.Claimant)
 	case moveReleases:
-		w.claimants[m.claimant].releasing = true
-		w.release(m.claimant)
-	case moveCrashes:
-		w.takeOver(false)
-	case moveEnds:
-		w.takeOver(true)
-	case moveLandsLate:
-		e := w.late[m.effect]
-		w.late = slices.Delete(w.late, m.effect, m.effect+1)
-		w.land(&e)
-	case moveLands:
-		w.land(&w.under[m.effect])
-	case moveIsSlow:
-		w.faults--
-		w.under[m.effect].slow = true
+		w.claimants[m.Claimant].releasing = true
+		w.release(m.Claimant)
+	case fate.Crashes, fate.Ends:
+		w.takeOver(m.Kind == fate.Ends)
 	default:
-		w.end(m)
+		w.requests.Take(w, m, w.now)
 	}
 	w.settle()
 }
 
-// end answers a request.
-func (w *smallWorld) end(m smallMove) {
-	e := w.under[m.effect]
-	d := e.answer
-	switch m.kind {
-	case moveShows:
-		d = w.viewsOf(&e)[m.view].read(e.action)
-	case moveAnswers:
-	case moveFails:
-		w.faults--
-		d = engine.Done{Err: smallError(e.action, claims.KindUnavailable, claims.EffectNone)}
-	case moveMissing:
-		w.faults--
-		d = engine.Done{Err: smallError(e.action, claims.KindNotFound, claims.EffectNone)}
-	case moveLosesAnswer, moveIsLate:
-		w.faults--
-		d = w.unanswered(e)
+// Shown returns what stands for each view of a read.
+func (w *smallWorld) Shown(r *smallRequest) (texts []string) {
+	for _, view := range w.views(r) {
+		texts = append(texts, view.State.textOf(r.Action))
 	}
-	w.under = slices.Delete(w.under, m.effect, m.effect+1)
-	w.done(e, d)
+	return texts
 }
 
-// unanswered is the end of a write whose effect is not known: it has had it, or may have it yet.
-func (w *smallWorld) unanswered(e smallEffect) engine.Done {
-	w.excused += e.action.Bought
-	if !e.landed {
-		e.until = w.now.Add(w.bound.cfg.LateEffect)
-		w.late = append(w.late, e)
-	}
-	return engine.Done{Err: smallError(e.action, claims.KindUnavailable, claims.EffectUnknown)}
+// Show answers a read.
+func (w *smallWorld) Show(r *smallRequest, view int) engine.Done {
+	return w.views(r)[view].State.read(r.Action)
 }
 
-func (w *smallWorld) done(e smallEffect, d engine.Done) {
-	d.Action, d.Began = e.action, e.sent
+// Land lets a write take effect.
+func (w *smallWorld) Land(r *smallRequest) engine.Done {
+	w.checkWrite(r.Action)
+	d := w.platform.write(r.Action, w.now, w.bound.arrives)
+	w.checkBought()
+	return d
+}
+
+// Refuse returns the end of an action with an error. A purchase whose effect is not known
+// may be repeated.
+func (w *smallWorld) Refuse(a engine.Action, kind claims.Kind, effect claims.Effect) engine.Done {
+	if effect == claims.EffectUnknown {
+		w.excused += a.Bought
+	}
+	return engine.Done{Err: smallError(a, kind, effect)}
+}
+
+// Done gives the core the result of a request.
+func (w *smallWorld) Done(r smallRequest, d engine.Done) {
+	d.Action, d.Began = r.Action, r.Sent
 	w.feed(d)
 }
 
@@ -84,20 +74,7 @@ func (w *smallWorld) wait() {
 		return
 	}
 	w.platform.elapse(w.now)
-	w.late = slices.DeleteFunc(w.late, func(e smallEffect) bool { return !w.now.Before(e.until) })
-	for i := 0; i < len(w.under); i++ {
-		e := w.under[i]
-		if w.now.Before(w.expires(e)) {
-			continue
-		}
-		w.under = slices.Delete(w.under, i, i+1)
-		i--
-		if e.action.Op.Write() {
-			w.done(e, w.unanswered(e))
-		} else {
-			w.done(e, engine.Done{Err: smallError(e.action, claims.KindUnavailable, claims.EffectNone)})
-		}
-	}
+	w.requests.Elapse(w, w.now)
 	for i := range w.claimants {
 		if c := &w.claimants[i]; !c.again.IsZero() && !w.now.Before(c.again) {
 			c.again = time.Time{}
@@ -139,22 +116,9 @@ func (w *smallWorld) feed(e engine.Event) {
 		}
 	}
 	if w.core.Idle() {
-		w.cancelReads()
-	} else if w.core.Wake().IsZero() && len(w.under) == 0 {
+		w.requests.CancelReads(w, engine.Done{Err: context.Canceled, Cancelled: true})
+	} else if w.core.Wake().IsZero() && len(w.requests.Under) == 0 {
 		w.fail("I10: a caller waits, and nothing is under way nor a tick wanted")
-	}
-}
-
-// cancelReads ends the reads that no caller waits for, as the shell does.
-func (w *smallWorld) cancelReads() {
-	for {
-		at := slices.IndexFunc(w.under, func(e smallEffect) bool { return !e.action.Op.Write() })
-		if at < 0 {
-			return
-		}
-		e := w.under[at]
-		w.under = slices.Delete(w.under, at, at+1)
-		w.done(e, engine.Done{Err: context.Canceled, Cancelled: true})
 	}
 }
 
@@ -162,27 +126,19 @@ func (w *smallWorld) begin(a engine.Action) {
 	if a.Op == engine.OpScale {
 		w.checkSent(a)
 	}
-	w.under = append(w.under, smallEffect{action: a, sent: w.now})
-}
-
-// land lets a write take effect.
-func (w *smallWorld) land(e *smallEffect) {
-	e.landed = true
-	w.checkWrite(e.action)
-	e.answer = w.platform.write(e.action, w.now, w.bound.arrives)
-	w.checkBought()
-}
-
-// takeOver lets another process lead, at once. What the one before has sent and was not
-// answered may take effect for as long as late writes may, or never.
-func (w *smallWorld) takeOver(clean bool) {
-	w.over = true
-	for _, e := range w.under {
-		if e.action.Op.Write() {
-			w.unanswered(e)
-		}
+	lasts := tuning.ReadTimeout
+	if a.Op.Write() {
+		lasts = tuning.WriteTimeout
 	}
-	w.under = nil
+	w.requests.Under = append(w.requests.Under, smallRequest{
+		Action: a, Write: a.Op.Write(), Single: a.Op == engine.OpGetInstance || a.Op == engine.OpGetPool,
+		Spared: w.bound.by != nil && !slices.Contains(w.bound.by, a.Op), Sent: w.now, Expires: w.now.Add(lasts),
+	})
+}
+
+// takeOver lets another process lead, at once.
+func (w *smallWorld) takeOver(clean bool) {
+	w.requests.TakeOver(w, w.now)
 	// Lists that lag do not show the new process what the one before bought or claimed.
 	w.excused += len(w.claimants)
 	w.lead(clean)

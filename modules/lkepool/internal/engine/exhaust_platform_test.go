@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
@@ -21,9 +22,8 @@ import (
 type smallPlatform struct {
 	pools     []smallPool
 	instances []smallInstance
-	// shown are the states that readings may show yet, the newest last.
-	shown  []smallView
-	lastID int
+	shown     fate.Views[smallState]
+	lastID    int
 	// bought counts the nodes that writes of the engine added.
 	bought int
 }
@@ -54,28 +54,20 @@ type smallInstance struct {
 
 func (i *smallInstance) lives() bool { return i != nil && !i.gone && i.ends.IsZero() }
 
-// smallView is all that readings show, from a moment on.
-type smallView struct {
-	at time.Time
-	// text stands for all of it: two views with one text show the same.
-	text  string
-	state *smallState
-}
-
 // textOf stands for what a read shows.
-func (v smallView) textOf(a engine.Action) string {
+func (s *smallState) textOf(a engine.Action) string {
 	switch a.Op {
 	case engine.OpListPools:
-		return v.state.poolTexts[0]
+		return s.poolTexts[0]
 	case engine.OpListInstances:
-		return v.state.instanceTexts[0]
+		return s.instanceTexts[0]
 	case engine.OpGetPool:
-		return v.state.poolTexts[a.PoolID]
+		return s.poolTexts[a.PoolID]
 	}
-	return v.state.instanceTexts[a.InstanceID]
+	return s.instanceTexts[a.InstanceID]
 }
 
-// smallState never changes, so that clones share it.
+// smallState is all that readings show. It never changes, so that clones share it.
 type smallState struct {
 	pools     []lkepool.Pool
 	instances []lkepool.Instance
@@ -124,34 +116,13 @@ func (p *smallPlatform) record(now time.Time) {
 	for _, of := range s.instances {
 		s.instanceTexts[of.ID] = digest(of)
 	}
-	view := smallView{at: now, text: s.poolTexts[0] + s.instanceTexts[0], state: s}
-	if last := len(p.shown) - 1; last < 0 || p.shown[last].text != view.text {
-		p.shown = append(p.shown, view)
-	}
+	p.shown.Record(now, s.poolTexts[0]+s.instanceTexts[0], s)
 }
 
 // digest is a short text that stands for a value.
 func digest(of any) string {
 	sum := sha256.Sum256(fmt.Append(nil, of))
 	return string(sum[:16])
-}
-
-// forget drops what no reading can show any more.
-func (p *smallPlatform) forget(now time.Time) {
-	oldest := now.Add(-tuning.ListLag - tuning.ReadTimeout)
-	for len(p.shown) > 1 && !p.shown[1].at.After(oldest) {
-		p.shown = p.shown[1:]
-	}
-}
-
-// views are those that a reading may show which began then and may lag so far.
-func (p *smallPlatform) views(began time.Time, lag time.Duration) []smallView {
-	for i := range p.shown {
-		if i == len(p.shown)-1 || p.shown[i+1].at.After(began.Add(-lag)) {
-			return p.shown[i:]
-		}
-	}
-	return nil
 }
 
 func (p *smallPlatform) pool(id int) *smallPool {
@@ -189,6 +160,7 @@ func (p *smallPlatform) remove(of *smallPool, at int, now time.Time) {
 
 // elapse lets happen what is due.
 func (p *smallPlatform) elapse(now time.Time) {
+	changed := false
 	for i := range p.pools {
 		for j := range p.pools[i].slots {
 			slot := &p.pools[i].slots[j]
@@ -198,15 +170,18 @@ func (p *smallPlatform) elapse(now time.Time) {
 			p.lastID++
 			slot.instance = 1000 + p.lastID
 			p.instances = append(p.instances, smallInstance{id: slot.instance, pool: p.pools[i].id, nodeID: slot.nodeID})
+			changed = true
 		}
 	}
 	for i := range p.instances {
-		if of := &p.instances[i]; !of.ends.IsZero() && !of.ends.After(now) {
-			of.gone = true
+		if of := &p.instances[i]; !of.gone && !of.ends.IsZero() && !of.ends.After(now) {
+			of.gone, changed = true, true
 		}
 	}
-	p.record(now)
-	p.forget(now)
+	if changed {
+		p.record(now)
+	}
+	p.shown.Forget(now.Add(-tuning.ListLag - tuning.ReadTimeout))
 }
 
 // next is when something is due, the zero time for never.
@@ -214,24 +189,16 @@ func (p *smallPlatform) next() (next time.Time) {
 	for _, of := range p.pools {
 		for _, slot := range of.slots {
 			if slot.instance == 0 {
-				next = sooner(next, slot.arrives)
+				next = fate.Sooner(next, slot.arrives)
 			}
 		}
 	}
 	for _, i := range p.instances {
 		if !i.gone {
-			next = sooner(next, i.ends)
+			next = fate.Sooner(next, i.ends)
 		}
 	}
 	return next
-}
-
-// sooner is the earlier of two times, of which either may be zero.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 func smallError(a engine.Action, kind claims.Kind, effect claims.Effect) *claims.Error {
@@ -245,24 +212,24 @@ type errSmall string
 func (e errSmall) Error() string { return string(e) }
 
 // read answers a read with a state.
-func (v smallView) read(a engine.Action) (d engine.Done) {
+func (s *smallState) read(a engine.Action) (d engine.Done) {
 	switch a.Op {
 	case engine.OpListPools:
-		d.Pools = v.state.pools
+		d.Pools = s.pools
 	case engine.OpListInstances:
-		d.Instances = v.state.instances
+		d.Instances = s.instances
 	case engine.OpGetPool:
-		at := slices.IndexFunc(v.state.pools, func(p lkepool.Pool) bool { return p.ID == a.PoolID })
+		at := slices.IndexFunc(s.pools, func(p lkepool.Pool) bool { return p.ID == a.PoolID })
 		if at < 0 {
 			return engine.Done{Err: smallError(a, claims.KindNotFound, claims.EffectNone)}
 		}
-		d.Pool = v.state.pools[at]
+		d.Pool = s.pools[at]
 	case engine.OpGetInstance:
-		at := slices.IndexFunc(v.state.instances, func(i lkepool.Instance) bool { return i.ID == a.InstanceID })
+		at := slices.IndexFunc(s.instances, func(i lkepool.Instance) bool { return i.ID == a.InstanceID })
 		if at < 0 {
 			return engine.Done{Err: smallError(a, claims.KindNotFound, claims.EffectNone)}
 		}
-		d.Instance = v.state.instances[at]
+		d.Instance = s.instances[at]
 	}
 	return cloned(d)
 }
@@ -327,7 +294,7 @@ func (p *smallPlatform) write(a engine.Action, now time.Time, takes time.Duratio
 		}
 	}
 	p.record(now)
-	newest := p.shown[len(p.shown)-1]
+	newest := p.shown.Newest().State
 	switch a.Op {
 	case engine.OpCreate, engine.OpScale:
 		a.Op = engine.OpGetPool

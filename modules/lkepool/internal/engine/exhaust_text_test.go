@@ -5,33 +5,30 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
 // Text describes a move.
-func (w *smallWorld) Text(m smallMove) string {
+func (w *smallWorld) Text(m fate.Move) string {
 	at := w.now.Sub(smallEpoch).String() + " "
-	switch m.kind {
-	case moveWait:
-		return at + "time passes to " + w.next().Sub(smallEpoch).String()
-	case moveComes, moveReleases:
-		return at + w.claimants[m.claimant].who.Name + [...]string{moveComes: " comes", moveReleases: " releases its node"}[m.kind]
-	case moveCrashes:
-		return at + "the process dies, another leads"
-	case moveEnds:
-		return at + "the process ends cleanly, another leads"
-	case moveLandsLate:
-		return at + "LATE: " + describe(w.late[m.effect].action)
+	switch m.Kind {
+	case fate.Waits:
+		return at + m.Kind.String() + " to " + w.next().Sub(smallEpoch).String()
+	case moveComes:
+		return at + w.claimants[m.Claimant].who.Name + " comes"
+	case moveReleases:
+		return at + w.claimants[m.Claimant].who.Name + " releases its node"
+	case fate.Crashes, fate.Ends:
+		return at + m.Kind.String()
+	case fate.LandsLate:
+		return at + describe(w.requests.Late[m.Request].Action) + " " + m.Kind.String()
 	}
-	e := w.under[m.effect]
-	text := at + describe(e.action) + [...]string{
-		moveShows: " shows ", moveLands: " takes effect", moveAnswers: " is answered", moveFails: " FAILS without effect",
-		moveLosesAnswer: " LOSES its answer", moveIsLate: " IS NOT ANSWERED and may take effect later", moveMissing: " is answered 404 WRONGLY",
-		moveIsSlow: " is SLOW",
-	}[m.kind]
-	if m.kind == moveShows {
-		views := w.viewsOf(&e)
-		text += strconv.Itoa(len(views)-1-m.view) + " versions ago: " + describeView(e.action, views[m.view])
+	r := &w.requests.Under[m.Request]
+	text := at + describe(r.Action) + " " + m.Kind.String()
+	if m.Kind == fate.Shows {
+		views := w.views(r)
+		text += " " + strconv.Itoa(len(views)-1-m.View) + " versions ago: " + describeView(r.Action, views[m.View].State)
 	}
 	return text
 }
@@ -54,8 +51,8 @@ func describe(a engine.Action) string {
 }
 
 // describeView describes what a read shows.
-func describeView(a engine.Action, v smallView) string {
-	d := v.read(a)
+func describeView(a engine.Action, s *smallState) string {
+	d := s.read(a)
 	if d.Err != nil {
 		return "404"
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
@@ -27,13 +27,9 @@ type smallBound struct {
 	apart     bool
 	// releases: the first claimant gives its node back, at any step after it has one.
 	releases bool
-	// faults is how many effects at most fail, are slow, or are answered 404 wrongly.
-	faults int
-	// only are the faults that there are, nil for all; by are the writes that have them, nil for all requests.
-	only []moveKind
-	by   []engine.Op
-	// crash: the process dies at any step, once; clean: it ends without a write under way.
-	crash, clean bool
+	// Of what may happen to requests by are the actions that have faults, nil for all.
+	fate.Bound
+	by []engine.Op
 	// arrives is how long after its purchase a node has an instance.
 	arrives time.Duration
 }
@@ -46,34 +42,17 @@ type smallWorld struct {
 	now   time.Time
 	core  *engine.Core
 	// began is when the process that leads did.
-	began    time.Time
-	platform smallPlatform
-	// under are the requests without an answer, late the writes that were answered with
-	// an error, or not at all, and may take effect yet.
-	under     []smallEffect
-	late      []smallEffect
+	began     time.Time
+	platform  smallPlatform
+	requests  fate.Requests[engine.Action, engine.Done]
 	claimants []smallClaimant
 	sweep     smallSweep
-	// faults and ends are how many faults and take-overs are left.
-	faults int
-	over   bool
 	// excused is how many nodes may be bought besides those that claimants need.
 	excused int
 	broken  string
 }
 
-// smallEffect is a request under way.
-type smallEffect struct {
-	action engine.Action
-	sent   time.Time
-	// landed: it has taken effect; answer holds the platform's reply to it.
-	landed bool
-	answer engine.Done
-	// slow: time passes without its answer.
-	slow bool
-	// until is how long a late one may take effect.
-	until time.Time
-}
+type smallRequest = fate.Request[engine.Action, engine.Done]
 
 type smallClaimant struct {
 	who claims.Claimant
@@ -97,37 +76,10 @@ type smallSweep struct {
 	runs  int
 }
 
-// smallMove names the next event.
-type smallMove struct {
-	kind moveKind
-	// effect is an index of under or late, view one of the platform's views, claimant one of claimants.
-	effect, view, claimant int
-}
-
-type moveKind int
-
+// The moves of claimants: one comes, and releases its node.
 const (
-	// moveWait lets time pass until something is due.
-	moveWait moveKind = iota
-	// moveComes and moveReleases are a claimant's.
-	moveComes
+	moveComes = fate.Own + iota
 	moveReleases
-	// moveShows answers a read with a view, moveLands lets a write take effect, moveAnswers answers it then.
-	moveShows
-	moveLands
-	moveAnswers
-	// The faults: an error that excludes an effect, no answer to a write that has had its
-	// effect, and to one that may have it later, a wrong 404, time passes without an answer.
-	moveFails
-	moveLosesAnswer
-	moveIsLate
-	moveMissing
-	moveIsSlow
-	// moveLandsLate lets a write take effect that was not answered with success.
-	moveLandsLate
-	// moveCrashes and moveEnds let another process lead.
-	moveCrashes
-	moveEnds
 )
 
 const (
@@ -147,7 +99,7 @@ var (
 )
 
 func newSmallWorld(b *smallBound) *smallWorld {
-	w := &smallWorld{bound: b, now: smallEpoch, faults: b.faults, over: !b.crash && !b.clean}
+	w := &smallWorld{bound: b, now: smallEpoch, requests: fate.New[engine.Action, engine.Done](&b.Bound)}
 	for _, name := range []string{"a", "b", "c"}[:b.claimants] {
 		w.claimants = append(w.claimants, smallClaimant{who: claims.Claimant{Name: name, UID: "uid-" + name}})
 	}
@@ -175,117 +127,48 @@ func (w *smallWorld) fail(format string, args ...any) {
 }
 
 // Moves returns what may happen next.
-func (w *smallWorld) Moves() []smallMove {
+func (w *smallWorld) Moves() []fate.Move {
 	if w.broken != "" || w.atRest() {
 		return nil
 	}
-	var moves []smallMove
+	var moves []fate.Move
 	for i := range w.claimants {
 		switch c := &w.claimants[i]; {
 		case !c.came:
 			if w.claimants[0].handed != 0 {
-				moves = append(moves, smallMove{kind: moveComes, claimant: i})
+				moves = append(moves, fate.Move{Kind: moveComes, Claimant: i})
 			}
 		case i == 0 && w.bound.releases && !c.releasing && !c.gone && c.handed != 0:
-			moves = append(moves, smallMove{kind: moveReleases, claimant: i})
+			moves = append(moves, fate.Move{Kind: moveReleases, Claimant: i})
 		}
 	}
-	waits := true
-	for i := range w.under {
-		if w.sendable(i) {
-			moves = append(moves, w.movesOf(i)...)
-			waits = waits && w.under[i].slow
-		}
-	}
-	for i := range w.late {
-		moves = append(moves, smallMove{kind: moveLandsLate, effect: i})
-	}
-	if !w.over {
-		moves = append(moves, w.takeOvers()...)
-	}
-	if waits && !w.next().IsZero() && !(w.idle() && w.now.Sub(w.began) > smallIdle) {
-		moves = append(moves, smallMove{kind: moveWait})
+	ofRequests, passes := w.requests.Moves(w, w.locked)
+	moves = append(moves, ofRequests...)
+	if passes && !w.next().IsZero() && !(w.idle() && w.now.Sub(w.began) > smallIdle) {
+		moves = append(moves, fate.Move{Kind: fate.Waits})
 	}
 	return moves
 }
 
-// movesOf are the ends that a request may have.
-func (w *smallWorld) movesOf(i int) (moves []smallMove) {
-	e := &w.under[i]
-	add := func(kind moveKind) { moves = append(moves, smallMove{kind: kind, effect: i}) }
-	switch {
-	case !e.action.Op.Write():
-		seen := map[string]bool{}
-		for v, view := range w.viewsOf(e) {
-			if shows := view.textOf(e.action); !seen[shows] {
-				seen[shows] = true
-				moves = append(moves, smallMove{kind: moveShows, effect: i, view: v})
-			}
-		}
-	case e.landed:
-		add(moveAnswers)
-	default:
-		add(moveLands)
-	}
-	if w.faults == 0 || w.bound.by != nil && !slices.Contains(w.bound.by, e.action.Op) {
-		return moves
-	}
-	for _, kind := range w.faultsOf(e) {
-		if w.bound.only == nil || slices.Contains(w.bound.only, kind) {
-			add(kind)
-		}
-	}
-	return moves
-}
-
-// faultsOf are the faults that a request may have.
-func (w *smallWorld) faultsOf(e *smallEffect) (kinds []moveKind) {
-	switch {
-	case e.action.Op.Write() && e.landed:
-		kinds = []moveKind{moveLosesAnswer}
-	case e.action.Op.Write():
-		kinds = []moveKind{moveFails, moveIsLate}
-	case e.action.Op == engine.OpGetInstance || e.action.Op == engine.OpGetPool:
-		kinds = []moveKind{moveFails, moveMissing}
-	default:
-		kinds = []moveKind{moveFails}
-	}
-	if !e.slow {
-		kinds = append(kinds, moveIsSlow)
-	}
-	return kinds
-}
-
-// viewsOf are the views that a read may show.
-func (w *smallWorld) viewsOf(e *smallEffect) []smallView {
+// views are those that a read may show.
+func (w *smallWorld) views(r *smallRequest) []fate.View[smallState] {
 	lag := w.bound.cfg.SettleTime
-	if e.action.Op == engine.OpListPools || e.action.Op == engine.OpListInstances {
+	if !r.Single {
 		lag = tuning.ListLag
 	}
-	return w.platform.views(e.sent, lag)
+	return w.platform.shown.Of(r.Sent, lag)
 }
 
-func (w *smallWorld) takeOvers() (moves []smallMove) {
-	writes := slices.ContainsFunc(w.under, func(e smallEffect) bool { return e.action.Op.Write() })
-	if w.bound.crash {
-		moves = append(moves, smallMove{kind: moveCrashes})
-	}
-	if w.bound.clean && !writes && len(w.late) == 0 {
-		moves = append(moves, smallMove{kind: moveEnds})
-	}
-	return moves
-}
-
-// sendable reports whether no earlier write holds the lock of a request, as the shell's
+// locked reports whether an earlier write holds the lock of a request, as the shell's
 // keyed locks have it: two writes to one object do not overlap, but for removals by name.
-func (w *smallWorld) sendable(i int) bool {
-	lock, shared := lockOf(w.under[i].action)
+func (w *smallWorld) locked(r *smallRequest) bool {
+	lock, shared := lockOf(r.Action)
 	if lock == "" {
-		return true
+		return false
 	}
-	return !slices.ContainsFunc(w.under, func(e smallEffect) bool {
-		other, sharing := lockOf(e.action)
-		return other == lock && !(shared && sharing) && e.action.Op != w.under[i].action.Op && e.sent.Before(w.under[i].sent)
+	return slices.ContainsFunc(w.requests.Under, func(before smallRequest) bool {
+		other, sharing := lockOf(before.Action)
+		return other == lock && !(shared && sharing) && before.Action.Op != r.Action.Op && before.Sent.Before(r.Sent)
 	})
 }
 
@@ -303,34 +186,20 @@ func lockOf(a engine.Action) (lock string, shared bool) {
 
 // next is when something is due after now.
 func (w *smallWorld) next() time.Time {
-	next := w.platform.next()
+	next := fate.Sooner(w.platform.next(), w.requests.Next())
 	if !w.core.Idle() {
-		next = sooner(next, w.core.Wake())
+		next = fate.Sooner(next, w.core.Wake())
 	}
-	next = sooner(next, w.sweep.at)
+	next = fate.Sooner(next, w.sweep.at)
 	for _, c := range w.claimants {
-		next = sooner(next, c.again)
-	}
-	for _, e := range w.under {
-		next = sooner(next, w.expires(e))
-	}
-	for _, e := range w.late {
-		next = sooner(next, e.until)
+		next = fate.Sooner(next, c.again)
 	}
 	return next
 }
 
-// expires is when a request ends without an answer, or is not sent any more.
-func (w *smallWorld) expires(e smallEffect) time.Time {
-	if e.action.Op.Write() {
-		return e.sent.Add(tuning.WriteTimeout)
-	}
-	return e.sent.Add(tuning.ReadTimeout)
-}
-
 // idle: no caller waits, nothing is under way nor will be, and all is in order.
 func (w *smallWorld) idle() bool {
-	return len(w.under) == 0 && len(w.late) == 0 && w.sweep.token == 0 && w.platform.next().IsZero() && w.disorder() == "" &&
+	return w.requests.None() && w.sweep.token == 0 && w.platform.next().IsZero() && w.disorder() == "" &&
 		!slices.ContainsFunc(w.claimants, func(c smallClaimant) bool { return c.token != 0 || !c.again.IsZero() })
 }
 
@@ -340,21 +209,14 @@ func (w *smallWorld) atRest() bool {
 		w.idle()
 }
 
-// sortKey orders requests, so that two orders of sending make one world.
-func (e smallEffect) sortKey() string {
-	a := e.action
+// sortKey orders requests.
+func sortKey(r *smallRequest) string {
+	a := r.Action
 	key := []byte(string(a.Op) + a.NodeID)
-	for _, n := range []int{a.PoolID, a.InstanceID, a.Count, int(e.sent.UnixNano())} {
+	for _, n := range []int{a.PoolID, a.InstanceID, a.Count, int(r.Sent.UnixNano())} {
 		key = binary.AppendVarint(key, int64(n))
 	}
 	return string(key)
 }
 
-func (w *smallWorld) settle() {
-	if len(w.under) < 2 && len(w.late) < 2 {
-		return
-	}
-	byKey := func(a, b smallEffect) int { return strings.Compare(a.sortKey(), b.sortKey()) }
-	slices.SortStableFunc(w.under, byKey)
-	slices.SortStableFunc(w.late, byKey)
-}
+func (w *smallWorld) settle() { w.requests.Sort(sortKey) }
