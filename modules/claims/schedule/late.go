@@ -6,12 +6,11 @@ import (
 )
 
 // Lands draws how long after it was sent a write takes effect that is answered with an
-// error after answered: up to late after that answer, and within bound of being sent, or
-// at the answer if that is later.
-func Lands(random *rand.Rand, answered, late, bound time.Duration) time.Duration {
-	lands := answered
+// error after answered: up to late after that answer. An engine counts from there, because
+// it does not know how long the request was on its way before.
+func Lands(random *rand.Rand, answered, late time.Duration) time.Duration {
 	if late > 0 {
-		lands += time.Duration(random.Int64N(int64(late)))
+		answered += time.Duration(random.Int64N(int64(late)))
 	}
-	return min(lands, max(answered, bound))
+	return answered
 }

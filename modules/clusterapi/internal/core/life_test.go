@@ -305,7 +305,7 @@ func (l *life) send(a core.Action) {
 		answer(sent+l.between(time.Millisecond, 10*time.Second), unknown)
 	case draw < l.scene.lost+l.scene.late:
 		answered := l.between(sent, 10*time.Second)
-		l.agenda.After(schedule.Lands(l.random, answered, 2*time.Minute, 3*time.Minute), func() { _ = l.land(a.Write, decided) })
+		l.agenda.After(schedule.Lands(l.random, answered, 2*time.Minute), func() { _ = l.land(a.Write, decided) })
 		answer(answered, unknown)
 	default:
 		l.agenda.After(sent, func() { answer(l.between(time.Millisecond, 100*time.Millisecond), l.land(a.Write, decided)) })

@@ -102,7 +102,7 @@ func (s *sim) perform(r Result, fate simFate, hit bool) (_ Result, wait time.Dur
 // that is.
 func (s *sim) later(r Result, fate simFate) time.Duration {
 	takes := min(fate.takes, Timeout(r.Op))
-	lands := schedule.Lands(s.random, takes, fate.late, simLateEffect)
+	lands := schedule.Lands(s.random, takes, fate.late)
 	if r.Op == OpCreate {
 		s.late[r.Order.Label] = belief.Latest(s.late[r.Order.Label], s.now.Add(lands))
 	}

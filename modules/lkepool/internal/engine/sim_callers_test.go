@@ -16,8 +16,9 @@ type simClaimant struct {
 	life simLife
 	key  lkepool.Key
 	hash string
-	// alive: it exists. releasing: it wants its instance removed.
+	// alive: it exists, or did until ended. releasing: it wants its instance removed.
 	alive, releasing bool
+	ended            time.Duration
 	// first is the time of its first call; leftIt records that a call of it ended unserved.
 	first         time.Duration
 	asked, leftIt bool
@@ -57,6 +58,9 @@ func (s *sim) admit() {
 	}
 }
 
+// quit ends a claimant.
+func (s *sim) quit(c *simClaimant) { c.alive, c.ended = false, s.Now }
+
 // predecessor is the name of a claimant that does not exist any more.
 func (s *sim) predecessor(number int) string {
 	for _, c := range s.claimants {
@@ -79,7 +83,7 @@ func (s *sim) named(name string) bool {
 func (s *sim) claim(c *simClaimant) {
 	if quits := c.life.quits; quits > 0 && s.Now-c.first >= quits && c.handed == 0 {
 		s.note("%s does not exist any more", c.Name)
-		c.alive = false
+		s.quit(c)
 	}
 	if !c.alive || c.instance != 0 {
 		return
@@ -99,7 +103,7 @@ func (s *sim) claimed(c *simClaimant, a Answer) {
 		s.checkRefusal(c, a.Err)
 		if kind := claims.KindOf(a.Err); kind == claims.KindInsufficientCapacity || kind == claims.KindQuotaExceeded {
 			s.note("%s tries another type", c.Name)
-			c.alive = false
+			s.quit(c)
 			return
 		}
 		s.After(max(c.life.again, claims.RetryAfterOf(a.Err)), func() { s.claim(c) })
@@ -130,7 +134,7 @@ func (s *sim) release(c *simClaimant) {
 	s.ask("release by "+c.Name, Ask{Kind: AskRelease, ID: c.instance, By: c.Claimant}, time.Minute, func(a Answer) {
 		if claims.KindOf(a.Err) == claims.KindNotFound {
 			s.checkGone(c, a.Err)
-			c.alive = false
+			s.quit(c)
 			return
 		}
 		s.After(s.between(time.Second, 10*time.Second), func() { s.release(c) })
@@ -152,7 +156,7 @@ func (s *sim) verify(c *simClaimant) {
 	s.ask("get by "+c.Name, Ask{Kind: AskGet, ID: c.instance}, 30*time.Second, func(a Answer) {
 		if claims.KindOf(a.Err) == claims.KindNotFound && c.alive && !c.releasing {
 			s.checkGone(c, a.Err)
-			c.alive = false
+			s.quit(c)
 		}
 	})
 }

@@ -85,6 +85,8 @@ type simEffect struct {
 	// looked is when the newest read of the pool began. asOf is the moment that the
 	// answer shows.
 	looked, asOf time.Duration
+	// lands is when a late one takes effect.
+	lands time.Duration
 }
 
 // simCaller waits for an answer.

@@ -41,7 +41,7 @@ func (s *sim) begin(a Action) {
 		e.result = Done{Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 		s.facts.lost += a.Bought
 		s.late++
-		s.After(schedule.Lands(s.random, takes, e.fate.late, simLateEffect), func() { s.land(e) })
+		s.landIn(e, schedule.Lands(s.random, takes, e.fate.late))
 		s.After(takes, func() { s.end(e) })
 		return
 	}

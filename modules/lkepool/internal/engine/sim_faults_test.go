@@ -181,6 +181,17 @@ func (s *sim) inGap(a Action) bool {
 	})
 }
 
+// landIn makes a write take effect later, instead of when it was to before.
+func (s *sim) landIn(e *simEffect, in time.Duration) {
+	e.lands = s.Now + in
+	s.After(in, func() {
+		if e.lands == s.Now {
+			e.lands = -1
+			s.land(e)
+		}
+	})
+}
+
 // land carries out a write that was answered with an error long before.
 func (s *sim) land(e *simEffect) {
 	s.late--

@@ -276,21 +276,32 @@ func (s *sim) checkCount(e *simEffect) {
 	}
 }
 
-// checkCeiling is rule 12: MaxNodes holds whenever a purchase lands, but for nodes
+// simPrices are the hourly prices of the types of simKeys.
+func simPrices(instanceType string) (float64, bool) {
+	price, known := map[string]float64{"g6-standard-2": 1, "g6-standard-4": 2}[instanceType]
+	return price, known
+}
+
+// checkCeiling is rule 12: both ceilings hold whenever a purchase lands, but for nodes
 // that people added, and for pools that lists did not show to a new process.
 func (s *sim) checkCeiling(a Action) {
 	twice := slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultTwice })
-	if s.plan.maxNodes == 0 || s.facts.misled || twice {
+	if s.facts.misled || twice {
 		return
 	}
-	total := 0
+	total, price := 0, 0.0
 	for _, of := range s.pools {
 		if !of.foreign {
-			total += len(of.slots)
+			each, _ := simPrices(of.InstanceType)
+			total, price = total+len(of.slots), price+each*float64(len(of.slots))
 		}
 	}
-	if total > s.plan.maxNodes+s.added+s.unremoved {
+	excess := s.added + s.unremoved
+	if s.plan.maxNodes > 0 && total > s.plan.maxNodes+excess {
 		s.fail("rule 12: %s makes %d nodes, and at most %d are allowed", a.Op, total, s.plan.maxNodes)
+	}
+	if s.plan.maxPrice > 0 && price > s.plan.maxPrice+2*float64(excess) {
+		s.fail("rule 12: %s makes the nodes cost %g by the hour, and at most %g is allowed", a.Op, price, s.plan.maxPrice)
 	}
 }
 
@@ -299,7 +310,7 @@ func (s *sim) checkCeiling(a Action) {
 func (s *sim) checkRefusal(c *simClaimant, err error) {
 	switch claims.KindOf(err) {
 	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
-		if !s.facts.noRoom && s.Now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
+		if !s.facts.noRoom && s.Now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && s.plan.maxPrice == 0 && !s.facts.unjoined {
 			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
 		}
 	case claims.KindProvisioning, claims.KindUnavailable, claims.KindRateLimited:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -34,7 +35,7 @@ func (s *sim) lead() {
 	if s.plan.known {
 		cfg.Holder = s.holder
 	}
-	cfg.Ceilings.MaxNodes = s.plan.maxNodes
+	cfg.Ceilings = claims.Ceilings{MaxNodes: s.plan.maxNodes, MaxHourlyPrice: s.plan.maxPrice, HourlyPrice: simPrices}
 	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
 	clean := s.process.life == 0 || s.process.clean
 	s.note("a process begins to lead, its clock is off by %s, no write of one before may take effect: %t", s.process.clock, clean)
@@ -76,6 +77,9 @@ func (s *sim) die(gap, clock time.Duration) {
 	s.process.life++
 	for _, e := range s.inflight {
 		switch {
+		case e.executed && e.fate.kind == faultLate:
+			// Whoever leads next counts from this death, not from an answer that nobody waits for.
+			s.landIn(e, min(e.lands-s.Now, simLateEffect))
 		case e.executed:
 		case s.random.IntN(2) == 0:
 			e.executed = true
@@ -84,7 +88,7 @@ func (s *sim) die(gap, clock time.Duration) {
 			e.fate.kind = faultLate
 			s.facts.lost += e.action.Bought
 			s.late++
-			s.After(s.between(0, simLateEffect), func() { s.land(e) })
+			s.landIn(e, s.between(0, simLateEffect))
 		default:
 			s.After(s.between(0, gap), func() { s.execute(e) })
 		}

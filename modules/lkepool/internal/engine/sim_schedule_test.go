@@ -7,6 +7,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // simSchedule is one life of a cluster as data: who comes when, what people and
@@ -34,6 +35,8 @@ type simHarshness struct {
 	// holderLag and aliveLag are how much out of date the caller's own records are.
 	holderLag, aliveLag time.Duration
 	maxNodes, poolSize  int
+	// maxPrice bounds the hourly price: see simPrices.
+	maxPrice float64
 }
 
 // simLateEffect is how long after its answer a write may take effect.
@@ -151,6 +154,7 @@ func fromSeed(seed uint64) *simSchedule {
 func harshFromSeed(seed uint64) *simSchedule {
 	s := fromSeed(seed)
 	s.worsen(simSeed{rand.New(rand.NewPCG(seed, 13))})
+	s.widen(simSeed{rand.New(rand.NewPCG(seed, 19))})
 	return s
 }
 
@@ -203,6 +207,22 @@ func (s *simSchedule) worsen(d simDice) {
 		step := simStep{at: schedule.Moment(d, simChaos), pick: d.IntN(64), edit: editRecycle}
 		step.kind = [...]simStepKind{stepEdit, stepUnjoined, stepJoined}[d.IntN(3)]
 		s.steps = append(s.steps, step)
+	}
+}
+
+// widen adds a ceiling on the price, and late writes that the process has waited for in
+// vain. It draws from dice of its own, so that a seed has the same schedule without it.
+func (s *simSchedule) widen(d simDice) {
+	if s.calm {
+		return
+	}
+	if d.IntN(8) == 7 {
+		s.maxPrice = float64(2 + d.IntN(10))
+	}
+	for i := range s.fates {
+		if f := &s.fates[i]; f.kind == faultLate && d.IntN(4) == 3 {
+			f.takes = tuning.WriteTimeout
+		}
 	}
 }
 

@@ -53,11 +53,15 @@ func (s *sim) orphans() {
 	})
 }
 
-// alive are the claimants that exist.
+// alive are the claimants that exist by the caller's own records, which lag in both directions.
 func (s *sim) alive() []claims.Claimant {
 	var alive []claims.Claimant
 	for _, c := range s.claimants {
-		if c.alive && (s.plan.aliveLag == 0 || s.Now-c.first >= s.plan.aliveLag) {
+		since := c.first
+		if !c.alive {
+			since = c.ended
+		}
+		if late := s.Now-since < s.plan.aliveLag; c.alive != late {
 			alive = append(alive, c.Claimant)
 		}
 	}
