@@ -24,6 +24,8 @@ type Config struct {
 	// LateEffect bounds the time after its failure, or the death of its sender, at which a
 	// write may still take effect. 0 means 2m.
 	LateEffect time.Duration
+	// ListLag bounds the lag of a list behind writes. 0 means 2m.
+	ListLag time.Duration
 	// OrphanTTL delays the collection of an instance whose claimant no longer exists.
 	// 0 means 5m.
 	OrphanTTL time.Duration
@@ -64,7 +66,7 @@ func (c Config) ClusterTag() string { return c.tags().Cluster }
 // engine returns the settings of the engine, with their defaults.
 func (s settings) engine() engine.Settings {
 	return engine.Settings{
-		Cluster: s.Cluster, SettleTime: s.SettleTime, LateEffect: s.LateEffect, OrphanTTL: s.OrphanTTL,
+		Cluster: s.Cluster, SettleTime: s.SettleTime, LateEffect: s.LateEffect, ListLag: s.ListLag, OrphanTTL: s.OrphanTTL,
 		BootTimeout: s.BootTimeout, FinishTimeout: s.FinishTimeout, Ceilings: s.Ceilings, Creations: s.Creations, Holder: s.Holder,
 	}.WithDefaults()
 }
@@ -78,6 +80,7 @@ func (c Config) withDefaults() (settings, error) {
 	}{
 		{"Config.SettleTime", c.SettleTime},
 		{"Config.LateEffect", c.LateEffect},
+		{"Config.ListLag", c.ListLag},
 		{"Config.OrphanTTL", c.OrphanTTL},
 		{"Config.BootTimeout", c.BootTimeout},
 		{"Config.FinishTimeout", c.FinishTimeout},

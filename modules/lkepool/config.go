@@ -20,6 +20,9 @@ type Config struct {
 	// that follows another one neither changes what it finds nor hands it out.
 	// 0 means 2m.
 	LateEffect time.Duration
+	// ListLag bounds how far a list may lag behind writes. Until then after the start, and
+	// after a purchase without an answer, lists are not taken for complete. 0 means 2m.
+	ListLag time.Duration
 	// RetryDelay is the first pause after a failed request and before the first
 	// look for nodes that were bought; pauses grow from there. 0 means 2s.
 	RetryDelay time.Duration
@@ -55,6 +58,7 @@ func (c Config) Check() error {
 	}{
 		{"Config.SettleTime", c.SettleTime},
 		{"Config.LateEffect", c.LateEffect},
+		{"Config.ListLag", c.ListLag},
 		{"Config.RetryDelay", c.RetryDelay},
 		{"Config.OrphanTTL", c.OrphanTTL},
 		{"Config.BootTimeout", c.BootTimeout},
@@ -74,6 +78,7 @@ func (c Config) Check() error {
 func (c Config) WithDefaults() Config {
 	c.SettleTime = cmp.Or(c.SettleTime, 4*time.Second)
 	c.LateEffect = cmp.Or(c.LateEffect, 2*time.Minute)
+	c.ListLag = cmp.Or(c.ListLag, 2*time.Minute)
 	c.RetryDelay = cmp.Or(c.RetryDelay, 2*time.Second)
 	c.OrphanTTL = cmp.Or(c.OrphanTTL, 5*time.Minute)
 	c.BootTimeout = cmp.Or(c.BootTimeout, 10*time.Minute)

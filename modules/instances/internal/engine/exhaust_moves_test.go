@@ -9,6 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // Take lets a move happen.
@@ -99,6 +100,7 @@ func (w *smallWorld) wait() {
 		return
 	}
 	w.platform.elapse(w.now)
+	w.platform.shown.Forget(w.now.Add(-w.settings.ListLag - tuning.ReadTimeout))
 	w.requests.Elapse(w, w.now)
 	due := func(at *time.Time) bool {
 		is := !at.IsZero() && !w.now.Before(*at)

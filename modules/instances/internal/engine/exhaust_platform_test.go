@@ -8,7 +8,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // smallPlatform is the API as far as a search of small worlds needs it: labels are unique,
@@ -197,7 +196,6 @@ func (p *smallPlatform) elapse(now time.Time) {
 		}
 	}
 	p.record(now)
-	p.shown.Forget(now.Add(-tuning.ListLag - tuning.ReadTimeout))
 }
 
 // next is when something is due, the zero time for never.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // smallWorld is the core, the platform, one claimant or two, and the requests between them.
@@ -170,7 +169,7 @@ func (w *smallWorld) movesOfClaimants() (moves []fate.Move) {
 func (w *smallWorld) views(r *smallRequest) []fate.View[smallState] {
 	lag := w.settings.SettleTime
 	if !r.Single {
-		lag = tuning.ListLag
+		lag = w.settings.ListLag
 	}
 	return w.platform.shown.Of(r.Sent, lag)
 }

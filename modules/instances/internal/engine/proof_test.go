@@ -8,7 +8,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // What readings that lack an instance prove, by when they began. The rule itself is
@@ -28,7 +27,7 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 		"two and a list from before":  {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle - 1}},
 		"two and a list that may lag": {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{time.Minute}},
 		"two and a list that cannot lag": {
-			age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{tuning.ListLag}, gone: true,
+			age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{2 * time.Minute}, gone: true,
 		},
 		"lists alone":                        {age: old, lists: []time.Duration{0, time.Minute}},
 		"right after its creation":           {made: 1, missed: []time.Duration{0, settle - 1}, lists: []time.Duration{old}},
@@ -229,7 +228,7 @@ func TestACreationCountsUntilAListMustShowIt(t *testing.T) {
 		Err: unanswered(OpCreate),
 	})
 	core.belief.Purchases.Of(who, order.Label).NotMade()
-	shown := core.belief.Now.Add(core.belief.Settings.LateEffect + tuning.ListLag)
+	shown := core.belief.Now.Add(core.belief.Settings.LateEffect + core.belief.Settings.ListLag)
 	for _, c := range []struct {
 		at, listed time.Time
 		counts     int
@@ -279,10 +278,10 @@ func TestWritesThatMayLandOutliveALead(t *testing.T) {
 func TestAListRefutesAWrongProof(t *testing.T) {
 	core, o := oneInstance(t)
 	core.belief.World.End(7)
-	for _, after := range []time.Duration{tuning.ListLag - 1, tuning.ListLag} {
+	for _, after := range []time.Duration{core.belief.Settings.ListLag - 1, core.belief.Settings.ListLag} {
 		core.belief.Now = core.belief.Started.Add(after)
 		core.handle(Result{Effect: Effect{Op: OpList, Term: core.belief.Term}, Began: core.belief.Now, Instances: []Instance{o.Instance}})
-		if _, there := core.belief.World.Nodes[7]; there != (after == tuning.ListLag) {
+		if _, there := core.belief.World.Nodes[7]; there != (after == core.belief.Settings.ListLag) {
 			t.Errorf("a list %s after the proof: there %t", after, there)
 		}
 	}
@@ -434,10 +433,10 @@ func TestALabelIsAConflictWhenItIsRefusedAfterTheLists(t *testing.T) {
 					}
 					r.Err, answers = answers[0], answers[1:]
 					if len(answers) > 0 {
-						due = belief.Latest(due, core.belief.Now.Add(tuning.ListLag))
+						due = belief.Latest(due, core.belief.Now.Add(core.belief.Settings.ListLag))
 					}
 					if claims.EffectOf(r.Err) == claims.EffectUnknown {
-						due = core.belief.Now.Add(core.belief.Settings.LateEffect + tuning.ListLag)
+						due = core.belief.Now.Add(core.belief.Settings.LateEffect + core.belief.Settings.ListLag)
 					}
 				}
 				core.handle(r)

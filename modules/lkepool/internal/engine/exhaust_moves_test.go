@@ -74,6 +74,7 @@ func (w *smallWorld) wait() {
 		return
 	}
 	w.platform.elapse(w.now)
+	w.platform.shown.Forget(w.now.Add(-w.bound.cfg.ListLag - tuning.ReadTimeout))
 	w.requests.Elapse(w, w.now)
 	for i := range w.claimants {
 		if c := &w.claimants[i]; !c.again.IsZero() && !w.now.Before(c.again) {

@@ -12,7 +12,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // smallPlatform is LKE Standard as far as a search of small worlds needs it. It is all
@@ -181,7 +180,6 @@ func (p *smallPlatform) elapse(now time.Time) {
 	if changed {
 		p.record(now)
 	}
-	p.shown.Forget(now.Add(-tuning.ListLag - tuning.ReadTimeout))
 }
 
 // next is when something is due, the zero time for never.

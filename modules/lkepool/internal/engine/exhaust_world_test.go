@@ -11,7 +11,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // smallBound bounds a small world. It never changes.
@@ -154,7 +153,7 @@ func (w *smallWorld) Moves() []fate.Move {
 func (w *smallWorld) views(r *smallRequest) []fate.View[smallState] {
 	lag := w.bound.cfg.SettleTime
 	if !r.Single {
-		lag = tuning.ListLag
+		lag = w.bound.cfg.ListLag
 	}
 	return w.platform.shown.Of(r.Sent, lag)
 }

@@ -31,7 +31,7 @@ type simProcess struct {
 
 // lead starts a process that leads from now on.
 func (s *sim) lead() {
-	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL}.WithDefaults()
+	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL, ListLag: s.plan.listLag}.WithDefaults()
 	if s.plan.known {
 		cfg.Holder = s.holder
 	}

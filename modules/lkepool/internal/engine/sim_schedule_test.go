@@ -35,8 +35,10 @@ type simHarshness struct {
 	// holderLag and aliveLag are how much out of date the caller's own records are.
 	holderLag, aliveLag time.Duration
 	maxNodes, poolSize  int
-	// maxPrice bounds the hourly price: see simPrices.
+	// maxPrice bounds the hourly price: see simPrices. listLag is the bound that the engine
+	// is told, 0 for its default.
 	maxPrice float64
+	listLag  time.Duration
 }
 
 // simLateEffect is how long after its answer a write may take effect.
@@ -210,14 +212,17 @@ func (s *simSchedule) worsen(d simDice) {
 	}
 }
 
-// widen adds a ceiling on the price, and late writes that the process has waited for in
-// vain. It draws from dice of its own, so that a seed has the same schedule without it.
+// widen adds a ceiling on the price, a bound of lists that is hardly above their lag, and
+// late writes that the process has waited for in vain. It draws from dice of its own, so that a seed has the same schedule without it.
 func (s *simSchedule) widen(d simDice) {
 	if s.calm {
 		return
 	}
 	if d.IntN(8) == 7 {
 		s.maxPrice = float64(2 + d.IntN(10))
+	}
+	if d.IntN(4) == 3 {
+		s.listLag = s.world.lag + time.Second
 	}
 	for i := range s.fates {
 		if f := &s.fates[i]; f.kind == faultLate && d.IntN(4) == 3 {

@@ -7,7 +7,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // learn applies what the result of a request shows of instances.
@@ -75,7 +74,7 @@ func (w *World) listed(r *event.Result) {
 func (w *World) seenInList(i event.Instance, began time.Time) {
 	n := w.Nodes[i.InstanceID]
 	if since, gone := w.Gone[i.InstanceID]; gone {
-		if began.Before(since.Add(tuning.ListLag)) {
+		if began.Before(since.Add(w.Settings.ListLag)) {
 			return
 		}
 		delete(w.Gone, i.InstanceID) // the proof was wrong
@@ -90,8 +89,8 @@ func (w *World) seenInList(i event.Instance, began time.Time) {
 	if n.Listed.Before(began) {
 		n.Listed = began
 	}
-	if began.Sub(n.confirmed()) > tuning.ListLag {
-		if r := w.Reads[i.InstanceID]; r != nil && r.Absence.Begun() && began.Sub(r.Absence.Since()) > tuning.ListLag {
+	if began.Sub(n.confirmed()) > w.Settings.ListLag {
+		if r := w.Reads[i.InstanceID]; r != nil && r.Absence.Begun() && began.Sub(r.Absence.Since()) > w.Settings.ListLag {
 			r.Absence = absence.Proof{}
 		}
 		n.Instance = i
@@ -102,7 +101,7 @@ func (w *World) seenInList(i event.Instance, began time.Time) {
 // lacked applies a list without an instance. One that began less than the list lag
 // after the instance existed may be older than that.
 func (w *World) lacked(id int, began time.Time) {
-	if r := w.Reads[id]; r != nil && r.Absence.Begun() && !began.Before(w.Known(id).Add(tuning.ListLag)) {
+	if r := w.Reads[id]; r != nil && r.Absence.Begun() && !began.Before(w.Known(id).Add(w.Settings.ListLag)) {
 		r.Absence.Lacked(began)
 		w.endIfProven(id)
 	}

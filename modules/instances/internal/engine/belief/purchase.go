@@ -5,7 +5,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/byclaim"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // Purchases contains the creations by claimant.
@@ -113,7 +112,7 @@ func (b *Belief) Landed(p *Purchase) bool {
 // OwnerShownAt returns the time from which lists show who has a label that was refused:
 // what had it then, and what creations without an answer may have made since.
 func (b *Belief) OwnerShownAt(p *Purchase) time.Time {
-	return Latest(p.LabelTaken.Add(tuning.ListLag), p.Lands.Until, b.ShownAt())
+	return Latest(p.LabelTaken.Add(b.Settings.ListLag), p.Lands.Until, b.ShownAt())
 }
 
 // Forget drops the record of a claimant that no caller waits for, if it says nothing.

@@ -93,7 +93,7 @@ func (b *Belief) notCreated(r *event.Result, p *Purchase) News {
 	p.LastFailure = r.Err
 	effect := claims.EffectOf(r.Err)
 	if effect != claims.EffectNone {
-		p.Lands = Landing{b.Now.Add(b.Settings.LateEffect + tuning.ListLag), r.Order.InstanceType}
+		p.Lands = Landing{b.Now.Add(b.Settings.LateEffect + b.Settings.ListLag), r.Order.InstanceType}
 		p.Unshown = false
 	}
 	switch {

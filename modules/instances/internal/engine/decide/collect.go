@@ -7,7 +7,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // collector lists instances, and finds those that nothing needs.
@@ -22,7 +21,7 @@ func (c *collector) list(call *callers.Call) event.Step {
 	began := c.known.World.List.Began
 	var pending event.Step
 	for _, n := range c.known.World.Sorted() {
-		if !n.Listed.Before(began) || began.Sub(n.Seen()) <= tuning.ListLag {
+		if !n.Listed.Before(began) || began.Sub(n.Seen()) <= c.known.Settings.ListLag {
 			continue
 		}
 		if l := c.known.World.Reads[n.InstanceID]; l != nil && !l.Absence.Since().Before(call.Began) && !l.Running {

@@ -61,7 +61,7 @@ func (r *reader) readNow(id int, reason string) event.Step {
 // refute looks for an instance that answered 404 twice: in a list that must show it,
 // and, while lists lag, directly again.
 func (r *reader) refute(id int, l *belief.Read, seq int) event.Step {
-	since := belief.Latest(l.Absence.Since(), r.known.World.Known(id).Add(tuning.ListLag))
+	since := belief.Latest(l.Absence.Since(), r.known.World.Known(id).Add(r.known.Settings.ListLag))
 	if n := r.node(id); n != nil && r.known.World.Stripped(n) {
 		return r.searchStripped(n, since, seq)
 	}

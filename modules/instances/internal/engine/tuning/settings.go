@@ -11,8 +11,8 @@ import (
 // them.
 type Settings struct {
 	// Cluster is the name of the cluster, for errors.
-	Cluster                                                       string
-	SettleTime, LateEffect, OrphanTTL, BootTimeout, FinishTimeout time.Duration
+	Cluster                                                                string
+	SettleTime, LateEffect, ListLag, OrphanTTL, BootTimeout, FinishTimeout time.Duration
 	claims.Ceilings
 	Creations int
 	Holder    claims.Holder
@@ -22,6 +22,7 @@ type Settings struct {
 func (s Settings) WithDefaults() Settings {
 	s.SettleTime = cmp.Or(s.SettleTime, 4*time.Second)
 	s.LateEffect = cmp.Or(s.LateEffect, 2*time.Minute)
+	s.ListLag = cmp.Or(s.ListLag, 2*time.Minute)
 	s.OrphanTTL = cmp.Or(s.OrphanTTL, 5*time.Minute)
 	s.BootTimeout = cmp.Or(s.BootTimeout, 10*time.Minute)
 	s.FinishTimeout = cmp.Or(s.FinishTimeout, 10*time.Minute)

@@ -15,9 +15,6 @@ const (
 	// LimitedPause follows a 429 without a time.
 	LimitedPause = 2 * time.Second
 
-	// ListLag bounds the lag of lists behind writes. The API documents no bound; the
-	// tests of this package go up to 2 minutes.
-	ListLag = 2 * time.Minute
 	// GoneKept is the time for which lists cannot bring back an instance that is proven
 	// gone. IDs are not used again.
 	GoneKept = 10 * time.Minute

@@ -5,12 +5,11 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/absence"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // bounds are how much out of date readings may be.
 func (t *terms) bounds() absence.Bounds {
-	return absence.Bounds{Settle: t.cfg.SettleTime, Lag: tuning.ListLag}
+	return absence.Bounds{Settle: t.cfg.SettleTime, Lag: t.cfg.ListLag}
 }
 
 // direct is the evidence of a direct read for its object's existence, listing that of a list.

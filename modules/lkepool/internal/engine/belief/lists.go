@@ -17,6 +17,8 @@ func (l *lists) Reported() { l.PoolList.Err, l.InstanceList.Err = nil, nil }
 type List struct {
 	// Began is when the newest answered one did, tried the newest of all.
 	Began, tried time.Time
+	// witnessed: one has shown all that there was when this process began to lead.
+	witnessed bool
 	Busy         bool
 	Retry        backoff
 	Err          error

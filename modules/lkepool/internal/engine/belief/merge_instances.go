@@ -33,6 +33,8 @@ func (e instanceEvidence) mergeList(d event.Done) {
 			e.lacked(n, e.listing(d, false))
 		}
 	}
+	// What it shows for the first time was not seen to arrive.
+	e.InstanceList.witnessed = e.InstanceList.witnessed || e.listed(d.Began, e.StartedAt)
 	e.pruneNodes(d.Began)
 }
 
@@ -103,7 +105,7 @@ func (e instanceEvidence) seeInstance(reading lkepool.Instance, began time.Time,
 	who := e.Tags.ClaimIn(reading.Tags)
 	if !known {
 		n = e.meetNode(reading.ID)
-		n.Arrived = !direct && e.listed(began, e.StartedAt)
+		n.Arrived = !direct && e.InstanceList.witnessed && e.listed(began, e.StartedAt)
 	}
 	outranked := n.Claim.source > shown && !e.shows(began, n.Claim.At, direct)
 	// Either reading may be the older one, and the tags of the platform or of a

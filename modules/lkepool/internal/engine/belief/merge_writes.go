@@ -8,7 +8,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // writeEvidence applies what is known of this process's own writes.
@@ -63,10 +62,10 @@ func (e writeEvidence) purchaseFailed(k *KeyState, p *Pool, d event.Done) (news 
 		// The second time in a row, the list lags further than it should.
 		wait := e.cfg.SettleTime
 		if k.lost || claims.EffectOf(d.Err) == claims.EffectApplied {
-			wait = tuning.ListLag
+			wait = e.cfg.ListLag
 		}
 		k.NotBefore, k.lost = e.now.Add(wait), true
-		e.Purchases.doubt(d.Action, e.now.Add(e.cfg.LateEffect+tuning.ListLag))
+		e.Purchases.doubt(d.Action, e.now.Add(e.cfg.LateEffect+e.cfg.ListLag))
 	}
 	if p != nil && claims.KindOf(d.Err) == claims.KindNotFound {
 		p.Look = true

@@ -8,7 +8,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // 404s that come together are one fact: an instance is gone when two of them, the settle
@@ -63,8 +62,8 @@ func TestALaterListRefutesThatAnInstanceIsGone(t *testing.T) {
 		after time.Duration
 		known bool
 	}{
-		{"a list that may be older than the proof", tuning.ListLag - time.Second, false},
-		{"a list that is not", tuning.ListLag, true},
+		{"a list that may be older than the proof", 2*time.Minute - time.Second, false},
+		{"a list that is not", 2 * time.Minute, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, start, true)

@@ -174,7 +174,7 @@ func (b *buyer) counted() bool {
 	if b.cfg.Ceilings.MaxNodes == 0 && b.cfg.Ceilings.MaxHourlyPrice == 0 {
 		return true
 	}
-	since := b.known.LateUntil.Add(tuning.ListLag)
+	since := b.known.LateUntil.Add(b.cfg.ListLag)
 	return b.ready(since) && b.freshPools(since, "the ceilings count what lists may not show yet")
 }
 

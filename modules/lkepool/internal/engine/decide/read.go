@@ -98,7 +98,7 @@ func (r *reader) verifyPool(p *belief.Pool, reason string) {
 
 // readAgain reads what may still refute or complete the proof that a pool is gone.
 func (r *reader) readAgain(p *belief.Pool) {
-	since := belief.Latest(p.Evidence.Since(), p.Evidence.First.Add(tuning.ListLag))
+	since := belief.Latest(p.Evidence.Since(), p.Evidence.First.Add(r.cfg.ListLag))
 	if r.ready(since) && r.freshPools(since, "reads of a pool are answered 404") &&
 		r.ready(p.Direct.Ended.Add(tuning.VerifyAgain)) {
 		r.readPool(p, "a list shows a pool that reads do not find")
@@ -115,7 +115,7 @@ func (r *reader) prove(n *belief.Node) {
 			r.readNode(n, "a 404 has to be answered twice")
 		}
 	default:
-		since := belief.Latest(n.Evidence.Since(), n.Evidence.First.Add(tuning.ListLag))
+		since := belief.Latest(n.Evidence.Since(), n.Evidence.First.Add(r.cfg.ListLag))
 		if r.ready(since) && r.freshInstances(since, "reads of an instance are answered 404") &&
 			r.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
 			r.readNode(n, "a list shows an instance that reads do not find")

@@ -11,7 +11,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/belief"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // server serves the callers that want something other than a claim.
@@ -162,7 +161,7 @@ func (s *server) verifiedNode(n *belief.Node, since time.Time) (ended bool, err 
 	case n.Evidence.Begun() && n.Direct.Retry.Failed == 0:
 		s.prove(n)
 		// For a young instance the list that completes the proof is far away.
-		return n.Evidence.Twice() && (s.now.Before(n.Evidence.First.Add(tuning.ListLag)) || s.known.InstanceList.FailedSince(since)), nil
+		return n.Evidence.Twice() && (s.now.Before(n.Evidence.First.Add(s.cfg.ListLag)) || s.known.InstanceList.FailedSince(since)), nil
 	}
 	return true, nil
 }
@@ -190,7 +189,7 @@ func (s *server) restoring(n *belief.Node, since time.Time) bool {
 
 // unread reports whether a direct read alone shows who has the instance.
 func (s *server) unread(n *belief.Node) bool {
-	return n.Present() && n.Tagged.IsZero() && (!n.Arrived || s.now.Sub(n.Evidence.First) > tuning.ListLag) ||
+	return n.Present() && n.Tagged.IsZero() && (!n.Arrived || s.now.Sub(n.Evidence.First) > s.cfg.ListLag) ||
 		n.Phase == belief.Unsure && s.known.Settled(s.now, n.Claim.At)
 }
 

@@ -1,5 +1,5 @@
 // Package tuning has every constant of the engine, each with its unit and reason. How
-// long a direct read may be out of date, and what else differs between platforms, is a
+// long readings may be out of date, and what else differs between platforms, is a
 // setting in lkepool.Config. The package imports nothing but time.
 package tuning
 
@@ -7,9 +7,6 @@ import "time"
 
 // What the engine counts, and how long it waits.
 const (
-	// ListLag is how far a list may lag behind writes. The API documents no
-	// bound; 2 minutes is the longest that this package is tested with.
-	ListLag = 2 * time.Minute
 	// RecordLag bounds how far the caller's own records may lag behind answers of this engine;
 	// 14 s is the longest that this package is tested with.
 	RecordLag = 20 * time.Second
