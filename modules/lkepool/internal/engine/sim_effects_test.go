@@ -63,7 +63,7 @@ func (s *sim) end(e *simEffect) {
 	a := &e.action
 	e.result.Action, e.result.Began = *a, e.began
 	if a.Op.Write() && e.result.Err != nil && claims.EffectOf(e.result.Err) == claims.EffectUnknown {
-		s.process.open = s.Now + simLateEffect
+		s.process.open = s.Now + s.plan.latest()
 	}
 	if a.Op == OpGetPool && e.result.Err == nil {
 		s.sawPool(a.PoolID, e.sent)

@@ -31,7 +31,7 @@ type simProcess struct {
 
 // lead starts a process that leads from now on.
 func (s *sim) lead() {
-	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL, ListLag: s.plan.listLag}.WithDefaults()
+	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL, ListLag: s.plan.listLag, LateEffect: s.plan.lateEffect}.WithDefaults()
 	if s.plan.known {
 		cfg.Holder = s.holder
 	}
@@ -41,7 +41,7 @@ func (s *sim) lead() {
 	s.note("a process begins to lead, its clock is off by %s, no write of one before may take effect: %t", s.process.clock, clean)
 	s.process.core, s.process.began, s.process.open = New(cfg, limits, s.local(), clean), s.Now, 0
 	if !clean {
-		s.process.open = s.Now + simLateEffect
+		s.process.open = s.Now + s.plan.latest()
 	}
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
 	s.hide(s.boughtSince(s.Now+simSettle-s.plan.world.lag) + s.markedSince(s.Now+simSettle-s.plan.world.lag))
@@ -79,7 +79,7 @@ func (s *sim) die(gap, clock time.Duration) {
 		switch {
 		case e.executed && e.fate.kind == faultLate:
 			// Whoever leads next counts from this death, not from an answer that nobody waits for.
-			s.landIn(e, min(e.lands-s.Now, simLateEffect))
+			s.landIn(e, min(e.lands-s.Now, s.plan.latest()))
 		case e.executed:
 		case s.random.IntN(2) == 0:
 			e.executed = true
@@ -88,7 +88,7 @@ func (s *sim) die(gap, clock time.Duration) {
 			e.fate.kind = faultLate
 			s.facts.lost += e.action.Bought
 			s.late++
-			s.landIn(e, s.between(0, simLateEffect))
+			s.landIn(e, s.between(0, s.plan.latest()))
 		default:
 			s.After(s.between(0, gap), func() { s.execute(e) })
 		}

@@ -21,6 +21,7 @@ func (sc *scene) platform(w sceneWords) error {
 		sc.delays.idLeast, sc.delays.idMost = ids, w.span("most", ids)
 	}
 	sc.plan.maxNodes, sc.plan.poolSize = w.number("most-nodes", sc.plan.maxNodes), w.number("pool-size", sc.plan.poolSize)
+	sc.plan.lateEffect = w.span("late-effect", sc.plan.lateEffect)
 	sc.repairs = w.text("lost", "hole") == "repaired"
 	sc.room, sc.full = w.number("room", sc.room), claims.Kind(w.text("full", string(claims.KindQuotaExceeded)))
 	sc.plan.known, sc.plan.holderLag = sc.plan.known || w.flag("holder"), w.span("holder-lag", sc.plan.holderLag)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -35,14 +36,13 @@ type simHarshness struct {
 	// holderLag and aliveLag are how much out of date the caller's own records are.
 	holderLag, aliveLag time.Duration
 	maxNodes, poolSize  int
-	// maxPrice bounds the hourly price: see simPrices. listLag is the bound that the engine
-	// is told, 0 for its default.
+	// maxPrice bounds the hourly price: see simPrices.
 	maxPrice float64
-	listLag  time.Duration
+	// listLag is the bound on the lag of lists that the engine is told, lateEffect that on
+	// how long after its failure a write takes effect; 0 is two minutes. Where one
+	// bound is taken for another, that shows only if they differ.
+	listLag, lateEffect time.Duration
 }
-
-// simLateEffect is how long after its answer a write may take effect.
-const simLateEffect = 2 * time.Minute
 
 // simLease is how long another process waits for a Lease that was not given back.
 const simLease = 15 * time.Second
@@ -212,8 +212,8 @@ func (s *simSchedule) worsen(d simDice) {
 	}
 }
 
-// widen adds a ceiling on the price, a bound of lists that is hardly above their lag, and
-// late writes that the process has waited for in vain. It draws from dice of its own, so that a seed has the same schedule without it.
+// widen adds a ceiling on the price, bounds of lists and of late writes that are hardly above
+// what they bound, and late writes that the process has waited for in vain. It draws from dice of its own, so that a seed has the same schedule without it.
 func (s *simSchedule) widen(d simDice) {
 	if s.calm {
 		return
@@ -224,12 +224,20 @@ func (s *simSchedule) widen(d simDice) {
 	if d.IntN(4) == 3 {
 		s.listLag = s.world.lag + time.Second
 	}
+	if d.IntN(4) == 3 {
+		s.lateEffect = schedule.OneOf(d, time.Second, 10, 30, 1)
+	}
 	for i := range s.fates {
-		if f := &s.fates[i]; f.kind == faultLate && d.IntN(4) == 3 {
+		f := &s.fates[i]
+		if f.kind == faultLate && d.IntN(4) == 3 {
 			f.takes = tuning.WriteTimeout
 		}
+		f.late = min(f.late, s.latest())
 	}
 }
+
+// latest is how long after its failure a write may take effect.
+func (s *simHarshness) latest() time.Duration { return cmp.Or(s.lateEffect, 2*time.Minute) }
 
 // keepListsRight takes away what lists lack: together with a group of wrong 404s
 // it would be proof.

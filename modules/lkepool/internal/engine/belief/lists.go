@@ -19,9 +19,9 @@ type List struct {
 	Began, tried time.Time
 	// witnessed: one has shown all that there was when this process began to lead.
 	witnessed bool
-	Busy         bool
-	Retry        backoff
-	Err          error
+	Busy      bool
+	Retry     backoff
+	Err       error
 }
 
 // start notes that the list is being read.

@@ -171,9 +171,13 @@ func (e poolEvidence) mergeListed(p *Pool, count int, against contradiction, f a
 }
 
 // thaw lets other counts be sent again: after a direct read that began when the
-// frozen one cannot take effect any more, or that shows it after its only attempt.
+// frozen one cannot take effect any more, or that shows it after its only attempt. One that
+// is under way again is no less frozen than before.
 func (e poolEvidence) thaw(p *Pool, count int, began time.Time) {
 	f := p.Writes.Frozen
+	if p.Writes.Growing {
+		return
+	}
 	shown := !f.again && count == f.Count && e.Settled(began, f.sent) && e.Settled(f.sent, p.Writes.Shrunk) && !e.unresolved(p)
 	if shown || e.Settled(began, f.until) {
 		p.thaw()

@@ -71,13 +71,19 @@ func (b *Belief) Describe(n *Node) lkepool.Node {
 }
 
 // Owning counts the nodes of each instance type that our pools have, those included
-// that purchases under way or without an answer may add.
+// that purchases under way or without an answer may add, and those that a list shows and no
+// read has confirmed yet.
 func (b *Belief) Owning() map[string]int {
 	owned := b.Purchases.pending(b.PoolList.Began)
 	for _, p := range b.Pools.Rows {
-		if p.Ours() {
-			owned[p.InstanceType] += max(p.Count, p.Writes.Frozen.Count)
+		if !p.Ours() {
+			continue
 		}
+		count := max(p.Count, p.Writes.Frozen.Count)
+		if p.Look {
+			count = max(count, p.most.count)
+		}
+		owned[p.InstanceType] += count
 	}
 	return owned
 }
