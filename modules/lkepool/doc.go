@@ -34,7 +34,8 @@
 //   - No claimed instance is removed unless its claimant released it or
 //     Sweep.Alive lacks it. A node goes by its name; no count is ever set below
 //     what was read or written, whenever the write takes effect: a count without an
-//     answer is repeated as it is, and growth goes to another pool. A pool goes with
+//     answer is repeated as it is, and growth goes to another pool, as it does while a
+//     removal was not answered. A pool goes with
 //     its last node. What a removal was sent for is not handed out again.
 //   - A claimant gets no second instance while its first lives, and
 //     purchases cover only what the claimants of a key lack: less what is free and on its

@@ -13,7 +13,6 @@ import (
 // they are given.
 
 const (
-	simSettle = 4 * time.Second
 	// simLookAge is how long before a purchase is sent the read of its pool may
 	// have begun.
 	simLookAge = 10 * time.Second
@@ -117,7 +116,7 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if u := i.unread; u.process == s.process.life+1 && u.times >= simAttempts && at-u.since >= simUnreadable {
 		return true
 	}
-	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
+	return i.marked > s.process.began+s.plan.settle()-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
 }
 
 // decided is when it was chosen whose the instance is, now for one that this
@@ -271,7 +270,7 @@ func (s *sim) lookedAt(poolID int) time.Duration {
 func (s *sim) checkCount(e *simEffect) {
 	a := e.action
 	of := s.pool(a.PoolID)
-	if of != nil && !of.gone && a.Count < len(of.slots) && of.raised <= e.looked-simSettle {
+	if of != nil && !of.gone && a.Count < len(of.slots) && of.raised <= e.looked-s.plan.settle() {
 		s.fail("I9: count %d is written to pool %d, which has %d", a.Count, of.ID, len(of.slots))
 	}
 }
@@ -344,7 +343,7 @@ func (s *sim) checkList(nodes []lkepool.Node, process int, asked time.Duration) 
 			continue
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
-		lag := s.plan.world.lag + 2*simSettle
+		lag := s.plan.world.lag + 2*s.plan.settle()
 		if earlier && (s.lacking() || asked-c.served < lag || i.failed >= simAttempts) ||
 			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue

@@ -31,7 +31,8 @@ type simProcess struct {
 
 // lead starts a process that leads from now on.
 func (s *sim) lead() {
-	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL, ListLag: s.plan.listLag, LateEffect: s.plan.lateEffect}.WithDefaults()
+	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL, ListLag: s.plan.listLag, LateEffect: s.plan.lateEffect,
+		SettleTime: s.plan.settleTime}.WithDefaults()
 	if s.plan.known {
 		cfg.Holder = s.holder
 	}
@@ -44,7 +45,7 @@ func (s *sim) lead() {
 		s.process.open = s.Now + s.plan.latest()
 	}
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
-	s.hide(s.boughtSince(s.Now+simSettle-s.plan.world.lag) + s.markedSince(s.Now+simSettle-s.plan.world.lag))
+	s.hide(s.boughtSince(s.Now+s.plan.settle()-s.plan.world.lag) + s.markedSince(s.Now+s.plan.settle()-s.plan.world.lag))
 }
 
 // stop ends the process as a step wants: one that ends in order gives its Lease back if

@@ -64,7 +64,7 @@ func (s *sim) learn(e *simEffect) {
 				}
 			}
 		}
-		if k := s.known(of); a.Op == OpGetPool && e.sent-k.wrote >= simSettle || k.asOf == simLongAgo {
+		if k := s.known(of); a.Op == OpGetPool && e.sent-k.wrote >= s.plan.settle() || k.asOf == simLongAgo {
 			k.asOf = max(k.asOf, e.asOf)
 		}
 	}
@@ -128,12 +128,12 @@ func (s *sim) learnEnd(e *simEffect) {
 	case e.action.Op == OpGetInstance && i != nil && !i.lives() && e.asOf >= i.ended && claims.KindOf(e.result.Err) == claims.KindNotFound:
 		if i.missedBy != s.process.life+1 {
 			i.missedBy, i.missedAt = s.process.life+1, s.Now
-		} else if e.sent >= i.missedAt+simSettle {
+		} else if e.sent >= i.missedAt+s.plan.settle() {
 			i.toldEnd = s.process.life + 1
 		}
 	case e.action.Op == OpGetPool && e.result.Err == nil:
 		for _, i := range s.instances {
-			if i.pool.ID == e.action.PoolID && !i.lives() && i.slot.shownBy == s.process.life+1 && e.asOf >= i.ended+simSettle {
+			if i.pool.ID == e.action.PoolID && !i.lives() && i.slot.shownBy == s.process.life+1 && e.asOf >= i.ended+s.plan.settle() {
 				i.toldEnd = s.process.life + 1
 			}
 		}

@@ -167,7 +167,7 @@ func (s *sim) checkBought() {
 		switch {
 		case s.plan.harsh, s.facts.misled:
 			most += sight.lost
-		case s.plan.world.lag >= simSettle:
+		case s.plan.world.lag >= s.plan.settle():
 			most += min(sight.lost, needs)
 		}
 	}
@@ -246,7 +246,7 @@ func (s *sim) checkTimes() {
 	}
 	for _, c := range s.claimants {
 		// A new process first waits until it can trust what it reads.
-		from := max(c.first, s.process.began+simSettle+2*w.latency)
+		from := max(c.first, s.process.began+s.plan.settle()+2*w.latency)
 		bound := platform*115/100 + 2*time.Second
 		if s.enterprise || s.keys() > tuning.DirectPolls {
 			bound += time.Second // lists are read less often than pools

@@ -42,6 +42,8 @@ type simHarshness struct {
 	// how long after its failure a write takes effect; 0 is two minutes. Where one
 	// bound is taken for another, that shows only if they differ.
 	listLag, lateEffect time.Duration
+	// settleTime is that on direct reads, 0 for four seconds.
+	settleTime time.Duration
 }
 
 // simLease is how long another process waits for a Lease that was not given back.
@@ -212,8 +214,8 @@ func (s *simSchedule) worsen(d simDice) {
 	}
 }
 
-// widen adds a ceiling on the price, bounds of lists and of late writes that are hardly above
-// what they bound, and late writes that the process has waited for in vain. It draws from dice of its own, so that a seed has the same schedule without it.
+// widen adds a ceiling on the price, bounds that are hardly above what they bound, and late
+// writes that the process has waited for in vain. It draws from dice of its own, so that a seed has the same schedule without it.
 func (s *simSchedule) widen(d simDice) {
 	if s.calm {
 		return
@@ -223,6 +225,9 @@ func (s *simSchedule) widen(d simDice) {
 	}
 	if d.IntN(4) == 3 {
 		s.listLag = s.world.lag + time.Second
+	}
+	if d.IntN(4) == 3 {
+		s.settleTime = s.world.stale + 100*time.Millisecond
 	}
 	if d.IntN(4) == 3 {
 		s.lateEffect = schedule.OneOf(d, time.Second, 10, 30, 1)
@@ -235,6 +240,9 @@ func (s *simSchedule) widen(d simDice) {
 		f.late = min(f.late, s.latest())
 	}
 }
+
+// settle is how far a direct read may lag at most.
+func (s *simHarshness) settle() time.Duration { return cmp.Or(s.settleTime, 4*time.Second) }
 
 // latest is how long after its failure a write may take effect.
 func (s *simHarshness) latest() time.Duration { return cmp.Or(s.lateEffect, 2*time.Minute) }

@@ -67,6 +67,7 @@ func reductions(plan *simSchedule) (smaller []*simSchedule) {
 	simpler(plan.maxNodes > 0, func(s *simSchedule) { s.maxNodes = 0 })
 	simpler(plan.listLag > 0, func(s *simSchedule) { s.listLag = 0 })
 	simpler(plan.lateEffect > 0, func(s *simSchedule) { s.lateEffect = 0 })
+	simpler(plan.settleTime > 0, func(s *simSchedule) { s.settleTime = 0 })
 	simpler(plan.maxPrice > 0, func(s *simSchedule) { s.maxPrice = 0 })
 	simpler(plan.poolSize > 0, func(s *simSchedule) { s.poolSize = 0 })
 	for i, l := range plan.lives {

@@ -31,7 +31,7 @@ func (b *buyer) buy(d *demand) {
 	missing = b.repeatFrozen(d, missing)
 	var pools []plan.Pool
 	for _, p := range d.pools {
-		if p.Phase == belief.Usable && !b.inherited(p) {
+		if p.Phase == belief.Usable && !b.inherited(p) && !b.known.Losing(p) {
 			pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
 		}
 	}
