@@ -99,8 +99,8 @@ func (i *simInstance) landedLate() bool {
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
 // instance was left out of two of them, or in none, because a person took the
 // platform's tags away before its pool listed it. One that a person renamed is in no
-// list either: its pool alone names it, and a list of pools left that out before any
-// reading showed it. That costs a surplus node, which is collected; never a second holder.
+// list either, nor is one that a list left out: its pool alone names it, and a list of pools left
+// that out before any reading showed it. That costs a surplus node, which is collected; never a second holder.
 func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if i.shown == s.process.life+1 && i.shownAt <= at || i.marked > s.process.began {
 		return false
@@ -108,7 +108,8 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if i.omittedFrom == s.process.life && i.omitted > 1 {
 		return true
 	}
-	if i.pool.omittedFrom == s.process.life+1 && !s.inList(i.Instance) && (i.named != s.process.life+1 || i.namedAt > at) {
+	listed := s.inList(i.Instance) && (i.omittedFrom != s.process.life || i.omitted == 0)
+	if i.pool.omittedFrom == s.process.life+1 && !listed && (i.named != s.process.life+1 || i.namedAt > at) {
 		return true
 	}
 	// No reading showed whose it is, and direct reads of this very instance have
