@@ -9,6 +9,14 @@
 // the standard library. Packages below it serve engines: effects runs their
 // requests, absence proves that an object is gone, schedule and explore are the kit of their tests.
 //
+// # Bounds
+//
+// Engines rest on three bounds, each a setting of theirs: how far a direct read may lag
+// behind writes (SettleTime), how far a list may (ListLag), and how long after its failure,
+// or the death of its sender, a write may still take effect (LateEffect). The packages
+// for tests draw what happens within them. What an engine promises within them, and what
+// may happen beyond each, its own documentation has.
+//
 // # Tags
 //
 // The tags of a machine are the only durable record of its claim. [Tags] reads

@@ -39,7 +39,7 @@
 //
 // # Guarantees
 //
-// Direct readings are out of date by at most Config.SettleTime, and lists by 2 minutes. A
+// Direct readings are out of date by at most Config.SettleTime, and lists by Config.ListLag. A
 // write that was not answered with success takes effect within Config.LateEffect of its
 // failure, or of the death of its sender, or never. Direct reads may answer 404 for
 // many instances that exist, in groups. Under these bounds:
@@ -51,7 +51,7 @@
 //     a search and a list that must show it.
 //   - An instance that a list lacks, or that answered 404, still counts.
 //     claims.KindNotFound means: two direct reads at least SettleTime apart answered
-//     404, and a list lacks the instance that began after them and 2 minutes after it was
+//     404, and a list lacks the instance that began after them and ListLag after it was
 //     first seen; or its removal was accepted, and two such reads, or one and a later
 //     list, lack it. The first 404 counts from its answer. See package claims/absence.
 //   - An instance whose removal was sent, and may have been or be accepted, is returned to
@@ -62,7 +62,7 @@
 //     that time lacks it.
 //   - Ceilings count what exists until it is proven gone, and creations without an answer
 //     until a list must show them. A process that begins to lead creates nothing under
-//     ceilings for 2 minutes, and LateEffect longer if the one before may still write.
+//     ceilings for ListLag, and LateEffect longer if the one before may still write.
 //   - Only instances with the exact tag of this cluster and a claim are modified.
 //     Cluster, claimant and UID are read again right before each removal, and
 //     Delete is refused when the claim is another's, a later claimant of the same
@@ -98,9 +98,22 @@
 //     that an instance is gone which is not. So do wrong 404s of one whose tags a user
 //     removed. A list shows it later, and Collect finds it.
 //   - A write that takes effect later than LateEffect may undo later tags, make a disk
-//     twice, or exceed a ceiling. Labels prevent a second instance at any time.
+//     twice, or exceed a ceiling. Direct reads older than SettleTime may undo tags that another
+//     process or a user wrote, and two 404s that come together prove then that an instance
+//     is gone. Lists older than ListLag may complete such a proof, exceed a ceiling after a
+//     start, and hide a renamed instance, which is made again then. Labels prevent a
+//     second instance otherwise, at any time.
 //   - Nothing is drained. Collect calls Sweep.Vacate before it removes an instance.
 //   - A password is made where neither keys nor users are given. It is not kept.
+//
+// # What is shown, and how far
+//
+// Random lives on the state machine have every fault above together. Small worlds (one
+// claimant or two, one other process, two faults at most, a data disk, changes of tags, an
+// heir of a name) are searched completely: every order of requests, every fate of each,
+// and every version that a reading may show within its bound. docs/claiming.md of the repository lists which worlds are
+// complete, with the numbers of states, and what they leave out: Linodes of others that have
+// a label, ceilings, wrong clocks, lists that lack entries, and more faults.
 //
 // # Cost
 //

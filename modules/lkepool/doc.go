@@ -22,7 +22,7 @@
 // # Guarantees
 //
 // Readings may be out of date: those of one object by Config.SettleTime, lists
-// by 2 minutes. A reading adds at once what it shows. What it lacks it takes
+// by Config.ListLag. A reading adds at once what it shows. What it lacks it takes
 // away only if it is a direct one that began the settle time after what it
 // contradicts. A write that was not answered with success may take effect for
 // Config.LateEffect, after later writes and after its sender ended. Under these bounds,
@@ -62,7 +62,7 @@
 //     than a node to try with, one claim at a time, after growing pauses.
 //     Config.Ceilings bound all keys together; they count purchases without an answer, and
 //     after a start nothing is bought under them until a list shows what there may be:
-//     2 minutes, LateEffect longer after a process that may still write. Failed and Joined report whether
+//     ListLag, and LateEffect longer after a process that may still write. Failed and Joined report whether
 //     nodes of a key join; purchases for it wait longer with each that does not, by package pacing.
 //   - A call returns when its context ends, with the reason if requests fail or
 //     hang. No goroutine, timer or request is left after the last caller, but for
@@ -72,9 +72,12 @@
 //
 //   - Two allocators that lead at once may claim and buy twice: the API has no
 //     preconditions. Use leader election, and fence the old leader's writes.
-//   - Direct reads older than SettleTime, lists older than 2 minutes, and writes that
-//     take effect later than LateEffect may cost a claim, except where Config.Holder has
-//     it.
+//   - Direct reads older than SettleTime may lower a count that another client raised,
+//     end a claim by two 404s that come together, or hand out what an earlier process claimed. Lists
+//     older than ListLag may end one with two 404s, exceed a ceiling after a start, and hide
+//     pools, so that a surplus is bought. Writes that take effect later than LateEffect
+//     may lower a count, write over a claim, or exceed a ceiling. What is in Config.Holder
+//     keeps its instance in each case but that of a count.
 //   - A claim that takes effect late, after its instance was given up or after its sender
 //     ended, may leave its claimant with a second instance, which Collect removes.
 //   - A claim's tag that a person removes before the process ends, and that is
@@ -100,6 +103,15 @@
 //     times in ten minutes, and a key of which three pools were edited so that
 //     they do not fit it, are a KindConflict.
 //   - Nothing is drained. Collect calls Sweep.Vacate before a node goes.
+//
+// # What is shown, and how far
+//
+// Random lives on the state machine have every fault above together. Small worlds (two
+// claimants or three, one key, one pool or two, one other process, two faults at most) are
+// searched completely: every order of requests, every fate of each, and every version that
+// a reading may show within its bound. docs/claiming.md of the repository lists which worlds are complete, with
+// the numbers of states, and what they leave out: LKE Enterprise, edits, ceilings, wrong
+// clocks, and more faults.
 //
 // # Cost
 //

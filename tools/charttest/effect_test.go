@@ -117,6 +117,8 @@ var others = map[string][]string{
 		`settings: {instance: {secrets: [{namespace: a, name: b}]}}`},
 	"settings.lkeCreateDeadline":                      {`settings: {lkeCreateDeadline: 1m}`},
 	"settings.settleTime":                             {`settings: {settleTime: 1m}`},
+	"settings.listLag":                                {`settings: {listLag: 1m}`},
+	"settings.lateEffect":                             {`settings: {lateEffect: 1m}`},
 	"settings.lkeTagVerificationTimeout":              {`settings: {lkeTagVerificationTimeout: 1m}`},
 	"settings.lkeRetryDelay":                          {`settings: {lkeRetryDelay: 1m}`},
 	"settings.lkeUnregisteredTaint":                   {`settings: {lkeUnregisteredTaint: true}`},

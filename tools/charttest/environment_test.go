@@ -46,7 +46,7 @@ func describe(v corev1.EnvVar) string {
 func TestEnvironmentOfQuickstart(t *testing.T) {
 	want := map[string]string{
 		"LINODE_TOKEN": "secret:karpenter/LINODE_TOKEN", "CLUSTER_NAME": "my-cluster", "KARPENTER_MODE": "lke",
-		"LKE_CREATE_DEADLINE": "10s", "SETTLE_TIME": "4s", "LKE_RETRY_DELAY": "2s",
+		"LKE_CREATE_DEADLINE": "10s", "SETTLE_TIME": "4s", "LIST_LAG": "2m", "LATE_EFFECT": "2m", "LKE_RETRY_DELAY": "2s",
 		"PLANS_ALLOW": "*", "PLANS_DENY": "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		"LKE_UNREGISTERED_TAINT": "false", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
 		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
@@ -89,6 +89,8 @@ func TestEnvironment(t *testing.T) {
 		{`{region: us-ord, settings: {mode: instance, plans: {deny: ["class=gpu"]}}}`, "PLANS_DENY", "class=gpu"},
 		{`settings: {lkeCreateDeadline: 1m30s}`, "LKE_CREATE_DEADLINE", "1m30s"},
 		{`settings: {settleTime: 8s}`, "SETTLE_TIME", "8s"},
+		{`settings: {listLag: 5m}`, "LIST_LAG", "5m"},
+		{`settings: {lateEffect: 3m}`, "LATE_EFFECT", "3m"},
 		{`settings: {lkeTagVerificationTimeout: 8s}`, "SETTLE_TIME", "8s"}, // its former name
 		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "LKE_TAG_VERIFICATION_TIMEOUT", "9s"},
 		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "SETTLE_TIME", ""},

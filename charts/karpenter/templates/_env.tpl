@@ -58,6 +58,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $settings.lkeCreateDeadline | quote }}
 - name: SETTLE_TIME
   value: {{ $settings.lkeTagVerificationTimeout | default $settings.settleTime | quote }}
+- name: LIST_LAG
+  value: {{ $settings.listLag | quote }}
+- name: LATE_EFFECT
+  value: {{ $settings.lateEffect | quote }}
 - name: LKE_RETRY_DELAY
   value: {{ $settings.lkeRetryDelay | quote }}
 - name: LKE_UNREGISTERED_TAINT

@@ -23,6 +23,8 @@ used again. */}}
   (list "settings.clusterEndpoint" (.Values.settings).clusterEndpoint $address)
   (list "settings.lkeCreateDeadline" (.Values.settings).lkeCreateDeadline $duration)
   (list "settings.settleTime" (.Values.settings).settleTime $duration)
+  (list "settings.listLag" (.Values.settings).listLag $duration)
+  (list "settings.lateEffect" (.Values.settings).lateEffect $duration)
   (list "settings.lkeRetryDelay" (.Values.settings).lkeRetryDelay $duration)
 }}
 {{- with (.Values.settings).lkeTagVerificationTimeout }}{{ $texts = append $texts (list "settings.lkeTagVerificationTimeout" . $duration) }}{{ end }}

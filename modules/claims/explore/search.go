@@ -86,7 +86,7 @@ func (s Search[W, M]) Run() Report {
 	return report
 }
 
-// TB is what a search needs of a test.
+// TB has the methods of a test that a search needs.
 type TB interface {
 	Helper()
 	Name() string

@@ -20,7 +20,7 @@ func TestTheLeaseEndsOnTheClockThatIsFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := moment{wall: renewed.wall.Add(test.wall), mono: renewed.mono + test.mono}
-			f := NewFence(nil)
+			f := NewFence(2*time.Minute, nil)
 			f.now = func() moment { return now }
 			f.lease.Store(&lease{renewed, lasts})
 			if f.leads() != test.valid {

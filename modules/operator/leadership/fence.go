@@ -7,14 +7,14 @@
 // A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last renewal that succeeded is valid. It
 // costs no request. Wired by cmd/controller, for a process that takes part in the election:
 //
-//	fence := leadership.NewFence(func(released bool) { nodes.Begin(released) })
+//	fence := leadership.NewFence(2*time.Minute, func(released bool) { nodes.Begin(released) })
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
 //
-// A Lease that was released says that no write of its holder, or of those before, may take effect any more. While one is under way, for
-// 2 minutes after one that was answered with a server error or not at all, and for as long after following a replica that died, it is
-// not released, and expires. The next replica then waits for that, and for what the writes may do.
+// A Lease that was released says that no write of its holder, or of those before, may take effect any more. While one is under way, and
+// for the time in which writes take effect late after one that was answered with a server error or not at all, or after following a
+// replica that died, it is not released, and expires. The next replica then waits for that, and for what the writes may do.
 //
 // Guaranteed: no write is begun after the Lease has expired, nor before the first election, nor after the Lease was released. The
 // Lease counts as expired when its duration has passed on the wall clock or on the monotonic clock, whichever is first: the first may
@@ -83,9 +83,10 @@ func (l *lease) valid(now moment) bool {
 
 // NewFence returns the Fence of a process that does not lead yet. elected is called once, before any controller starts, when this
 // process has got the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none.
-// It may be nil.
-func NewFence(elected func(released bool)) *Fence {
-	return &Fence{now: systemNow, elected: elected, replaced: make(chan struct{})}
+// It may be nil. lateEffect is how long after its failure a write may still take effect: the engines wait as long after a process that
+// died.
+func NewFence(lateEffect time.Duration, elected func(released bool)) *Fence {
+	return &Fence{now: systemNow, elected: elected, writes: unanswered{lateEffect: lateEffect}, replaced: make(chan struct{})}
 }
 
 // follow is called once, when this process has got the Lease.

@@ -62,7 +62,7 @@ type replica struct {
 
 func newReplica(t *testing.T) *replica {
 	t.Helper()
-	r := &replica{T: t, cluster: &lease{}, fence: leadership.NewFence(nil)}
+	r := &replica{T: t, cluster: &lease{}, fence: leadership.NewFence(lateEffect, nil)}
 	r.lock = r.fence.Lock(r.cluster)
 	r.linode = r.fence.Guard(answers(func() { r.sent++ }))
 	return r

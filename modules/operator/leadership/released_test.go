@@ -20,7 +20,7 @@ func TestAReplicaKnowsWhetherTheOneBeforeReleasedTheLease(t *testing.T) {
 			cluster := &lease{}
 			c.before(cluster)
 			var told []bool
-			lock := leadership.NewFence(func(released bool) { told = append(told, released) }).Lock(cluster)
+			lock := leadership.NewFence(lateEffect, func(released bool) { told = append(told, released) }).Lock(cluster)
 			acquire := lock.Update
 			if _, _, err := lock.Get(t.Context()); err != nil {
 				acquire = lock.Create

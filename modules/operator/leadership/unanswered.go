@@ -7,16 +7,14 @@ import (
 	"time"
 )
 
-// LateEffect is how long after its failure a write may still take effect: the default of the engines, which wait as long after a
-// process that died.
-const LateEffect = 2 * time.Minute
-
 // ErrUnanswered is the cause when the Lease was not given back.
-var ErrUnanswered = errors.New("a write to the Linode API of the last 2 minutes, of this replica or the one before, may take effect yet: " +
+var ErrUnanswered = errors.New("a write to the Linode API that was not answered, of this replica or the one before, may take effect yet: " +
 	"the Lease is left to expire")
 
 // unanswered records the writes that may take effect yet: those under way, and those whose answer leaves open what they did.
 type unanswered struct {
+	lateEffect time.Duration // how long after its failure a write may still take effect
+
 	mu       sync.Mutex
 	underWay int
 	failed   bool
@@ -51,7 +49,7 @@ func (u *unanswered) end(open bool, now moment) {
 func (u *unanswered) any(now moment) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.underWay > 0 || u.failed && (now.wall.Sub(u.last.wall) < LateEffect || now.mono-u.last.mono < LateEffect)
+	return u.underWay > 0 || u.failed && (now.wall.Sub(u.last.wall) < u.lateEffect || now.mono-u.last.mono < u.lateEffect)
 }
 
 // leavesOpen reports whether the request of an answer may be carried out later, or was.

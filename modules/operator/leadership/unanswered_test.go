@@ -26,6 +26,9 @@ func (g gives) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: g.status, Body: http.NoBody, Request: request}, nil
 }
 
+// lateEffect is how long writes of the tests may take effect late.
+const lateEffect = 2 * time.Minute
+
 // The next replica takes a Lease that was given back for the word that nothing of this one takes effect any more.
 func TestALeaseIsGivenBackOnlyWhenNoWriteMayTakeEffectYet(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -40,8 +43,8 @@ func TestALeaseIsGivenBackOnlyWhenNoWriteMayTakeEffectYet(t *testing.T) {
 		"a gateway that gave up":                   {method: "PUT", answer: gives{status: 504}, kept: true},
 		"a server that gave up waiting":            {method: "PUT", answer: gives{status: 408}, kept: true},
 		"a connection that broke":                  {method: "DELETE", answer: gives{err: io.ErrUnexpectedEOF}, kept: true},
-		"a gateway that gave up almost 2 m before": {method: "PUT", answer: gives{status: 504}, later: leadership.LateEffect - 1, kept: true},
-		"a gateway that gave up 2 minutes before":  {method: "PUT", answer: gives{status: 504}, later: leadership.LateEffect},
+		"a gateway that gave up almost 2 m before": {method: "PUT", answer: gives{status: 504}, later: lateEffect - 1, kept: true},
+		"a gateway that gave up 2 minutes before":  {method: "PUT", answer: gives{status: 504}, later: lateEffect},
 		"a read that failed":                       {method: "GET", answer: gives{status: 504}},
 		"a write that has no answer yet": {method: "POST", answer: gives{status: 200, after: time.Minute}, later: -time.Second,
 			kept: true},
@@ -95,7 +98,7 @@ func TestALeaseIsNotGivenBackWhileTheReplicaBeforeMayStillWrite(t *testing.T) {
 		if err := r.update(""); !errors.Is(err, leadership.ErrUnanswered) {
 			t.Errorf("giving it back at once: %v", err)
 		}
-		for range int(leadership.LateEffect / time.Second) {
+		for range int(lateEffect / time.Second) {
 			r.must(r.update("replica-1"))
 			time.Sleep(time.Second)
 		}

@@ -77,7 +77,9 @@ type Options struct {
 	DisableDryRun    bool                 // skip the checks of a LinodeNodeClass that call the API
 
 	CreateDeadline time.Duration
-	SettleTime     time.Duration
+	SettleTime     time.Duration // how far a direct read may lag behind writes
+	ListLag        time.Duration // how far a list may
+	LateEffect     time.Duration // how long after its failure a write may take effect
 	RetryDelay     time.Duration
 
 	AdoptAlpha        bool // take over nodes of the alpha provider

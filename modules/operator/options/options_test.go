@@ -37,6 +37,7 @@ func TestDefaults(t *testing.T) {
 		Mode: v1alpha1.ModeLKE, ClusterName: "demo", BootstrapTokens: true, VMMemoryOverhead: 0.075,
 		AllowedPlans: "*", DeniedPlans: "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		CreateDeadline: 10 * time.Second, SettleTime: 4 * time.Second, RetryDelay: 2 * time.Second,
+		ListLag: 2 * time.Minute, LateEffect: 2 * time.Minute,
 		CatalogInterval: 5 * time.Minute, NodeRepairToleration: 10 * time.Minute, GarbageCollectionInterval: 2 * time.Minute,
 		OrphanTTL: 5 * time.Minute, OrphanDrainTimeout: time.Hour,
 	}
@@ -78,6 +79,8 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"the settle time", nil, []string{"SETTLE_TIME", "8s"}, func(o options.Options) any { return o.SettleTime }, 8 * time.Second},
 		{"the settle time by its former variable", nil, []string{"LKE_TAG_VERIFICATION_TIMEOUT", "8s"},
 			func(o options.Options) any { return o.SettleTime }, 8 * time.Second},
+		{"the bound on the lag of lists", nil, []string{"LIST_LAG", "5m"}, func(o options.Options) any { return o.ListLag }, 5 * time.Minute},
+		{"the bound on late effects", []string{"--late-effect=3m"}, nil, func(o options.Options) any { return o.LateEffect }, 3 * time.Minute},
 		{"the new variable goes first", nil, []string{"LKE_TAG_VERIFICATION_TIMEOUT", "8s", "SETTLE_TIME", "7s"},
 			func(o options.Options) any { return o.SettleTime }, 7 * time.Second},
 		{"the settle time by its former flag", []string{"--lke-tag-verification-timeout=8s"}, []string{"SETTLE_TIME", "7s"},

@@ -113,6 +113,10 @@ func (o *Options) settings() []definition {
 		formerly("lke-tag-verification-timeout", duration("settle-time", "4s",
 			"how far a direct read of a pool or an instance may lag behind writes; for that long nothing is changed after a start",
 			&o.SettleTime)),
+		duration("list-lag", "2m", "how far a list of pools or instances may lag behind writes", &o.ListLag),
+		duration("late-effect", "2m",
+			"how long after it failed without an answer a write to the Linode API may still take effect; for that long after a replica that died "+
+				"nothing is changed of what it made", &o.LateEffect),
 		duration("lke-retry-delay", "2s", "first pause after a failed request to a pool or an instance", &o.RetryDelay),
 		boolean("lke-unregistered-taint",
 			"let nodes join with Karpenter's taint karpenter.sh/unregistered, from new node pools; only where LKE does not put a removed taint back",

@@ -102,7 +102,7 @@ func (c *counter) Take(m fate.Move) {
 	}
 }
 
-// endings are what a search finds at the ends of a world: the number, and what the core was told.
+// endings returns how a world may end: the number, and the last result that the core got.
 func endings(t *testing.T, b fate.Bound, action string) map[string]bool {
 	t.Helper()
 	b.LateEffect = 2 * time.Minute
@@ -157,12 +157,14 @@ func TestEveryFateOfARequestIsMet(t *testing.T) {
 		"a write with any fault": {fate.Bound{Faults: 1}, "add", []string{
 			"7: 7", none, refused(6, claims.KindUnavailable, claims.EffectUnknown), refused(7, claims.KindUnavailable, claims.EffectUnknown),
 		}},
-		"a read with any fault": {fate.Bound{Faults: 1}, "read", []string{"6: 5", "6: 6", none, refused(6, claims.KindNotFound, claims.EffectNone)}},
+		"a read with any fault": {fate.Bound{Faults: 1}, "read", []string{
+			"6: 5", "6: 6", none, refused(6, claims.KindNotFound, claims.EffectNone),
+		}},
 		"a list with any fault": {fate.Bound{Faults: 1}, "list", []string{"6: 5", "6: 6", none}},
 		"a late write": {fate.Bound{Faults: 1, Only: []fate.Kind{fate.IsLate}}, "add", []string{
 			"7: 7", refused(6, claims.KindUnavailable, claims.EffectUnknown), refused(7, claims.KindUnavailable, claims.EffectUnknown),
 		}},
-		// What the process before had under way lands, or not, and nobody is told.
+		// What the process before had under way lands, or not, and the core gets no answer.
 		"a crash":     {fate.Bound{Crash: true}, "add", []string{"7: 7", "6: ", "7: "}},
 		"a clean end": {fate.Bound{Clean: true}, "add", []string{"7: 7"}},
 	} {

@@ -1,6 +1,6 @@
 package fate
 
-// Kind is what happens in a move.
+// Kind classifies moves.
 type Kind int
 
 const (

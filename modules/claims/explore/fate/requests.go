@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// World is what requests happen in. A is an action of the core, R its result.
+// World carries requests out. A is an action of the core, R its result.
 type World[A, R any] interface {
 	// Shown returns a text for each view that a read may show, the oldest first. Equal
 	// texts show the same.

@@ -2,7 +2,7 @@ package fate
 
 import "time"
 
-// View is what readings show from a moment on, until the next one.
+// View holds the state that readings show from a moment on, until the next one.
 type View[S any] struct {
 	At time.Time
 	// Text stands for all of it: two views with one text show the same. A fingerprint has

@@ -42,7 +42,8 @@ func (w *smallWorld) Text(m fate.Move) string {
 	case fate.Waits, fate.Crashes, fate.Ends:
 		return at + m.Kind.String()
 	case moveComes, moveReleases, moveQuits:
-		return at + w.claimants[m.Claimant].who.UID + map[fate.Kind]string{moveComes: " comes", moveReleases: " releases", moveQuits: " quits"}[m.Kind]
+		does := map[fate.Kind]string{moveComes: " comes", moveReleases: " releases", moveQuits: " quits"}
+		return at + w.claimants[m.Claimant].who.UID + does[m.Kind]
 	case fate.LandsLate:
 		return at + describe(&w.requests.Late[m.Request].Action) + " " + m.Kind.String()
 	}

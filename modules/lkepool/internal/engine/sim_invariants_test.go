@@ -310,7 +310,8 @@ func (s *sim) checkCeiling(a Action) {
 func (s *sim) checkRefusal(c *simClaimant, err error) {
 	switch claims.KindOf(err) {
 	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
-		if !s.facts.noRoom && s.Now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && s.plan.maxPrice == 0 && !s.facts.unjoined {
+		ceilings := s.plan.maxNodes > 0 || s.plan.maxPrice > 0
+		if !s.facts.noRoom && s.Now-c.first < 15*time.Minute && !s.refusedByFate() && !ceilings && !s.facts.unjoined {
 			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
 		}
 	case claims.KindProvisioning, claims.KindUnavailable, claims.KindRateLimited:

@@ -79,7 +79,7 @@ func (s *sim) die(gap, clock time.Duration) {
 	for _, e := range s.inflight {
 		switch {
 		case e.executed && e.fate.kind == faultLate:
-			// Whoever leads next counts from this death, not from an answer that nobody waits for.
+			// The next process counts from this death, not from an answer that none waits for.
 			s.landIn(e, min(e.lands-s.Now, s.plan.latest()))
 		case e.executed:
 		case s.random.IntN(2) == 0:

@@ -49,7 +49,7 @@ type platform struct {
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
-	p.fence = leadership.NewFence(func(released bool) { p.begin(released) })
+	p.fence = leadership.NewFence(o.LateEffect, func(released bool) { p.begin(released) })
 	p.scopes = &discovery.Scopes{}
 	var err error
 	p.client, err = newClient(o, func(next http.RoundTripper) http.RoundTripper {

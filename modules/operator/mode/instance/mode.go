@@ -111,7 +111,8 @@ func newManager(cluster Cluster, uid string, deps mode.Deps) (*instances.Manager
 		return nil, fmt.Errorf("setting up Linodes: %w", err)
 	}
 	manager, err := instances.New(platform, instances.Config{
-		Cluster: cluster.Name, ClusterUID: uid, SettleTime: deps.Options.SettleTime, OrphanTTL: deps.Options.OrphanTTL,
+		Cluster: cluster.Name, ClusterUID: uid, SettleTime: deps.Options.SettleTime, ListLag: deps.Options.ListLag,
+		LateEffect: deps.Options.LateEffect, OrphanTTL: deps.Options.OrphanTTL,
 		Ceilings: claims.Ceilings{MaxNodes: deps.Options.MaxNodes, MaxHourlyPrice: deps.Options.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice},
 		Holder:   deps.Holder, Observer: claims.Observer{Action: deps.Metrics.Action},
 	})
