@@ -252,7 +252,7 @@ func (s *sim) happens(step simStep) {
 		}
 		i.Name, i.renamed = fmt.Sprintf("renamed-%d", i.InstanceID), true
 	case stepStrip:
-		if s.hasDeaths() || s.core.belief.World.Nodes[i.InstanceID] == nil { // the process restores only tags that it read
+		if s.takesOver() || s.core.belief.World.Nodes[i.InstanceID] == nil { // the process restores only tags that it read
 			return
 		}
 		i.Tags, i.stripped = nil, true
@@ -268,16 +268,17 @@ func (s *sim) happens(step simStep) {
 	s.record(i)
 }
 
-func (s *sim) hasDeaths() bool {
-	return slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepDeath || step.kind == stepBegin })
+// takesOver reports whether a process begins to lead after another one, or again.
+func (s *sim) takesOver() bool {
+	return s.hasDeath() || slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepBegin })
 }
 
 // quiet reports whether no write is under way or may still land.
-func (s *sim) quiet() bool { return s.writing == 0 && s.unlanded == 0 }
+func (s *sim) quiet() bool { return len(s.writing) == 0 && s.unlanded == 0 }
 
 // give makes an instance another claimant's, by its tags, for two minutes.
 func (s *sim) give(i *simInstance) {
-	if s.hasDeaths() || s.core.belief.World.Nodes[i.InstanceID] == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
+	if s.takesOver() || s.core.belief.World.Nodes[i.InstanceID] == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
 		return
 	}
 	before := i.Tags

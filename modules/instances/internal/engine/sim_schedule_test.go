@@ -44,8 +44,8 @@ type simGap struct {
 	share int
 }
 
-// simLateEffect is how long after it was sent a write without an answer may land, or
-// until its answer if that is later.
+// simLateEffect is how long after its answer, or the death of its process, a write may
+// land.
 const simLateEffect = 2 * time.Minute
 
 // simLife describes one claimant.
@@ -103,6 +103,7 @@ const (
 	faultNoEffect // answered with success, and nothing happens
 	faultGone     // a wrong 404
 	faultMissing  // a list lacks an entry
+	faultDeath    // the process dies before the answer; only with all faults
 )
 
 var (
@@ -260,6 +261,11 @@ func (s *simSchedule) worsen(d simDice) {
 	}
 	if d.IntN(3) == 0 {
 		s.steps = append(s.steps, simStep{at: d.moment(), kind: stepGive, pick: d.IntN(64)})
+	}
+	if d.IntN(3) == 0 {
+		for range 1 + d.IntN(2) {
+			s.fates = append(s.fates, simFate{op: writes[d.IntN(len(writes))], from: d.moment(), times: 1, kind: faultDeath})
+		}
 	}
 	if len(s.gaps) > 0 {
 		s.keepListsRight()

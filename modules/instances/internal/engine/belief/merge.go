@@ -37,7 +37,9 @@ func (b *Belief) Prune() (pruned bool) {
 	maps.DeleteFunc(w.Gone, func(_ int, since time.Time) bool { return b.Now.Sub(since) > tuning.GoneKept })
 	maps.DeleteFunc(b.Refusals, func(_ string, r Refusal) bool { return !b.Now.Before(r.until) })
 	maps.DeleteFunc(w.Reads, func(_ int, r *Read) bool { return !r.Running && b.Now.Sub(r.used) > tuning.ReadKept })
-	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool { return !b.Now.Before(u.Until) && !u.open(w.Nodes[id]) })
+	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool {
+		return !b.Now.Before(u.Until) && !b.Busy[id] && !u.open(w.Nodes[id]) // tags that are being sent again count as repeated
+	})
 	b.Pace.expire(b.Now)
 	return true
 }
