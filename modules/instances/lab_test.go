@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,8 @@ type lab struct {
 	// requests are method and path of all that was sent.
 	requests []string
 	bodies   []string
+	// page is the size of the pages that lists are read in, 0 for what the client asks for.
+	page int
 }
 
 func newLab(t *testing.T, cfg linodesim.Config) *lab {
@@ -129,7 +132,12 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
 	m.lab.note(r)
-	answer, err := m.next.RoundTrip(r.WithContext(ctx))
+	sent := r.Clone(ctx)
+	if query := sent.URL.Query(); m.lab.page > 0 && query.Has("page_size") {
+		query.Set("page_size", strconv.Itoa(m.lab.page))
+		sent.URL.RawQuery = query.Encode()
+	}
+	answer, err := m.next.RoundTrip(sent)
 	if m.ctx.Err() != nil {
 		return nil, errKilled
 	}
