@@ -40,7 +40,12 @@ type lab struct {
 	bodies   []string
 	// page is the size of the pages that lists are read in, 0 for what the client asks for.
 	page int
+	// wrongly are the times of wrong 404s.
+	wrongly []time.Time
 }
+
+// wronglyHeader marks a wrong 404, for the tests alone.
+const wronglyHeader = "X-Wrongly"
 
 func newLab(t *testing.T, cfg linodesim.Config) *lab {
 	t.Helper()
@@ -138,6 +143,9 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 		sent.URL.RawQuery = query.Encode()
 	}
 	answer, err := m.next.RoundTrip(sent)
+	if err == nil && answer.Header.Get(wronglyHeader) != "" {
+		m.lab.noteWrong404()
+	}
 	if m.ctx.Err() != nil {
 		return nil, errKilled
 	}
@@ -154,6 +162,29 @@ func (l *lab) note(r *http.Request) {
 			l.bodies = append(l.bodies, string(text))
 		}
 	}
+}
+
+func (l *lab) noteWrong404() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrongly = append(l.wrongly, time.Now())
+}
+
+// groups counts the groups of three wrong 404s or more, each within a time.
+func (l *lab) groups(within time.Duration) (groups int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for rest := l.wrongly; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Sub(rest[0]) <= within {
+			n++
+		}
+		if n > 2 {
+			groups++
+		}
+		rest = rest[n:]
+	}
+	return groups
 }
 
 // sent counts the requests with a method so far, "" for all.
