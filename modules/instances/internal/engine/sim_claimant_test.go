@@ -118,6 +118,12 @@ func (c *simClaimant) answered(i Instance) {
 	c.served, c.id, c.answeredAt, c.servedIn = true, i.InstanceID, c.now, [2]int{c.life, c.core.belief.Term}
 	c.checkBooted()
 	c.edit()
+	if i := c.find(c.id); c.plan.given && i != nil {
+		c.after(c.plan.keeps-simLookAge-simStaleMost-time.Second, func() {
+			c.logf("a person %s %d", stepGive, i.InstanceID)
+			c.give(i)
+		})
+	}
 	if c.plan.keeps > 0 {
 		c.after(c.plan.keeps, func() { c.releasing = true; c.release() })
 	}
@@ -278,12 +284,13 @@ func (s *sim) quiet() bool { return len(s.writing) == 0 && s.unlanded == 0 }
 
 // give makes an instance another claimant's, by its tags, for two minutes.
 func (s *sim) give(i *simInstance) {
-	if s.takesOver() || s.core.belief.World.Nodes[i.InstanceID] == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
+	if i.gone || s.takesOver() || s.core.belief.World.Nodes[i.InstanceID] == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
 		return
 	}
 	before := i.Tags
 	i.Tags = simOwn.ClaimTags(claims.ClaimID{Value: "another"})
 	i.given, i.stripped = s.now, true
+	s.record(i)
 	s.after(2*time.Minute, func() {
 		if !i.gone {
 			i.Tags = before

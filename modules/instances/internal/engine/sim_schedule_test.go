@@ -65,6 +65,9 @@ type simLife struct {
 	edits int
 	// large requests the larger plan.
 	large bool
+	// given: before it is released, a person gives it to another claimant, for a while; only
+	// with all faults.
+	given bool
 }
 
 type simStepKind int
@@ -265,6 +268,12 @@ func (s *simSchedule) worsen(d simDice) {
 	if d.IntN(3) == 0 {
 		for range 1 + d.IntN(2) {
 			s.fates = append(s.fates, simFate{op: writes[d.IntN(len(writes))], from: d.moment(), times: 1, kind: faultDeath})
+		}
+	}
+	for i := range s.lives {
+		l := &s.lives[i]
+		if l.given = l.keeps > 0 && d.IntN(4) == 0; l.given {
+			l.keeps, l.edits = 10*time.Second+l.keeps/10, max(1, l.edits)
 		}
 	}
 	if len(s.gaps) > 0 {
