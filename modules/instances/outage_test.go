@@ -133,7 +133,7 @@ func TestMinutesOf429s(t *testing.T) {
 }
 
 // throttled calls until it succeeds, as a controller does: no later than two minutes after
-// the end of the storm, and until then it is told the limit and how long to wait, or also
+// the end of the storm, and until then it learns the limit and how long to wait, or also
 // that a creation is under way.
 func throttled(t *testing.T, end time.Time, underWay bool, call func(context.Context) error) {
 	t.Helper()
@@ -146,8 +146,8 @@ func throttled(t *testing.T, end time.Time, underWay bool, call func(context.Con
 			t.Errorf("%s after the end, %d answers named the limit: %v", time.Since(end), limited, err)
 			return
 		}
-		told := claims.KindOf(err) == claims.KindRateLimited && claims.RetryAfterOf(err) > 0
-		if !told && (!underWay || claims.KindOf(err) != claims.KindProvisioning) {
+		limits := claims.KindOf(err) == claims.KindRateLimited && claims.RetryAfterOf(err) > 0
+		if !limits && (!underWay || claims.KindOf(err) != claims.KindProvisioning) {
 			t.Errorf("kind %q, %s to wait: %v", claims.KindOf(err), claims.RetryAfterOf(err), err)
 		}
 		time.Sleep(max(time.Second, claims.RetryAfterOf(err)))
