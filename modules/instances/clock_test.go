@@ -23,7 +23,7 @@ func (c wrongClock) Since(at time.Time) time.Duration { return c.Now().Sub(at) }
 // The API's times are those of another clock: an age is the time for which this process has
 // seen something.
 func TestAgesAreMeasuredOnOneClock(t *testing.T) {
-	for _, by := range []time.Duration{11 * time.Minute, -11 * time.Minute} {
+	for _, by := range []time.Duration{15 * time.Minute, -15 * time.Minute} {
 		t.Run(by.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})

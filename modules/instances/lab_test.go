@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +38,14 @@ type lab struct {
 	// requests are method and path of all that was sent.
 	requests []string
 	bodies   []string
+	// page is the size of the pages that lists are read in, 0 for what the client asks for.
+	page int
+	// wrongly are the times of wrong 404s.
+	wrongly []time.Time
 }
+
+// wronglyHeader marks a wrong 404, for the tests alone.
+const wronglyHeader = "X-Wrongly"
 
 func newLab(t *testing.T, cfg linodesim.Config) *lab {
 	t.Helper()
@@ -129,7 +137,15 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
 	m.lab.note(r)
-	answer, err := m.next.RoundTrip(r.WithContext(ctx))
+	sent := r.Clone(ctx)
+	if query := sent.URL.Query(); m.lab.page > 0 && query.Has("page_size") {
+		query.Set("page_size", strconv.Itoa(m.lab.page))
+		sent.URL.RawQuery = query.Encode()
+	}
+	answer, err := m.next.RoundTrip(sent)
+	if err == nil && answer.Header.Get(wronglyHeader) != "" {
+		m.lab.noteWrong404()
+	}
 	if m.ctx.Err() != nil {
 		return nil, errKilled
 	}
@@ -146,6 +162,29 @@ func (l *lab) note(r *http.Request) {
 			l.bodies = append(l.bodies, string(text))
 		}
 	}
+}
+
+func (l *lab) noteWrong404() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrongly = append(l.wrongly, time.Now())
+}
+
+// groups counts the groups of three wrong 404s or more, each within a time.
+func (l *lab) groups(within time.Duration) (groups int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for rest := l.wrongly; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Sub(rest[0]) <= within {
+			n++
+		}
+		if n > 2 {
+			groups++
+		}
+		rest = rest[n:]
+	}
+	return groups
 }
 
 // sent counts the requests with a method so far, "" for all.

@@ -32,25 +32,37 @@ type life struct {
 }
 
 // TestLivesOverHTTP runs random lives with late writes and groups of wrong 404s: each
-// claimant has one instance in the end, and loses none.
+// claimant has one instance in the end, and loses none. A run of many has to have met both.
 func TestLivesOverHTTP(t *testing.T) {
 	total := *lives
 	if testing.Short() {
 		total /= 4
 	}
-	landed := 0
+	var sums livesSums
 	for seed := range uint64(total) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				l := &life{lab: newLab(t, linodesim.Config{Profile: linodesim.Realistic(), Seed: seed}), held: map[string]int{},
 					random: rand.New(rand.NewPCG(seed, 5))}
-				landed += l.run()
+				sums.late += l.run()
+				sums.groups += l.groups(groupOf404s)
+				sums.lives++
 			})
 		})
 	}
-	t.Logf("%d lives, %d writes that were to land late", total, landed)
+	t.Logf("%d lives, %d writes that landed late, %d groups of wrong 404s", sums.lives, sums.late, sums.groups)
+	if !testing.Short() && sums.lives >= 20 && (sums.late < sums.lives || sums.groups < sums.lives/2) {
+		t.Error("too few writes landed late, or too few wrong 404s came in a group: the lives miss what they are to show")
+	}
 }
 
+// livesSums adds up what a run of lives has met.
+type livesSums struct{ lives, late, groups int }
+
+// groupOf404s is how long a group of wrong 404s lasts.
+const groupOf404s = 15 * time.Second
+
+// run returns how many writes landed late.
 func (l *life) run() (late int) {
 	l.process = l.start(instances.Config{})
 	var group sync.WaitGroup
@@ -104,7 +116,9 @@ func (l *life) faults() (late []linodesim.RuleID) {
 		}))
 	}
 	if l.random.IntN(2) == 0 {
-		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: notFound(), Probability: 0.2, For: 15 * time.Second, Times: 3})
+		wrong := notFound()
+		wrong.Header = http.Header{wronglyHeader: {"1"}}
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: wrong, Probability: 0.2, For: groupOf404s, Times: 3})
 	}
 	if l.random.IntN(2) == 0 {
 		l.sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Stale: 100 * time.Second}, UpTo: true, Probability: 0.5})

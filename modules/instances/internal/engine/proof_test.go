@@ -8,6 +8,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
 // What readings that lack an instance prove, by when they began. The rule itself is
@@ -258,6 +259,31 @@ func TestAnInstanceThatRunsIsNotCollectedForItsMark(t *testing.T) {
 	core.belief.Now = core.belief.Now.Add(core.belief.Settings.OrphanTTL)
 	if orphans := core.Survey([]claims.ClaimID{o.Who}, core.belief.Now).Orphans; len(orphans) != 1 {
 		t.Errorf("one that was never started: %v", orphans)
+	}
+}
+
+// The tags are sent again by a reading that began when the first ones could still land:
+// that a later one shows them does not prove that nothing lands any more.
+func TestTagsThatFollowAnOldReadingCountAsRepeated(t *testing.T) {
+	core, o := oneInstance(t)
+	old, written := slices.Clone(o.Tags), append(slices.Clone(o.Tags), "new")
+	o.Made = core.belief.Now
+	core.fails(Effect{Op: OpTag, Tags: written})
+	began := core.belief.World.Writes[7].Until.Add(-1)
+	core.belief.Now = began.Add(tuning.ReadValid)
+	core.belief.Prune()
+	core.reads(old, began)
+	call := core.Admit(Ask{Kind: AskTags, ID: 7, Add: []string{"new"}}, core.belief.Now)
+	call.Began = began
+	again := core.Next(call, core.belief.Now).Effect
+	if again == nil || again.Op != OpTag {
+		t.Fatalf("next is %+v", again)
+	}
+	core.fails(*again)
+	core.belief.Now = core.belief.Now.Add(core.belief.Settings.SettleTime)
+	core.reads(written, core.belief.Now)
+	if u := core.belief.World.Writes[7]; u.Tags == nil {
+		t.Error("a reading resolves tags of which the first or the second ones may have landed")
 	}
 }
 

@@ -72,7 +72,8 @@ func play(plan *simSchedule, traced bool) (failure, trace string, s *sim) {
 
 // TestSchedules runs random lives of a cluster against the core alone: claimants
 // as Karpenter's, sweeps, deaths, hand edits, and requests that fail in every
-// way that the guarantees allow for. All invariants have to hold.
+// way that the guarantees allow for. All invariants have to hold, and a run of many has to
+// have had every kind of fault.
 func TestSchedules(t *testing.T) {
 	total := *scheduleCount
 	if testing.Short() {
@@ -100,8 +101,12 @@ func TestSchedules(t *testing.T) {
 			t.Logf("replay: GOWORK=off go test -run '^TestSchedules$' -v . -schedules 1 -seed %d\n%s\n%s%s", f.Seed, plan, trace, why)
 		}
 	}
-	t.Logf("%d schedules from seed %d in %s, %d requests, %d late effects, %d grouped 404s, %d violations %v",
-		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.requests, sums.landed, sums.grouped, len(run.Failed), byInvariant)
+	t.Logf("%d schedules from seed %d in %s, %d requests, %d late effects, %d of them planned by a death, %d grouped 404s, %d violations %v",
+		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.requests, sums.landed, sums.afterDeath, sums.grouped, len(run.Failed),
+		byInvariant)
+	if run.Done >= 1000 && *scheduleFaults != "some" && (sums.landed == 0 || sums.afterDeath == 0 || sums.grouped == 0) {
+		t.Error("no late effect, none after a death or no grouped 404 was drawn: the schedules miss what they are to show")
+	}
 	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {
 		_, trace, _ := play(drawn(*scheduleSeed), true)
 		t.Log(trace)
@@ -122,6 +127,7 @@ func (t *scheduleSums) add(s *sim) {
 		t.requests += s.requests
 		t.landed += s.facts.landed
 		t.grouped += s.facts.grouped
+		t.afterDeath += s.facts.afterDeath
 	}
 }
 

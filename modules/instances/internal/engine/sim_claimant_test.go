@@ -118,6 +118,12 @@ func (c *simClaimant) answered(i Instance) {
 	c.served, c.id, c.answeredAt, c.servedIn = true, i.InstanceID, c.now, [2]int{c.life, c.core.belief.Term}
 	c.checkBooted()
 	c.edit()
+	if i := c.find(c.id); c.plan.given && i != nil {
+		c.after(c.plan.keeps-simLookAge-simStaleMost-time.Second, func() {
+			c.logf("a person %s %d", stepGive, i.InstanceID)
+			c.give(i)
+		})
+	}
 	if c.plan.keeps > 0 {
 		c.after(c.plan.keeps, func() { c.releasing = true; c.release() })
 	}
@@ -252,7 +258,7 @@ func (s *sim) happens(step simStep) {
 		}
 		i.Name, i.renamed = fmt.Sprintf("renamed-%d", i.InstanceID), true
 	case stepStrip:
-		if s.hasDeaths() || s.core.belief.World.Nodes[i.InstanceID] == nil { // the process restores only tags that it read
+		if s.takesOver() || s.core.belief.World.Nodes[i.InstanceID] == nil { // the process restores only tags that it read
 			return
 		}
 		i.Tags, i.stripped = nil, true
@@ -268,21 +274,23 @@ func (s *sim) happens(step simStep) {
 	s.record(i)
 }
 
-func (s *sim) hasDeaths() bool {
-	return slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepDeath || step.kind == stepBegin })
+// takesOver reports whether a process begins to lead after another one, or again.
+func (s *sim) takesOver() bool {
+	return s.hasDeath() || slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepBegin })
 }
 
 // quiet reports whether no write is under way or may still land.
-func (s *sim) quiet() bool { return s.writing == 0 && s.unlanded == 0 }
+func (s *sim) quiet() bool { return len(s.writing) == 0 && s.unlanded == 0 }
 
 // give makes an instance another claimant's, by its tags, for two minutes.
 func (s *sim) give(i *simInstance) {
-	if s.hasDeaths() || s.core.belief.World.Nodes[i.InstanceID] == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
+	if i.gone || s.takesOver() || s.core.belief.World.Nodes[i.InstanceID] == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
 		return
 	}
 	before := i.Tags
 	i.Tags = simOwn.ClaimTags(claims.ClaimID{Value: "another"})
 	i.given, i.stripped = s.now, true
+	s.record(i)
 	s.after(2*time.Minute, func() {
 		if !i.gone {
 			i.Tags = before

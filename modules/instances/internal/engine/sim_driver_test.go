@@ -41,14 +41,15 @@ type sim struct {
 	late map[string]time.Time
 	// unlanded counts the writes that were answered and have not landed.
 	unlanded int
-	// writing counts those that were sent and not answered.
-	writing int
+	// writing are those that were sent and not answered.
+	writing []*simSent
 	facts   simFacts
 	failure string
 }
 
-// simFacts counts what was drawn.
-type simFacts struct{ landed, grouped int }
+// simFacts counts what was drawn: late effects that landed, wrong 404s of a group, and
+// writes that land after the death of their process.
+type simFacts struct{ landed, grouped, afterDeath int }
 
 // simCall follows a call and handles its answer.
 type simCall struct {
@@ -121,6 +122,7 @@ func (s *sim) run() string {
 
 // process begins a life of the program.
 func (s *sim) process(clean bool) {
+	s.die()
 	s.life++
 	s.settings = Settings{
 		Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations, Ceilings: s.plan.ceilings(),

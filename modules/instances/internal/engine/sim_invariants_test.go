@@ -75,13 +75,15 @@ func (s *sim) guardCreation(e Effect) {
 		s.violated("a creation in the pause after a 429")
 	}
 	s.sent = append(s.sent, s.now)
-	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < simWindow {
+	if n := len(s.sent); n > s.plan.creations && !s.hasDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < simWindow {
 		s.violated("%d creations within 15 s", s.plan.creations+1)
 	}
 }
 
-func (s *sim) hasNoDeath() bool {
-	return !slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepDeath })
+// hasDeath reports whether a process of the schedule dies.
+func (s *sim) hasDeath() bool {
+	return slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepDeath }) ||
+		slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultDeath })
 }
 
 // claimOf is whose claim an instance was made with.

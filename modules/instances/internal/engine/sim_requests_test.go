@@ -9,13 +9,24 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
 )
 
+// simSent is a write that was sent and not answered.
+type simSent struct {
+	Result
+	// life is that of its process.
+	life int
+	// arrived: the platform has it. lost: it never arrives.
+	arrived, lost bool
+	// landings counts the times that were drawn for its late effect; the last one holds.
+	landings int
+	landed   bool
+}
+
 // start sends a request: it arrives after a part of its latency, and is answered
 // after the rest.
 func (s *sim) start(e Effect) {
 	s.requests++
 	s.guard(e)
-	r := Result{Effect: e, Began: s.now}
-	life := s.life
+	w := &simSent{Result: Result{Effect: e, Began: s.now}, life: s.life}
 	latency := time.Duration(1 + s.random.Int64N(int64(s.plan.latency)))
 	way := time.Duration(s.random.Int64N(int64(latency)))
 	fate, hit := s.fate(e)
@@ -23,18 +34,29 @@ func (s *sim) start(e Effect) {
 		s.logf("%s", requested(e, fate, hit))
 	}
 	if e.Op.Write() {
-		s.writing++
+		s.writing = append(s.writing, w)
+	}
+	if hit && fate.kind == faultDeath {
+		hit = false
+		s.after(time.Duration(s.random.Int64N(int64(latency))), func() {
+			if w.life == s.life {
+				s.logf("%s", stepDeath)
+				s.process(false)
+			}
+		})
 	}
 	s.after(way, func() {
-		answer, wait := s.perform(r, fate, hit)
+		if w.lost {
+			return
+		}
+		w.arrived = true
+		answer, wait := s.perform(w, fate, hit)
 		if wait > 0 {
 			latency = way + wait
 		}
 		s.after(latency-way, func() {
-			if e.Op.Write() {
-				s.writing--
-			}
-			if life != s.life {
+			s.writing = slices.DeleteFunc(s.writing, func(other *simSent) bool { return other == w })
+			if w.life != s.life {
 				return
 			}
 			if s.trace != nil {
@@ -46,9 +68,33 @@ func (s *sim) start(e Effect) {
 	})
 }
 
+// die ends the writes under way with their process: with all faults, one that has had no
+// effect may have it up to the time of a late effect after the death, or never.
+func (s *sim) die() {
+	for _, w := range s.writing {
+		switch {
+		case !s.plan.harsh, w.life != s.life, w.arrived && (w.landings == 0 || w.landed):
+		case w.arrived:
+			s.land(w, schedule.Lands(s.random, 0, simLateEffect))
+		default:
+			switch s.random.IntN(4) {
+			case 0:
+				w.lost = true
+			case 1: // it arrives as if the process lived
+			default:
+				w.lost = true
+				s.facts.afterDeath++
+				s.land(w, schedule.Lands(s.random, 0, simLateEffect))
+			}
+		}
+	}
+	s.writing = slices.DeleteFunc(s.writing, func(w *simSent) bool { return w.lost })
+}
+
 // perform applies a request with its fault at the platform. wait replaces the usual
 // time of the answer.
-func (s *sim) perform(r Result, fate simFate, hit bool) (_ Result, wait time.Duration) {
+func (s *sim) perform(w *simSent, fate simFate, hit bool) (_ Result, wait time.Duration) {
+	r := w.Result
 	unknown := simRefusal(claims.KindUnavailable, claims.EffectUnknown, "no answer")
 	unknown.Op = string(r.Op)
 	if hit {
@@ -75,7 +121,9 @@ func (s *sim) perform(r Result, fate simFate, hit bool) (_ Result, wait time.Dur
 			return r, Timeout(r.Op)
 		case faultLate:
 			r.Err = unknown
-			return r, s.later(r, fate)
+			takes := min(fate.takes, Timeout(r.Op))
+			s.land(w, schedule.Lands(s.random, takes, fate.late))
+			return r, takes
 		case faultNoEffect:
 			return r, 0
 		}
@@ -98,25 +146,29 @@ func (s *sim) perform(r Result, fate simFate, hit bool) (_ Result, wait time.Dur
 	return r, 0
 }
 
-// later plans the effect of a write that is answered with an error, and returns when
-// that is.
-func (s *sim) later(r Result, fate simFate) time.Duration {
-	takes := min(fate.takes, Timeout(r.Op))
-	lands := schedule.Lands(s.random, takes, fate.late)
-	if r.Op == OpCreate {
-		s.late[r.Order.Label] = belief.Latest(s.late[r.Order.Label], s.now.Add(lands))
+// land plans the effect of a write that is answered with an error, or whose process died.
+func (s *sim) land(w *simSent, wait time.Duration) {
+	if w.Op == OpCreate {
+		s.late[w.Order.Label] = belief.Latest(s.late[w.Order.Label], s.now.Add(wait))
 	}
-	s.unlanded++
-	s.after(lands, func() {
+	if w.landings == 0 {
+		s.unlanded++
+	}
+	w.landings++
+	landing := w.landings
+	s.after(wait, func() {
+		if landing != w.landings { // its process died since
+			return
+		}
+		w.landed = true
 		s.unlanded--
 		s.facts.landed++
-		made, err := s.carryOut(r)
-		s.lose(r.Op, made, err)
+		made, err := s.carryOut(w.Result)
+		s.lose(w.Op, made, err)
 		if s.trace != nil {
-			s.logf("   %s LANDS LATE: %v", subject(r.Effect), err)
+			s.logf("   %s LANDS LATE: %v", subject(w.Effect), err)
 		}
 	})
-	return takes
 }
 
 // lose notes an instance whose creation the process gets no answer to.

@@ -44,8 +44,8 @@ type simGap struct {
 	share int
 }
 
-// simLateEffect is how long after it was sent a write without an answer may land, or
-// until its answer if that is later.
+// simLateEffect is how long after its answer, or the death of its process, a write may
+// land.
 const simLateEffect = 2 * time.Minute
 
 // simLife describes one claimant.
@@ -65,6 +65,9 @@ type simLife struct {
 	edits int
 	// large requests the larger plan.
 	large bool
+	// given: before it is released, a person gives it to another claimant, for a while; only
+	// with all faults.
+	given bool
 }
 
 type simStepKind int
@@ -103,6 +106,7 @@ const (
 	faultNoEffect // answered with success, and nothing happens
 	faultGone     // a wrong 404
 	faultMissing  // a list lacks an entry
+	faultDeath    // the process dies before the answer; only with all faults
 )
 
 var (
@@ -260,6 +264,17 @@ func (s *simSchedule) worsen(d simDice) {
 	}
 	if d.IntN(3) == 0 {
 		s.steps = append(s.steps, simStep{at: d.moment(), kind: stepGive, pick: d.IntN(64)})
+	}
+	if d.IntN(3) == 0 {
+		for range 1 + d.IntN(2) {
+			s.fates = append(s.fates, simFate{op: writes[d.IntN(len(writes))], from: d.moment(), times: 1, kind: faultDeath})
+		}
+	}
+	for i := range s.lives {
+		l := &s.lives[i]
+		if l.given = l.keeps > 0 && d.IntN(4) == 0; l.given {
+			l.keeps, l.edits = 10*time.Second+l.keeps/10, max(1, l.edits)
+		}
 	}
 	if len(s.gaps) > 0 {
 		s.keepListsRight()

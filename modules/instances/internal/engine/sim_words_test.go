@@ -9,7 +9,7 @@ var simFaultWords = [...]string{
 	faultHang: "no answer until the timeout, after the effect",
 	faultDeaf: "no answer until the timeout, no effect", faultLate: "no answer, the effect comes later", faultRefused: "refused for now",
 	faultLimited: "429", faultForbidden: "forbidden", faultNoEffect: "success without effect", faultGone: "wrong 404",
-	faultMissing: "an entry is missing",
+	faultMissing: "an entry is missing", faultDeath: "the process dies before the answer",
 }
 
 func (f simFault) String() string { return simFaultWords[f] }

@@ -104,6 +104,24 @@ func stories() map[string]*simSchedule {
 	s.lives = []simLife{{at: 2 * time.Second, timeout: time.Minute, again: time.Second, disks: 1}}
 	s.fates = []simFate{{op: OpAttach, times: 1, kind: faultUnsent}, {op: OpBoot, times: 2, kind: faultUnsent}}
 	story("a step without an answer is repeated when readings show what it did", s)
+
+	s = quick(3)
+	s.harsh = true
+	s.lives = []simLife{{at: 2 * time.Second, timeout: time.Minute, again: 5 * time.Second, edits: 2}}
+	s.fates = []simFate{
+		{op: OpTag, times: 1, kind: faultLate, takes: time.Second, late: time.Minute},
+		{op: OpRead, from: 3 * time.Second, times: 5, kind: faultRefused},
+		{op: OpTag, from: 3 * time.Second, times: 1, kind: faultLate, takes: 10 * time.Minute, late: 2 * time.Minute},
+	}
+	story("tags that are sent again may land after the first ones are forgotten", s)
+
+	s = quick(1)
+	s.harsh = true
+	s.lives = []simLife{
+		{at: 2 * time.Second, timeout: time.Minute, again: 22 * time.Second, forgets: true, edits: 1, keeps: 10 * time.Second},
+	}
+	s.steps = []simStep{{at: 26 * time.Second, kind: stepGive}}
+	story("a removal follows a reading that shows whose the instance is now", s)
 	return all
 }
 

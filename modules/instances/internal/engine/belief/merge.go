@@ -37,9 +37,16 @@ func (b *Belief) Prune() (pruned bool) {
 	maps.DeleteFunc(w.Gone, func(_ int, since time.Time) bool { return b.Now.Sub(since) > tuning.GoneKept })
 	maps.DeleteFunc(b.Refusals, func(_ string, r Refusal) bool { return !b.Now.Before(r.until) })
 	maps.DeleteFunc(w.Reads, func(_ int, r *Read) bool { return !r.Running && b.Now.Sub(r.used) > tuning.ReadKept })
-	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool { return !b.Now.Before(u.Until) && !u.open(w.Nodes[id]) })
+	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool { return b.forgettable(id, u) })
 	b.Pace.expire(b.Now)
 	return true
+}
+
+// forgettable reports whether the record of writes to an instance says nothing any more.
+// Tags that are being sent again, or may be after a reading that began before the first
+// ones landed, count as repeated.
+func (b *Belief) forgettable(id int, u *Write) bool {
+	return b.Now.Sub(u.Until) >= tuning.ReadValid && !b.Busy[id] && !u.open(b.World.Nodes[id])
 }
 
 // Expire drops what is known of the label of a claimant whose callers left long ago.
