@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,7 +50,9 @@ type lab struct {
 	keyOf map[int]string
 	// sending is called before each request, sent after it.
 	sending func(*http.Request)
-	sent    func(r *http.Request, failed bool)
+	sent    func(sentRequest)
+	// pageSize is how many entries a page of a list has at most, 0 for as many as were asked for.
+	pageSize int
 	// failures are the errors so far.
 	failures []string
 }
@@ -73,7 +76,7 @@ func openLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 			t.Errorf("simulator: %s", violation)
 		}
 	})
-	l := &lab{t: t, sim: sim, tier: tier, keyOf: map[int]string{}, sending: func(*http.Request) {}, sent: func(*http.Request, bool) {}}
+	l := &lab{t: t, sim: sim, tier: tier, keyOf: map[int]string{}, sending: func(*http.Request) {}, sent: func(sentRequest) {}}
 	for _, c := range []struct {
 		label string
 		into  *linodesim.ClusterInfo
@@ -95,6 +98,16 @@ type process struct {
 	ctx  context.Context
 	kill context.CancelFunc
 }
+
+// sentRequest is a request that has ended for the process that sent it.
+type sentRequest struct {
+	*http.Request
+	by context.Context
+	// status is that of the answer, 0 if the process got none.
+	status int
+}
+
+func (r sentRequest) failed() bool { return r.status == 0 || r.status >= http.StatusBadRequest }
 
 var errKilled = errors.New("the process was killed")
 
@@ -132,8 +145,12 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
 	m.lab.sending(r)
-	answer, err := m.next.RoundTrip(r.WithContext(ctx))
-	m.lab.sent(r, err != nil || answer.StatusCode >= http.StatusBadRequest)
+	end := sentRequest{Request: r, by: m.ctx}
+	answer, err := m.next.RoundTrip(m.lab.inPages(r.WithContext(ctx)))
+	if err == nil && m.ctx.Err() == nil {
+		end.status = answer.StatusCode
+	}
+	m.lab.sent(end)
 	if r.Method == http.MethodPost {
 		m.lab.learn()
 	}
@@ -141,6 +158,16 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errKilled
 	}
 	return answer, err
+}
+
+// inPages makes a list have smaller pages than the client asks for.
+func (l *lab) inPages(r *http.Request) *http.Request {
+	if values := r.URL.Query(); l.pageSize > 0 && values.Has("page_size") {
+		values.Set("page_size", strconv.Itoa(l.pageSize))
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = values.Encode()
+	}
+	return r
 }
 
 // learn notes the keys of the engine's pools, which the audit log does not tell.
