@@ -60,6 +60,17 @@ func (s *life) histories(instances ...int) string {
 	return lines.String()
 }
 
+// claimsOf returns the audited changes of all instances that ever carried the claimant's claim.
+func (s *life) claimsOf(c *claimant) string {
+	var instances []int
+	for _, e := range s.sim.Audit() {
+		if e.Action == linodesim.InstanceTagged && claimIn(strings.Split(e.After, ",")) == (claims.Tags{}).Value(c.who.Name) {
+			instances = append(instances, e.InstanceID)
+		}
+	}
+	return s.histories(instances...)
+}
+
 // checkHands is I1, I2 and I4 over all tags that were written. A claimant that
 // recorded no answer may get a second node while lists lag by minutes; it is
 // collected. So is an instance whose claim landed after it was given up. A tag on
@@ -171,7 +182,11 @@ func (s *life) checkRemovals(lowering map[string]*sentWrite) {
 		if from, counted := lowering[e.Actor.RequestID]; counted && s.editedSince(e.PoolID, from, e.At) {
 			continue // a count set while a person raised it: LKE chose who goes
 		}
-		s.errorf("I6: at %s, node %s with instance %d was taken from %s", moment(e.At), e.NodeID, e.InstanceID, c.who.Name)
+		if s.misdated(c, e) {
+			continue
+		}
+		s.errorf("I6: at %s, node %s with instance %d was taken from %s\n%s", moment(e.At), e.NodeID, e.InstanceID, c.who.Name,
+			s.claimsOf(c))
 	}
 }
 
