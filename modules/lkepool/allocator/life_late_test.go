@@ -324,7 +324,8 @@ func (s *life) counts(poolID int) string {
 	}
 	for _, w := range s.writes {
 		if w.count != nil && path.Base(w.path) == strconv.Itoa(poolID) {
-			lines = append(lines, fmt.Sprintf("  %s PUT of %d, until %s, without an answer: %t", moment(w.sent), *w.count, moment(w.ended), w.unsure))
+			lines = append(lines, fmt.Sprintf("  %s PUT of %d, until %s, without an answer: %t",
+				moment(w.sent), *w.count, moment(w.ended), w.unsure))
 		}
 	}
 	slices.Sort(lines)
