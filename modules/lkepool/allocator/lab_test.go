@@ -45,15 +45,13 @@ type lab struct {
 	cluster linodesim.ClusterInfo
 	other   linodesim.ClusterInfo
 
-	known sync.Mutex
-	// keyOf has the key of every pool that the engine ever made.
-	keyOf map[int]string
 	// sending is called before each request, sent after it.
 	sending func(*http.Request)
 	sent    func(sentRequest)
 	// pageSize is how many entries a page of a list has at most, 0 for as many as were asked for.
 	pageSize int
-	// failures are the errors so far.
+	// failures are the errors so far, which known guards.
+	known    sync.Mutex
 	failures []string
 }
 
@@ -76,7 +74,7 @@ func openLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 			t.Errorf("simulator: %s", violation)
 		}
 	})
-	l := &lab{t: t, sim: sim, tier: tier, keyOf: map[int]string{}, sending: func(*http.Request) {}, sent: func(sentRequest) {}}
+	l := &lab{t: t, sim: sim, tier: tier, sending: func(*http.Request) {}, sent: func(sentRequest) {}}
 	for _, c := range []struct {
 		label string
 		into  *linodesim.ClusterInfo
@@ -151,9 +149,6 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 		end.status = answer.StatusCode
 	}
 	m.lab.sent(end)
-	if r.Method == http.MethodPost {
-		m.lab.learn()
-	}
 	if m.ctx.Err() != nil {
 		return nil, errKilled
 	}
@@ -168,19 +163,6 @@ func (l *lab) inPages(r *http.Request) *http.Request {
 		r.URL.RawQuery = values.Encode()
 	}
 	return r
-}
-
-// learn notes the keys of the engine's pools, which the audit log does not tell.
-func (l *lab) learn() {
-	l.known.Lock()
-	defer l.known.Unlock()
-	for _, pool := range l.ours() {
-		for _, tag := range pool.Tags {
-			if hash, ok := strings.CutPrefix(tag, poolKeyTag); ok {
-				l.keyOf[pool.ID] = hash
-			}
-		}
-	}
 }
 
 // errorf fails the test and remembers why, for those who watch a long run.
