@@ -23,10 +23,11 @@ import (
 )
 
 const (
-	// lateEffect is the engine's LateEffect, and latestEffect how long after it was sent a write
-	// of a life takes effect at most.
+	// lateEffect is the engine's LateEffect, latestEffect how long after it arrived a write of a
+	// life takes effect at most, and onItsWay how long it takes to arrive.
 	lateEffect   = 2 * time.Minute
 	latestEffect = 100 * time.Second
+	onItsWay     = 5 * time.Second
 	// manyLives is how many lives have to have met a fault that half of them draw.
 	manyLives = 30
 )
@@ -229,7 +230,7 @@ func (s *life) landing(e linodesim.Entry) (from *sentWrite, late bool) {
 		}
 		underWay := w.ended.IsZero() || !w.ended.Before(e.At)
 		late = late && !underWay
-		if from == nil && (underWay || w.unsure && e.At.Sub(w.sent) <= latestEffect) {
+		if from == nil && (underWay || w.unsure && e.At.Sub(w.sent) <= latestEffect+onItsWay) {
 			from = w
 		}
 	}
