@@ -80,10 +80,13 @@ func readPages[T any](c *Client, operation api.Operation, first *http.Request, u
 		request := first.Clone(first.Context())
 		request.URL.RawQuery = fmt.Sprintf("page=%d&page_size=%d", number, pageSize)
 		answer, err := readPage[T](c, operation, request)
+		// Beyond the end, where a page was before, the API may answer 404 or serve its last page again.
+		if number > 1 && KindOf(err) == KindNotFound {
+			return false, nil
+		}
 		if err != nil {
 			return false, err
 		}
-		// Beyond the end the API may serve its last page again.
 		if number > 1 && (answer.Page != number || answer.Results < results) {
 			return false, nil
 		}

@@ -19,6 +19,8 @@ type collection struct {
 	ids    []int
 	size   int // instead of the requested page_size, so that tests need few entries
 	before func(c *collection, page int)
+	// strict: beyond the end is a 404, and not the last page.
+	strict bool
 }
 
 func (c *collection) answer(_ int, r *http.Request) (*http.Response, error) {
@@ -27,7 +29,10 @@ func (c *collection) answer(_ int, r *http.Request) (*http.Response, error) {
 		c.before(c, number)
 	}
 	pages := max(1, (len(c.ids)+c.size-1)/c.size)
-	number = min(number, pages) // beyond the end the last page is served
+	if c.strict && number > pages {
+		return reply(404, refusal("Not found"))
+	}
+	number = min(number, pages)
 	data := []map[string]any{}
 	for _, id := range c.ids[(number-1)*c.size : min(number*c.size, len(c.ids))] {
 		data = append(data, map[string]any{"id": id, "created": "2026-03-01T09:30:00", "updated": "2026-03-01T09:30:00"})
@@ -89,24 +94,26 @@ func TestPages(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			entries := &collection{ids: row.ids, size: 10, before: row.before}
-			s := &server{answer: entries.answer}
-			got, err := linode.Collect(newClient(t, s).ListInstances(t.Context(), linode.Filter{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids := instanceIDs(got)
-			slices.Sort(ids)
-			if !slices.Equal(ids, row.want) || s.count() != row.requests {
-				t.Errorf("got %v in %d requests, want %v in %d", ids, s.count(), row.want, row.requests)
-			}
-			for _, r := range s.requests {
-				if r.path != "/v4beta/linode/instances" {
-					t.Errorf("path %s", r.path)
+			for _, strict := range []bool{false, true} {
+				entries := &collection{ids: slices.Clone(row.ids), size: 10, before: row.before, strict: strict}
+				s := &server{answer: entries.answer}
+				got, err := linode.Collect(newClient(t, s).ListInstances(t.Context(), linode.Filter{}))
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			if s.requests[0].query != "page=1&page_size=500" {
-				t.Errorf("query %s", s.requests[0].query)
+				ids := instanceIDs(got)
+				slices.Sort(ids)
+				if !slices.Equal(ids, row.want) || s.count() != row.requests {
+					t.Errorf("beyond the end is a 404: %t: got %v in %d requests, want %v in %d", strict, ids, s.count(), row.want, row.requests)
+				}
+				for _, r := range s.requests {
+					if r.path != "/v4beta/linode/instances" {
+						t.Errorf("path %s", r.path)
+					}
+				}
+				if s.requests[0].query != "page=1&page_size=500" {
+					t.Errorf("query %s", s.requests[0].query)
+				}
 			}
 		})
 	}
@@ -130,6 +137,7 @@ func TestPagesFail(t *testing.T) {
 				c.ids = c.ids[1:]
 			}
 		}}).answer, linode.KindUnavailable, 13},
+		{"first page not found", always(404, refusal("Not found")), linode.KindNotFound, 0},
 		{"no data", always(200, `{}`), linode.KindMalformed, 0},
 		{"data is null", always(200, `{"page":1,"pages":1,"results":0,"data":null}`), linode.KindMalformed, 0},
 		{"array", always(200, `[]`), linode.KindMalformed, 0},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -44,13 +45,13 @@ type lab struct {
 	cluster linodesim.ClusterInfo
 	other   linodesim.ClusterInfo
 
-	known sync.Mutex
-	// keyOf has the key of every pool that the engine ever made.
-	keyOf map[int]string
 	// sending is called before each request, sent after it.
 	sending func(*http.Request)
-	sent    func(r *http.Request, failed bool)
-	// failures are the errors so far.
+	sent    func(sentRequest)
+	// pageSize is how many entries a page of a list has at most, 0 for as many as were asked for.
+	pageSize int
+	// failures are the errors so far, which known guards.
+	known    sync.Mutex
 	failures []string
 }
 
@@ -73,7 +74,7 @@ func openLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 			t.Errorf("simulator: %s", violation)
 		}
 	})
-	l := &lab{t: t, sim: sim, tier: tier, keyOf: map[int]string{}, sending: func(*http.Request) {}, sent: func(*http.Request, bool) {}}
+	l := &lab{t: t, sim: sim, tier: tier, sending: func(*http.Request) {}, sent: func(sentRequest) {}}
 	for _, c := range []struct {
 		label string
 		into  *linodesim.ClusterInfo
@@ -95,6 +96,16 @@ type process struct {
 	ctx  context.Context
 	kill context.CancelFunc
 }
+
+// sentRequest is a request that has ended for the process that sent it.
+type sentRequest struct {
+	*http.Request
+	by context.Context
+	// status is that of the answer, 0 if the process got none.
+	status int
+}
+
+func (r sentRequest) failed() bool { return r.status == 0 || r.status >= http.StatusBadRequest }
 
 var errKilled = errors.New("the process was killed")
 
@@ -132,28 +143,26 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
 	m.lab.sending(r)
-	answer, err := m.next.RoundTrip(r.WithContext(ctx))
-	m.lab.sent(r, err != nil || answer.StatusCode >= http.StatusBadRequest)
-	if r.Method == http.MethodPost {
-		m.lab.learn()
+	end := sentRequest{Request: r, by: m.ctx}
+	answer, err := m.next.RoundTrip(m.lab.inPages(r.WithContext(ctx)))
+	if err == nil && m.ctx.Err() == nil {
+		end.status = answer.StatusCode
 	}
+	m.lab.sent(end)
 	if m.ctx.Err() != nil {
 		return nil, errKilled
 	}
 	return answer, err
 }
 
-// learn notes the keys of the engine's pools, which the audit log does not tell.
-func (l *lab) learn() {
-	l.known.Lock()
-	defer l.known.Unlock()
-	for _, pool := range l.ours() {
-		for _, tag := range pool.Tags {
-			if hash, ok := strings.CutPrefix(tag, poolKeyTag); ok {
-				l.keyOf[pool.ID] = hash
-			}
-		}
+// inPages makes a list have smaller pages than the client asks for.
+func (l *lab) inPages(r *http.Request) *http.Request {
+	if values := r.URL.Query(); l.pageSize > 0 && values.Has("page_size") {
+		values.Set("page_size", strconv.Itoa(l.pageSize))
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = values.Encode()
 	}
+	return r
 }
 
 // errorf fails the test and remembers why, for those who watch a long run.

@@ -21,18 +21,15 @@ func (s *life) faults(random *rand.Rand) {
 	for time.Now().Before(s.end) {
 		time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
 		rule := s.drawFault(random)
-		shown := rule
-		shown.Match = nil
-		s.note("fault %+v", shown)
+		s.noteFault(rule)
 		s.noteForbidden(rule)
 		id := s.sim.Fail(rule)
 		for until := time.Now().Add(time.Duration(random.Int64N(int64(time.Minute)))); time.Now().Before(until); {
 			time.Sleep(5 * time.Second)
 			s.noteForbidden(rule)
 		}
-		s.sim.Heal(id)
+		s.endFault(rule, id)
 	}
-	s.sim.HealAll()
 }
 
 func (s *life) noteForbidden(rule linodesim.Rule) {
@@ -44,6 +41,12 @@ func (s *life) noteForbidden(rule linodesim.Rule) {
 }
 
 func (s *life) drawFault(random *rand.Rand) linodesim.Rule {
+	switch late, group := random.IntN(3) == 0, random.IntN(3) == 0; {
+	case s.tardy && late:
+		return drawLate(random)
+	case s.grouped && group:
+		return drawGroup(random)
+	}
 	routes := []string{"", poolsRoute, poolRoute, nodeRoute, instancesRoute, instanceRoute}
 	rule := linodesim.Rule{Route: routes[random.IntN(len(routes))], Probability: 0.1 + 0.9*random.Float64()}
 	switch random.IntN(12) {
@@ -68,10 +71,14 @@ func (s *life) drawFault(random *rand.Rand) linodesim.Rule {
 		rule.Hang, rule.Probability = true, 0.3*random.Float64()
 	case 9:
 		rule.Route, rule.Kind = "", linodesim.Lists
-		if random.IntN(2) == 0 {
+		switch less := random.IntN(3); {
+		case less == 0:
+			rule.Shift = -1 // an entry twice, where the list has several pages
+		case s.grouped: // a list without an instance, and two 404s, would prove that it is gone
+		case less == 1:
+			rule.Shift = 1
+		default:
 			rule.Missing = 1
-		} else {
-			rule.Shift = 1 - 2*random.IntN(2)
 		}
 	case 10:
 		rule = s.drawLie(random)
@@ -101,7 +108,7 @@ func (s *life) drawLie(random *rand.Rand) linodesim.Rule {
 
 // firstGhost is true for the first read of an object by the engine.
 func (s *life) firstGhost(r *http.Request) bool {
-	if dir := path.Base(path.Dir(r.URL.Path)); dir != "pools" && dir != "instances" {
+	if !ofOneObject(r) {
 		return false
 	}
 	s.mu.Lock()
@@ -114,13 +121,15 @@ func (s *life) firstGhost(r *http.Request) bool {
 // watchWrites looks at each write of the engine before it is sent, and after.
 func (s *life) watchWrites() {
 	s.sending = func(r *http.Request) {
+		s.noteWrite(r)
 		if id, count, ok := scaling(r); ok {
 			s.checkScaling(id, count)
 		}
 	}
-	s.sent = func(r *http.Request, failed bool) {
-		id, err := strconv.Atoi(path.Base(r.URL.Path))
-		if failed && err == nil && r.Method == http.MethodPut && strings.HasSuffix(path.Dir(r.URL.Path), instancesRoute) {
+	s.sent = func(end sentRequest) {
+		s.noteEnd(end)
+		id, err := strconv.Atoi(path.Base(end.URL.Path))
+		if end.failed() && err == nil && end.Method == http.MethodPut && strings.HasSuffix(path.Dir(end.URL.Path), instancesRoute) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.events.failed[id]++
@@ -143,8 +152,8 @@ func scaling(r *http.Request) (poolID, count int, ok bool) {
 	return poolID, *body.Count, true
 }
 
-// checkScaling is I9: no write lowers a count, unless a person raised it after
-// it was read.
+// checkScaling is I9 when a count is sent: no write lowers one, unless a person raised it
+// after it was read.
 func (s *life) checkScaling(poolID, count int) {
 	for _, pool := range s.ours() {
 		s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ func TestLives(t *testing.T) {
 	if testing.Short() {
 		n = max(1, n/30)
 	}
+	t.Cleanup(func() { checkDrawn(t, n) })
 	for i := range n {
 		seed := *lifeSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -64,6 +66,11 @@ type weather struct {
 	// the object exists, once for each object. Together they would prove what is
 	// not so: one 404 after an accepted removal is taken as its end.
 	lossy, ghosts bool
+	// tardy: writes land after they were answered. grouped: everything that is read by its ID is
+	// answered 404 for a while, and lists lack nothing.
+	tardy, grouped bool
+	// paged: lists have pages of 25 entries.
+	paged bool
 	// witness: the engine is given the claimants' own records.
 	witness bool
 	// clocks are wrong by up to a quarter of an hour, each process by another.
@@ -87,6 +94,12 @@ type life struct {
 	past    []*claimant
 	events  history
 	log     []string
+
+	// writes are all that engines sent, underWay those that were not answered, died is when the
+	// process with this context was killed.
+	writes   []*sentWrite
+	underWay map[*http.Request]*sentWrite
+	died     map[context.Context]time.Time
 }
 
 // history records the events that justify exceptions from the engine's invariants.
@@ -110,13 +123,16 @@ type history struct {
 func newLife(t *testing.T, seed uint64) *life {
 	random := rand.New(rand.NewPCG(seed, 7))
 	coin := func(of int) bool { return random.IntN(of) == 0 }
-	w := weather{calm: coin(3), lagging: coin(2), lossy: coin(3), ghosts: coin(2), clocks: coin(3)}
+	w := weather{calm: coin(3), lagging: coin(2), lossy: coin(3), ghosts: coin(2), clocks: coin(3),
+		tardy: coin(2), grouped: coin(2), paged: coin(3)}
 	w.lagging = w.lagging && !w.calm
 	w.ghosts = w.ghosts && !w.lossy
+	w.grouped = w.grouped && !w.lossy
 	w.witness = w.lossy || coin(2)
 	profiles := []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()}
 	s := &life{
 		seed: seed, random: random, weather: w, claims: map[string]*claimant{},
+		underWay: map[*http.Request]*sentWrite{}, died: map[context.Context]time.Time{},
 		events: history{counted: map[int]time.Time{}, stripped: map[int]bool{}, vacated: map[int]bool{}, ghosts: map[string]bool{},
 			failed: map[int]int{}},
 		lab: openLab(t, tiers[random.IntN(2)], linodesim.Config{
@@ -136,6 +152,7 @@ func newLife(t *testing.T, seed uint64) *life {
 		}
 		s.keys = append(s.keys, k)
 	}
+	s.pageSize = map[bool]int{true: 25}[s.paged]
 	s.watchWrites()
 	return s
 }
@@ -154,7 +171,7 @@ func (s *life) run() {
 		seed := s.random.Uint64()
 		group.Go(func() { s.crowd(10+i, 1, chaos, rand.New(rand.NewPCG(seed, 5))) })
 	}
-	for _, act := range []func(*rand.Rand){s.kills, s.faults, s.trouble} {
+	for _, act := range []func(*rand.Rand){s.kills, s.faults, s.severe, s.trouble} {
 		seed := s.random.Uint64()
 		group.Go(func() { act(rand.New(rand.NewPCG(seed, 2))) })
 	}
@@ -162,6 +179,7 @@ func (s *life) run() {
 	var sweeps sync.WaitGroup
 	sweeps.Go(func() { s.sweeps(ctx) })
 	group.Wait()
+	s.sim.HealAll()
 	time.Sleep(time.Hour)
 	stop()
 	sweeps.Wait()

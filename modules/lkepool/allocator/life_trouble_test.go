@@ -11,7 +11,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 )
 
 // personToken is that of a person who uses the API beside the engine.
@@ -31,18 +30,27 @@ func (s *life) kills(random *rand.Rand) {
 			s.staleLists(lag)
 			time.Sleep(time.Duration(random.Int64N(int64(lag))))
 		}
-		s.current().kill()
-		s.note("killed")
+		s.die(s.current())
 		time.Sleep(time.Duration(random.Int64N(int64(5 * time.Second))))
 		next := s.construct(random)
 		if random.IntN(2) == 0 {
 			next, standby = standby, next
-			next.Begin(allocator.Ended)
 		}
+		after := s.predecessor()
+		next.Begin(after)
 		s.lead(next)
-		s.note("another process leads")
+		s.note("another process leads, before: %v", after)
 	}
 	standby.kill()
+}
+
+// die kills a process.
+func (s *life) die(p *process) {
+	s.mu.Lock()
+	s.died[p.ctx] = time.Now()
+	s.mu.Unlock()
+	p.kill()
+	s.note("killed")
 }
 
 // trouble injects refusals and changes from outside at random times.
@@ -67,7 +75,9 @@ func (s *life) trouble(random *rand.Rand) {
 		case 3:
 			s.retag(random)
 		case 4:
-			s.renameAny(random)
+			if !s.grouped { // no list shows a Linode that was renamed: 404s alone would prove that it is gone
+				s.renameAny(random)
+			}
 		case 5:
 			s.strip(random)
 		case 6:

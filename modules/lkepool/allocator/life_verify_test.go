@@ -2,7 +2,10 @@ package allocator_test
 
 import (
 	"fmt"
+	"net/http"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,11 +16,16 @@ import (
 // mostCalls is how many requests one life may send, far above what any needs.
 const mostCalls = 50_000
 
+// readBefore is how long before a count is sent the pool may have changed unseen: reads may be
+// settle old, and are right before.
+const readBefore = 4 * settle
+
 // verify checks the invariants when all is at rest.
 func (s *life) verify() {
 	s.checkHands()
-	s.checkRemovals()
+	s.checkRemovals(s.checkCounts())
 	s.checkPurchases()
+	s.countLanded()
 	s.checkRest()
 	total, _, _ := s.calls()
 	if total > mostCalls {
@@ -52,13 +60,25 @@ func (s *life) histories(instances ...int) string {
 	return lines.String()
 }
 
+// claimsOf returns the audited changes of all instances that ever carried the claimant's claim.
+func (s *life) claimsOf(c *claimant) string {
+	var instances []int
+	for _, e := range s.sim.Audit() {
+		if e.Action == linodesim.InstanceTagged && claimIn(strings.Split(e.After, ",")) == (claims.Tags{}).Value(c.who.Name) {
+			instances = append(instances, e.InstanceID)
+		}
+	}
+	return s.histories(instances...)
+}
+
 // checkHands is I1, I2 and I4 over all tags that were written. A claimant that
 // recorded no answer may get a second node while lists lag by minutes; it is
-// collected. A tag on an instance that is being deleted, as by a person while the
-// write was under way, gives its claimant nothing.
+// collected. So is an instance whose claim landed after it was given up. A tag on
+// an instance that is being deleted, as by a person while the write was under way,
+// gives its claimant nothing.
 func (s *life) checkHands() {
 	all := s.allClaimants()
-	owner, holds, ends := map[int]string{}, map[string]int{}, map[int]bool{}
+	owner, holds, ends, givenUp := map[int]string{}, map[string]int{}, map[int]bool{}, map[int]bool{}
 	for _, e := range s.sim.Audit() {
 		ours := e.Actor.User == engine
 		switch e.Action {
@@ -67,10 +87,12 @@ func (s *life) checkHands() {
 				continue
 			}
 			before, after := owner[e.InstanceID], claimIn(strings.Split(e.After, ","))
+			givenUp[e.InstanceID] = givenUp[e.InstanceID] || after != before && s.afterGivingUp(e)
 			if old := all[before]; before != "" && after != before && old != nil && (old.left.IsZero() || e.At.Before(old.left)) {
 				s.errorf("I1: at %s, instance %d was %s's and became %q's", moment(e.At), e.InstanceID, before, after)
 			}
-			if held := holds[after]; after != "" && held != 0 && held != e.InstanceID && !s.lagging {
+			if held := holds[after]; after != "" && held != 0 && held != e.InstanceID && !s.lagging &&
+				!givenUp[held] && !givenUp[e.InstanceID] {
 				s.errorf("I2: at %s, %s had %d and got %d\n%s", moment(e.At), after, held, e.InstanceID, s.histories(held, e.InstanceID))
 			}
 			if after != "" {
@@ -91,9 +113,58 @@ func (s *life) checkHands() {
 	}
 }
 
+// checkCounts is I9 when a count lands: none is lower than the one before, unless a person
+// raised it since the reading that it rests on. What a removal of a node by its name takes off
+// is not meant. It returns the writes that lowered one, by the IDs of their requests.
+func (s *life) checkCounts() (lowering map[string]*sentWrite) {
+	named := map[string]bool{}
+	for _, w := range s.writes {
+		if w.method == http.MethodDelete {
+			named[path.Base(w.path)] = true
+		}
+	}
+	byName := map[string]bool{}
+	lowering = map[string]*sentWrite{}
+	for _, e := range s.sim.Audit() {
+		if e.Action == linodesim.NodeRemoved && e.Actor.User == engine && named[e.NodeID] {
+			byName[e.Actor.RequestID] = true
+		}
+	}
+	for _, e := range s.sim.Audit() {
+		if e.Action != linodesim.PoolCount || e.Actor.User != engine {
+			continue
+		}
+		from, late := s.landing(e)
+		before, _ := strconv.Atoi(e.Before) // the simulator's own
+		after, _ := strconv.Atoi(e.After)
+		if after >= before || byName[e.Actor.RequestID] {
+			continue
+		}
+		lowering[e.Actor.RequestID] = from
+		if !s.editedSince(e.PoolID, from, e.At) {
+			s.errorf("I9: at %s, the count of pool %d goes from %d to %d, landed late: %t\n%s", moment(e.At), e.PoolID, before, after, late,
+				s.counts(e.PoolID))
+		}
+	}
+	return lowering
+}
+
+// editedSince reports whether a person changed a pool's count after what a write rests on was
+// read, readBefore it was sent at the earliest, and before it landed.
+func (s *life) editedSince(poolID int, from *sentWrite, landed time.Time) bool {
+	read := landed.Add(-readBefore)
+	if from != nil {
+		read = from.sent.Add(-readBefore)
+	}
+	return slices.ContainsFunc(s.sim.Audit(), func(e linodesim.Entry) bool {
+		byHand := e.Action == linodesim.PoolCount && e.PoolID == poolID && e.Actor.User != engine && e.Actor != linodesim.LKE
+		return byHand && e.At.After(read) && !e.At.After(landed)
+	})
+}
+
 // checkRemovals is I6: the engine removes no instance whose claimant has it on
 // record and neither gives it back nor is gone.
-func (s *life) checkRemovals() {
+func (s *life) checkRemovals(lowering map[string]*sentWrite) {
 	holder := map[int]*claimant{}
 	for _, c := range s.allClaimants() {
 		if c.instance != 0 {
@@ -108,36 +179,69 @@ func (s *life) checkRemovals() {
 		if c == nil || e.At.Before(c.got) || !c.left.IsZero() && !e.At.Before(c.left) {
 			continue
 		}
-		if edited := s.events.counted[e.PoolID]; !edited.IsZero() && e.At.Sub(edited) >= 0 && e.At.Sub(edited) < 2*time.Minute {
+		if from, counted := lowering[e.Actor.RequestID]; counted && s.editedSince(e.PoolID, from, e.At) {
 			continue // a count set while a person raised it: LKE chose who goes
 		}
-		s.errorf("I6: at %s, node %s with instance %d was taken from %s", moment(e.At), e.NodeID, e.InstanceID, c.who.Name)
+		if s.misdated(c, e) {
+			continue
+		}
+		s.errorf("I6: at %s, node %s with instance %d was taken from %s\n%s", moment(e.At), e.NodeID, e.InstanceID, c.who.Name,
+			s.claimsOf(c))
 	}
 }
 
-// checkPurchases is I5. In a calm life as many nodes are bought as there are
-// claimants, and one more for each instance that was put aside because writes
-// to it failed. In others a claimant may cause one surplus node, and each node
-// that the platform or a person took away one more.
+// checkPurchases is I5. In a calm life as many nodes are bought for each key as it
+// has claimants, and one more for each instance that was put aside because writes
+// to it failed, for each node of a purchase that landed after its answer, because
+// it may have been made again before, and for each claim that landed after its
+// instance was given up, because its claimant may have another one. In others a
+// claimant may cause one surplus node, and each node that the platform or a person
+// took away one more.
 func (s *life) checkPurchases() {
-	bought, claimants, aside, lost := s.requested(), len(s.allClaimants()), 0, 0
-	for _, times := range s.events.failed {
-		if times >= 3 {
-			aside++
-		}
-	}
+	keys, aside, bought, late := s.keysOfPools(), map[string]int{}, map[string]int{}, s.lateNodes()
+	lost, tried := 0, map[int]bool{}
 	for _, e := range s.sim.Audit() {
+		key, ours := keys[e.PoolID]
 		gone := e.Action == linodesim.NodeRemoved || e.Action == linodesim.InstanceGone
-		if _, ours := s.keyOf[e.PoolID]; ours && e.Actor.User != engine && gone {
+		switch {
+		case !ours:
+		case e.Actor.User != engine && gone:
 			lost++
+		case e.Actor.User != engine:
+		case e.Action == linodesim.NodeRequested:
+			bought[key]++
+		case e.Action == linodesim.InstanceTagged && s.afterGivingUp(e):
+			late[key]++
+		}
+		if ours && s.events.failed[e.InstanceID] >= 3 && !tried[e.InstanceID] {
+			tried[e.InstanceID] = true
+			aside[key]++
 		}
 	}
-	most := claimants + aside
-	if !s.calm {
-		most = 2*claimants + aside + lost
+	claimants := map[string]int{}
+	for _, c := range s.allClaimants() {
+		claimants[c.key.Hash()]++
 	}
-	if s.calm && bought < claimants || bought > most {
-		s.errorf("I5: %d nodes were bought for %d claimants; %d instances were put aside, %d lost", bought, claimants, aside, lost)
+	total := func(of map[string]int) (n int) {
+		for _, some := range of {
+			n += some
+		}
+		return n
+	}
+	most := 2*total(claimants) + total(aside) + total(late) + lost
+	if total(bought) > most {
+		s.errorf("I5: %d nodes were bought for %d claimants; %d instances were put aside, %d lost, %d bought late",
+			total(bought), total(claimants), total(aside), lost, total(late))
+	}
+	if !s.calm {
+		return
+	}
+	for _, k := range s.keys {
+		key := k.Hash()
+		if n := bought[key]; n < claimants[key] || n > claimants[key]+aside[key]+late[key] {
+			s.errorf("I5: %d nodes were bought for %d claimants of %s; %d instances were put aside, %d bought late",
+				n, claimants[key], k.NodePool, aside[key], late[key])
+		}
 	}
 }
 

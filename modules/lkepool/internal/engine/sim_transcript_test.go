@@ -73,11 +73,12 @@ func (sc *scene) command(t *testing.T, d *datadriven.TestData) string {
 		"platform": sc.platform, "fault": sc.addFault, "claim": sc.comes, "burst": sc.burst, "release": sc.releases, "gone": sc.ends,
 		"wait": sc.passes, "until": sc.until, "restart": sc.restarts, "hand": sc.hand, "list": sc.lists, "sweep": sc.sweepsNow,
 		"show": sc.show, "calls": sc.callsSince, "gap": sc.gap,
+		"get": sc.gets, "missed": sc.missed,
 	}
 	run, ok := commands[d.Cmd]
 	if !ok {
 		d.Fatalf(t, "%q is no command; there are platform, fault, claim, burst, release, gone, wait, until, restart, hand, list, sweep, show, "+
-			"calls", d.Cmd)
+			"calls, gap, get, missed", d.Cmd)
 	}
 	if err := run(words); err != nil {
 		d.Fatalf(t, "%v", err)

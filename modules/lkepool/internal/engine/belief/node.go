@@ -108,8 +108,9 @@ type DirectRead struct {
 	// Began and Ended are those of the last one that was answered, with the
 	// object or with a 404; Tried is when the last attempt began.
 	Began, Ended, Tried time.Time
-	// Busy: one is under way. Agrees: the last one contradicted nothing.
-	Busy, Agrees bool
+	// Busy: one is under way. Shown: the last one showed the object. Agrees: the last one that
+	// showed it contradicted nothing.
+	Busy, Shown, Agrees bool
 	// Err is why the newest attempt failed; nil for one that was answered.
 	Err   error
 	Retry backoff
@@ -145,7 +146,7 @@ func (l *DirectRead) end(d event.Done, first time.Duration, now time.Time) outco
 		return failed
 	}
 	l.Began, l.Ended, l.Err, l.Retry = d.Began, now, nil, backoff{}
-	if absent {
+	if l.Shown = !absent; absent {
 		return missing
 	}
 	return found

@@ -16,15 +16,17 @@ func TestThatAnInstanceIsGoneTakesTwo404sTheSettleTimeApart(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	settle := lkepool.Config{}.WithDefaults().SettleTime
 	for _, test := range []struct {
-		name  string
-		apart time.Duration
+		name string
+		// reads are when those began that were answered 404, after the first one.
+		reads []time.Duration
 		list  bool
 		gone  bool
 	}{
-		{"two at once", 0, true, false},
-		{"two within the settle time", settle - time.Millisecond, true, false},
-		{"two the settle time apart", settle, true, true},
-		{"two the settle time apart, and no list", settle, false, false},
+		{"one", []time.Duration{0}, true, false},
+		{"two at once", []time.Duration{0, 0}, true, false},
+		{"two within the settle time", []time.Duration{0, settle - time.Millisecond}, true, false},
+		{"two the settle time apart", []time.Duration{0, settle}, true, true},
+		{"two the settle time apart, and no list", []time.Duration{0, settle}, false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
@@ -36,8 +38,8 @@ func TestThatAnInstanceIsGoneTakesTwo404sTheSettleTimeApart(t *testing.T) {
 			list := event.Action{Op: event.OpListInstances}
 			apply(now, event.Done{Action: list, Instances: []lkepool.Instance{{ID: 7, Tags: []string{lkepool.ManagedTag}}}})
 			first := now.Add(5 * time.Minute)
-			for _, at := range []time.Time{first, first.Add(test.apart)} {
-				apply(at, event.Done{Action: event.Action{Op: event.OpGetInstance, InstanceID: 7},
+			for _, after := range test.reads {
+				apply(first.Add(after), event.Done{Action: event.Action{Op: event.OpGetInstance, InstanceID: 7},
 					Err: &claims.Error{Kind: claims.KindNotFound, Op: "get instance", Err: errors.New("not found")}})
 			}
 			if test.list {

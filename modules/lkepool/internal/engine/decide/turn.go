@@ -79,11 +79,12 @@ func (t *turn) lateShown() time.Time { return t.known.LateUntil.Add(t.cfg.Settle
 // not show yet, so that this one neither grows nor drops it.
 func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.ready(t.lateShown()) }
 
-// lately reports whether the last direct read is still "right before". What waited for
-// lateShown does not rest on a read from before that.
+// lately reports whether the last direct read showed the object, and is still "right before":
+// a list that refutes a wrong 404 may be old. What waited for lateShown does not rest on a read
+// from before that.
 func (t *turn) lately(l belief.DirectRead) bool {
 	shown := t.lateShown()
-	return !l.Ended.IsZero() && t.now.Sub(l.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !l.Began.Before(shown))
+	return l.Shown && t.now.Sub(l.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !l.Began.Before(shown))
 }
 
 // seenLately reports whether such a read agrees with what is known.
