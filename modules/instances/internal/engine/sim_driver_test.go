@@ -126,6 +126,7 @@ func (s *sim) process(clean bool) {
 	s.life++
 	s.settings = Settings{
 		Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations, Ceilings: s.plan.ceilings(),
+		SettleTime: s.plan.settleTime, ListLag: s.plan.listLag, LateEffect: s.plan.lateEffect,
 	}.WithDefaults()
 	if s.plan.holder {
 		s.settings.Holder = s.holder

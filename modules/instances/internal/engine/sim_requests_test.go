@@ -75,7 +75,7 @@ func (s *sim) die() {
 		switch {
 		case !s.plan.harsh, w.life != s.life, w.arrived && (w.landings == 0 || w.landed):
 		case w.arrived:
-			s.land(w, schedule.Lands(s.random, 0, simLateEffect))
+			s.land(w, schedule.Lands(s.random, 0, s.plan.latest()))
 		default:
 			switch s.random.IntN(4) {
 			case 0:
@@ -84,7 +84,7 @@ func (s *sim) die() {
 			default:
 				w.lost = true
 				s.facts.afterDeath++
-				s.land(w, schedule.Lands(s.random, 0, simLateEffect))
+				s.land(w, schedule.Lands(s.random, 0, s.plan.latest()))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -34,7 +35,13 @@ type simHarshness struct {
 	maxNodes            int
 	// maxPrice bounds the hourly price; a small plan costs 1, a large one 2.
 	maxPrice float64
+	// settleTime, listLag and lateEffect are the engine's bounds, 0 for its defaults. Where
+	// one is taken for another, that shows only if they differ.
+	settleTime, listLag, lateEffect time.Duration
 }
+
+// latest is how long after its answer, or the death of its process, a write may land.
+func (s *simHarshness) latest() time.Duration { return cmp.Or(s.lateEffect, 2*time.Minute) }
 
 // simGap is a time in which direct reads of many objects answer 404, although
 // they exist and lists show them.
@@ -43,10 +50,6 @@ type simGap struct {
 	// share: every share-th instance is concerned, 1 for all.
 	share int
 }
-
-// simLateEffect is how long after its answer, or the death of its process, a write may
-// land.
-const simLateEffect = 2 * time.Minute
 
 // simLife describes one claimant.
 type simLife struct {
@@ -231,7 +234,25 @@ func (d simDice) life(s *simSchedule, i int) simLife {
 func harshFromSeed(seed uint64) *simSchedule {
 	s := fromSeed(seed)
 	s.worsen(simDice{rand.New(rand.NewPCG(seed, 13))})
+	s.tighten(simDice{rand.New(rand.NewPCG(seed, 19))})
 	return s
+}
+
+// tighten draws bounds that are hardly above what they bound. It draws from dice of its own,
+// so that a seed has the same schedule without it.
+func (s *simSchedule) tighten(d simDice) {
+	if d.IntN(4) == 3 {
+		s.settleTime = s.stale + 100*time.Millisecond
+	}
+	if d.IntN(4) == 3 {
+		s.listLag = s.lag + time.Second
+	}
+	if d.IntN(4) == 3 {
+		s.lateEffect = d.oneOf(time.Second, 10, 30, 1)
+	}
+	for i := range s.fates {
+		s.fates[i].late = min(s.fates[i].late, s.latest())
+	}
 }
 
 // worsen adds what a schedule without late effects lacks.
