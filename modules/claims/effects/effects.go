@@ -1,6 +1,7 @@
-// Package effects runs the requests of an engine: a bounded number at a time, writes to
-// one object one after another, each with a time until which it may be sent and a
-// timeout that begins when it is sent.
+// Package effects is the shell of an engine. A [Runner] makes its requests: a bounded number
+// at a time, writes to one object one after another, each with a time until which it may be
+// sent and a timeout that begins when it is sent. A [Loop] runs a core that is a state
+// machine over events and actions.
 //
 //	runner := effects.NewRunner(64, clock)
 //	outcome, err := runner.Do(ctx, effects.Request{Lock: "instance 7", NotAfter: now.Add(5 * time.Second), Timeout: time.Minute},
@@ -20,7 +21,8 @@
 //
 // A write that was sent may take effect later than its answer, and after its timeout.
 //
-// A [Runner] is safe for concurrent use. It starts no goroutine.
+// Runner and Loop are safe for concurrent use. A Runner starts no goroutine, a Loop one while
+// callers wait or requests are under way, and one for each request.
 package effects
 
 import (

@@ -2,7 +2,6 @@ package allocator
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
@@ -11,171 +10,66 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
-// shell runs the engine: it serialises events, starts effects, and turns their
-// results into events. It has no knowledge of claims. One goroutine, the loop,
-// exists while callers wait or writes are under way.
+// shell runs the engine: the loop of package effects, over the requests of a Backend. It has
+// no knowledge of claims.
 type shell struct {
 	backend lkepool.Backend
 	cfg     lkepool.Config
 	runner  *effects.Runner
-	wake    chan struct{}
-
-	mu      sync.Mutex
-	core    *engine.Core
-	callers map[int]chan engine.Answer
-	last    int
-	inbox   []engine.Event
-	running bool
-	// effects is how many are under way, reads what ends the reads among them.
-	effects int
-	reads   reads
-}
-
-// reads is the context of all reads that callers wait for.
-type reads struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-}
-
-func newReads() reads {
-	ctx, cancel := context.WithCancel(context.Background())
-	return reads{ctx, cancel}
+	loop    *effects.Loop[engine.Ask, engine.Event, engine.Action, engine.Answer]
+	// core is that of the loop, and locked by it.
+	core *engine.Core
 }
 
 func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
-	return &shell{
-		backend: backend, cfg: cfg, runner: effects.NewRunner(engine.ParallelEffects, cfg.Clock), wake: make(chan struct{}, 1),
-		callers: map[int]chan engine.Answer{},
-	}
+	s := &shell{backend: backend, cfg: cfg, runner: effects.NewRunner(engine.ParallelEffects, cfg.Clock)}
+	s.loop = effects.NewLoop(effects.LoopConfig[engine.Ask, engine.Event, engine.Action, engine.Answer]{
+		Clock: cfg.Clock, Timer: func(d time.Duration) (<-chan time.Time, func() bool) {
+			timer := cfg.Clock.NewTimer(d)
+			return timer.C(), timer.Stop
+		},
+		Asked:  func(token int, a engine.Ask) engine.Event { return engine.Asked{Token: token, Ask: a} },
+		Left:   func(token int, cause error) engine.Event { return engine.Left{Token: token, Cause: cause} },
+		Tick:   engine.Tick{},
+		Answer: answered,
+		Run: func(ctx context.Context, a engine.Action) engine.Event {
+			d := s.perform(ctx, a)
+			s.report(d)
+			return d
+		},
+	})
+	return s
 }
 
-// call puts a request to the engine, and waits for its answer. When ctx ends
-// the engine is told, and answers at once.
-func (s *shell) call(ctx context.Context, a engine.Ask) engine.Answer {
-	done := make(chan engine.Answer, 1)
-	s.mu.Lock()
-	s.last++
-	token := s.last
-	s.callers[token] = done
-	s.post(engine.Asked{Token: token, Ask: a})
-	s.mu.Unlock()
-	select {
-	case result := <-done:
-		return result
-	case <-ctx.Done():
+// answered returns whom an action answers, and with what.
+func answered(a engine.Action) (token int, answer engine.Answer, is bool) {
+	if a.Op != engine.OpAnswer {
+		return 0, engine.Answer{}, false
 	}
-	s.mu.Lock()
-	if _, waiting := s.callers[token]; waiting {
-		s.post(engine.Left{Token: token, Cause: context.Cause(ctx)})
-	}
-	s.mu.Unlock()
-	return <-done
+	return a.Token, *a.Answer, true
 }
+
+// call puts a request to the engine, and waits for its answer, which comes at once when ctx ends.
+func (s *shell) call(ctx context.Context, a engine.Ask) engine.Answer { return s.loop.Call(ctx, a) }
 
 // begin makes a new core, which keeps the callers that wait.
 func (s *shell) begin(limits lkepool.Limits, clean bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now(), clean)
-	if s.core != nil {
-		fresh.Inherit(s.core)
-	}
-	s.core = fresh
+	s.loop.Locked(func() effects.Core[engine.Event, engine.Action] {
+		fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now(), clean)
+		if s.core != nil {
+			fresh.Inherit(s.core)
+		}
+		s.core = fresh
+		return fresh
+	})
 }
 
 // tell runs a function on the core under the lock: a report that needs no answer, or a query.
 func (s *shell) tell(what func(*engine.Core)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	what(s.core)
-}
-
-// post queues an event, and starts the loop if there is none. The caller holds mu.
-func (s *shell) post(e engine.Event) {
-	s.inbox = append(s.inbox, e)
-	if !s.running {
-		s.running, s.reads = true, newReads()
-		go s.loop()
-		return
-	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// loop handles events until nothing waits and nothing is under way.
-func (s *shell) loop() {
-	timer := s.cfg.Clock.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		next, more := s.step()
-		if !more {
-			return
-		}
-		if !next.IsZero() {
-			timer.Reset(next.Sub(s.cfg.Clock.Now()))
-		} else {
-			timer.Stop()
-		}
-		select {
-		case <-s.wake:
-		case <-timer.C():
-			s.mu.Lock()
-			s.inbox = append(s.inbox, engine.Tick{})
-			s.mu.Unlock()
-		}
-	}
-}
-
-// step handles what is in the inbox: callers are answered, effects started. It
-// returns when the core needs a tick, and false when the loop may end.
-func (s *shell) step() (time.Time, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.inbox) > 0 {
-		e := s.inbox[0]
-		s.inbox = s.inbox[1:]
-		for _, a := range s.core.Handle(e, s.cfg.Clock.Now()) {
-			if a.Op == engine.OpAnswer {
-				s.answer(a)
-				continue
-			}
-			if s.reads.ctx.Err() != nil {
-				s.reads = newReads()
-			}
-			s.effects++
-			go s.effect(s.reads.ctx, a)
-		}
-	}
-	if !s.core.Idle() {
-		return s.core.Wake(), true
-	}
-	s.reads.cancel()
-	if s.effects > 0 {
-		return time.Time{}, true
-	}
-	s.running = false
-	return time.Time{}, false
-}
-
-// answer gives a caller its result. The caller holds mu.
-func (s *shell) answer(a engine.Action) {
-	if done, ok := s.callers[a.Token]; ok {
-		delete(s.callers, a.Token)
-		done <- *a.Answer
-	}
-}
-
-// effect makes one request and posts its result. A write is not cancelled when
-// its callers leave, because then nothing would show whether it happened.
-func (s *shell) effect(ctx context.Context, a engine.Action) {
-	d := s.perform(ctx, a)
-	s.report(d)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.effects--
-	s.post(d)
+	s.loop.Locked(func() effects.Core[engine.Event, engine.Action] {
+		what(s.core)
+		return s.core
+	})
 }
 
 // perform makes one request. A write waits for other writes to the same object, and one
