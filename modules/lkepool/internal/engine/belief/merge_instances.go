@@ -160,7 +160,7 @@ func (e instanceEvidence) mergeClaim(n *Node, who claims.ClaimID, began time.Tim
 // to any more: the world is as large as the cluster.
 func (e instanceEvidence) pruneNodes(began time.Time) {
 	for _, id := range slices.Clone(e.Absent.Nodes.ids) {
-		if t, _ := e.Absent.Nodes.Get(id); t.outdated(began) {
+		if t, _ := e.Absent.Nodes.Get(id); t.outdated(began, e.PoolList.Began) {
 			e.Absent.Nodes.drop(id)
 		}
 	}

@@ -207,7 +207,7 @@ func (e poolEvidence) prunePools(began time.Time) {
 	}
 	for _, id := range slices.Clone(e.Absent.Pools.ids) {
 		t, _ := e.Absent.Pools.Get(id)
-		if !t.Direct.Busy && (t.Gone() && t.outdated(began) || !t.Gone() && !used[id]) {
+		if !t.Direct.Busy && (t.Gone() && t.outdated(began, began) || !t.Gone() && !used[id]) {
 			e.Absent.Pools.drop(id)
 		}
 	}

@@ -32,7 +32,8 @@ func (t *Trace) seen() bool { return !t.Evidence.Last.IsZero() }
 // name notes that a pool names an instance which is gone.
 func (t *Trace) name(began time.Time) { t.named = Latest(t.named, began) }
 
-// outdated reports whether no reading that began then or later shows the object.
-func (t *Trace) outdated(began time.Time) bool {
-	return began.Sub(Latest(Latest(t.Evidence.Ended, t.Evidence.Last), t.named)) > tuning.GoneMemory
+// outdated reports whether no reading that began then or later shows the object. One that the
+// newest list of pools names is not: a slot that an instance left stays vacant.
+func (t *Trace) outdated(began, pools time.Time) bool {
+	return began.Sub(Latest(Latest(t.Evidence.Ended, t.Evidence.Last), t.named)) > tuning.GoneMemory && t.named.Before(pools)
 }
