@@ -88,12 +88,6 @@ func (b *Belief) Owning() map[string]int {
 	return owned
 }
 
-// Losing reports whether a removal of one of the pool's nodes was not answered, so that it may
-// take effect at any time. A count that includes the node would bring it back.
-func (b *Belief) Losing(p *Pool) bool {
-	return slices.ContainsFunc(b.Members(p.ID), func(n *Node) bool { return n.Phase == Condemned && n.Removed.IsZero() && n.Present() })
-}
-
 // OnTheirWay counts the nodes that are on their way in a pool.
 func (b *Belief) OnTheirWay(p *Pool) int {
 	if !p.Ours() || p.Phase >= Doomed {

@@ -31,7 +31,7 @@ func (b *buyer) buy(d *demand) {
 	missing = b.repeatFrozen(d, missing)
 	var pools []plan.Pool
 	for _, p := range d.pools {
-		if p.Phase == belief.Usable && !b.inherited(p) && !b.known.Losing(p) {
+		if p.Phase == belief.Usable && !b.inherited(p) && !b.losing(p) {
 			pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
 		}
 	}
@@ -40,6 +40,14 @@ func (b *buyer) buy(d *demand) {
 			return
 		}
 	}
+}
+
+// losing reports whether a removal of one of the pool's nodes was not answered, so that it may
+// take effect at any time. A count that includes the node would bring it back.
+func (b *buyer) losing(p *belief.Pool) bool {
+	return slices.ContainsFunc(b.known.Members(p.ID), func(n *belief.Node) bool {
+		return n.Phase == belief.Condemned && n.Removed.IsZero() && n.Present()
+	})
 }
 
 // repeatFrozen sends counts again that were not answered, where as many nodes are
