@@ -22,11 +22,11 @@ type LoopConfig[Q, E, A, R any] struct {
 	Clock Clock
 	// Timer returns a channel that is sent to after the time, and what stops it.
 	Timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
-	// Asked is the event that a caller came, Left that its context ended for a cause, and Tick
+	// Came is the event that a caller came, Left that its context ended for a cause, and Tick
 	// that time has passed.
-	Asked func(token int, request Q) E
-	Left  func(token int, cause error) E
-	Tick  E
+	Came func(token int, request Q) E
+	Left func(token int, cause error) E
+	Tick E
 	// Answer returns whom an action answers, and false for one that is a request.
 	Answer func(A) (token int, result R, is bool)
 	// Run makes a request, and returns the event of its end. ctx ends when no caller waits;
@@ -82,7 +82,7 @@ func (l *Loop[Q, E, A, R]) Call(ctx context.Context, request Q) R {
 	l.last++
 	token := l.last
 	l.callers[token] = done
-	l.post(l.cfg.Asked(token, request))
+	l.post(l.cfg.Came(token, request))
 	l.mu.Unlock()
 	select {
 	case result := <-done:

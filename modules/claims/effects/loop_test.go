@@ -76,7 +76,7 @@ func loopOver(core *desk, read func(context.Context) error) *effects.Loop[int, a
 			timer := time.NewTimer(d)
 			return timer.C, timer.Stop
 		},
-		Asked:  func(token, _ int) any { return came{token} },
+		Came:   func(token, _ int) any { return came{token} },
 		Left:   func(token int, _ error) any { return left{token} },
 		Tick:   tick{},
 		Answer: func(a action) (token, result int, is bool) { return a.token, a.result, a.answers > 0 },

@@ -36,9 +36,9 @@ func newShell(backend clusterapi.Backend, cfg clusterapi.Config) *shell {
 			timer := cfg.Clock.NewTimer(d)
 			return timer.C(), timer.Stop
 		},
-		Asked: func(token int, ask core.Ask) core.Event { return core.Arrived{Token: token, Ask: ask} },
-		Left:  func(token int, cause error) core.Event { return core.Left{Token: token, Cause: cause} },
-		Tick:  core.Tick{},
+		Came: func(token int, ask core.Ask) core.Event { return core.Arrived{Token: token, Ask: ask} },
+		Left: func(token int, cause error) core.Event { return core.Left{Token: token, Cause: cause} },
+		Tick: core.Tick{},
 		Answer: func(a core.Action) (int, core.Answer, bool) {
 			return a.Token, a.Answer, a.Op == core.ActionAnswer
 		},

@@ -28,7 +28,7 @@ func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
 			timer := cfg.Clock.NewTimer(d)
 			return timer.C(), timer.Stop
 		},
-		Asked:  func(token int, a engine.Ask) engine.Event { return engine.Asked{Token: token, Ask: a} },
+		Came:   func(token int, a engine.Ask) engine.Event { return engine.Asked{Token: token, Ask: a} },
 		Left:   func(token int, cause error) engine.Event { return engine.Left{Token: token, Cause: cause} },
 		Tick:   engine.Tick{},
 		Answer: answered,

@@ -2,7 +2,7 @@
 // package explore: the requests between a core and its platform, all that may become of
 // each, and the states that readings may show.
 //
-// A world has [Requests] and [Views]. It begins requests, asks which moves there are, and
+// A world has [Requests] and [Views]. It begins requests, takes the moves from them, and
 // hands back those that concern a request; what a write does, what a read shows, and what
 // the core makes of an answer is the world's own: see [World]. Moves of its own, those of
 // claimants for example, have kinds from [Own] on.
