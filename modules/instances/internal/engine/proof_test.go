@@ -218,6 +218,20 @@ func TestTagsThatLandedOutrankOlderReadings(t *testing.T) {
 	}
 }
 
+// A person may give an instance to another claimant between a write of tags and the moment at
+// which a reading shows that it landed: the next reading decides who may remove it.
+func TestAReadingWithAnotherClaimIsNotOlderThanTags(t *testing.T) {
+	core, o := oneInstance(t)
+	began := core.belief.Now
+	core.handle(Result{Effect: Effect{Op: OpTag, ID: 7, Tags: o.Tags, Term: core.belief.Term}, Began: began})
+	core.belief.Now = began.Add(core.belief.Settings.SettleTime - 1)
+	core.reads(simOwn.ClaimTags(claims.ClaimID{Value: "another"}), core.belief.Now)
+	call := core.Admit(Ask{Kind: AskDelete, ID: 7, By: o.Who}, core.belief.Now)
+	if s := core.Next(call, core.belief.Now); s.End == nil || claims.KindOf(s.End.Err) != claims.KindConflict {
+		t.Errorf("a removal goes on with %+v", s)
+	}
+}
+
 // A creation may land at the end of LateEffect, and lists show it the list lag later.
 func TestACreationCountsUntilAListMustShowIt(t *testing.T) {
 	core, _ := oneInstance(t)

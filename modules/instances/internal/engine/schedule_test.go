@@ -82,7 +82,7 @@ func TestSchedules(t *testing.T) {
 	seeds := schedule.Seeds{First: *scheduleSeed, Count: total, Failures: *scheduleFailures, Every: *scheduleProgress}
 	if *scheduleProgress > 0 {
 		seeds.Progress = func(r schedule.Report) {
-			fmt.Printf("%d of %d schedules in %s, %d violations\n", r.Done, total, r.Took.Round(time.Second), len(r.Failed))
+			fmt.Printf("%d of %d schedules in %s, violations: %v\n", r.Done, total, r.Took.Round(time.Second), r.Failed)
 		}
 	}
 	var sums scheduleSums

@@ -158,7 +158,8 @@ func (w *World) read(r *event.Result) {
 	w.seen(r.Instance, r.Began)
 }
 
-// seen applies a direct reading, except for tags that were written since. It resolves
+// seen applies a direct reading, except for tags that were written since: an instance was made
+// with its claim, so one with another's is not from before the write. It resolves
 // a write of tags without an answer if it shows them and began after that write, and if
 // they were sent once.
 func (w *World) seen(i event.Instance, began time.Time) {
@@ -172,7 +173,8 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	if began.Before(n.Read) {
 		return
 	}
-	if began.Before(n.Tagged.Add(w.Settings.SettleTime)) {
+	claim := w.Tags.ClaimIn(i.Tags)
+	if began.Before(n.Tagged.Add(w.Settings.SettleTime)) && (claim.None() || claim.Is(n.Who)) {
 		i.Tags = n.Tags
 	}
 	n.Instance, n.Read = i, began
