@@ -179,6 +179,14 @@ func (s *life) exists(id int) bool {
 	return slices.ContainsFunc(s.instances(), func(i linodesim.Instance) bool { return i.ID == id })
 }
 
+// untagged reports whether all writes of an instance's tags were without effect. Out of its pool,
+// when its removal was accepted, nothing shows another process whose it is.
+func (s *life) untagged(id int) bool {
+	return s.lossy && !slices.ContainsFunc(s.sim.Audit(), func(e linodesim.Entry) bool {
+		return e.Action == linodesim.InstanceTagged && e.InstanceID == id
+	})
+}
+
 // giveUp releases an instance until it is proven gone.
 func (s *life) giveUp(c *claimant, random *rand.Rand) {
 	for {
@@ -198,6 +206,10 @@ func (s *life) giveUp(c *claimant, random *rand.Rand) {
 			}
 			return
 		case "", claims.KindProvisioning, claims.KindRateLimited, claims.KindUnavailable, claims.KindForbidden:
+		case claims.KindConflict:
+			if !s.untagged(c.instance) {
+				s.errorf("release of %d: %v\n%s", c.instance, err, s.histories(c.instance))
+			}
 		default:
 			s.errorf("release of %d: %v", c.instance, err)
 		}
