@@ -25,7 +25,7 @@ var (
 // drawn is the schedule of a seed.
 func drawn(seed uint64) *simSchedule {
 	if *scheduleFaults == "all" || *scheduleFaults == "" && seed%2 == 1 {
-		return harshFromSeed(seed).endOrderly()
+		return harshFromSeed(seed).widen().endOrderly()
 	}
 	return fromSeed(seed).endOrderly()
 }
@@ -200,6 +200,23 @@ func TestAPoolIsNotGoneByAListOlderThanIt(t *testing.T) {
 // and reads of it fail, so that its pool keeps more members than its count.
 func TestAPoolWithAMemberTooManyServesAfterAWhile(t *testing.T) {
 	if why, _, _ := play(harshFromSeed(3070969), false); why != "" {
+		t.Error(why)
+	}
+}
+
+// TestWhatArrivesInAnInheritedPoolWaits replays a life on Enterprise in which the process before
+// had sent a count and the deletion of its pool: both take effect in the lead of the next one,
+// and a node that comes between them goes with the pool.
+func TestWhatArrivesInAnInheritedPoolWaits(t *testing.T) {
+	if why, _, _ := play(harshFromSeed(51825795).widen().endOrderly(), false); why != "" {
+		t.Error(why)
+	}
+}
+
+// TestAClaimThatWasGivenUpIsNotWrittenAgain replays a life in which a claim takes effect after
+// its claimant got another instance, and a person takes it off while that one is being removed.
+func TestAClaimThatWasGivenUpIsNotWrittenAgain(t *testing.T) {
+	if why, _, _ := play(harshFromSeed(51742721).widen().endOrderly(), false); why != "" {
 		t.Error(why)
 	}
 }

@@ -158,7 +158,6 @@ func fromSeed(seed uint64) *simSchedule {
 func harshFromSeed(seed uint64) *simSchedule {
 	s := fromSeed(seed)
 	s.worsen(simSeed{rand.New(rand.NewPCG(seed, 13))})
-	s.widen(simSeed{rand.New(rand.NewPCG(seed, 19))})
 	return s
 }
 
@@ -216,9 +215,10 @@ func (s *simSchedule) worsen(d simDice) {
 
 // widen adds a ceiling on the price, bounds that are hardly above what they bound, and late
 // writes that the process has waited for in vain. It draws from dice of its own, so that a seed has the same schedule without it.
-func (s *simSchedule) widen(d simDice) {
+func (s *simSchedule) widen() *simSchedule {
+	d := simSeed{rand.New(rand.NewPCG(s.seed, 19))}
 	if s.calm {
-		return
+		return s
 	}
 	if d.IntN(8) == 7 {
 		s.maxPrice = float64(2 + d.IntN(10))
@@ -239,6 +239,7 @@ func (s *simSchedule) widen(d simDice) {
 		}
 		f.late = min(f.late, s.latest())
 	}
+	return s
 }
 
 // settle is how far a direct read may lag at most.

@@ -151,7 +151,7 @@ func (e instanceEvidence) mergeClaim(n *Node, who claims.ClaimID, began time.Tim
 	case who.None():
 	default:
 		n.become(Held)
-		*h = claim{Who: who, At: began, Since: e.now, ClaimedAt: h.ClaimedAt, Failed: h.Failed}
+		*h = claim{Who: who, At: began, Since: e.now, ClaimedAt: h.ClaimedAt, Failed: h.Failed, GivenUp: h.GivenUp && h.Who.Is(who)}
 		e.Index.claimed(n)
 	}
 }

@@ -76,7 +76,11 @@ func (e poolEvidence) mergeShown(reading lkepool.Pool, f absence.Fact) {
 			e.Purchases.foundPool(hash, reading.Count)
 		}
 	}
-	e.addSlots(p, reading.Slots, f.Began, f.Direct)
+	slots := reading.Slots
+	if !e.limits.NodesLag && !e.shows(f.Began, p.Writes.Grown, f.Direct) {
+		slots = p.known(slots) // it may be older than the answer to a purchase, which has all there are
+	}
+	e.addSlots(p, slots, f.Began, f.Direct)
 	p.witnessed = p.witnessed || witnessed // slots that it shows for the first time were not seen to arrive
 }
 

@@ -43,8 +43,8 @@ type claim struct {
 	// witnessed: it was looked up in the caller's own records. given: its claimant got it
 	// as an answer of this process.
 	witnessed, given bool
-	// left: another node was chosen for the claimant since.
-	left bool
+	// GivenUp: another node was chosen for the claimant since.
+	GivenUp bool
 	// Lacking: a reading since the write lacks the claim's tag.
 	Lacking bool
 	// Failed counts failed writes in a row that were the instance's fault, Err is

@@ -16,7 +16,7 @@ func (b *Belief) Reserve(n *Node, who claims.ClaimID) {
 	n.Claim.Who = who
 	b.Index.claimed(n)
 	for _, other := range b.NodesOf(who.Value) {
-		other.Claim.left = other.Claim.left || other != n && other.Claim.Who.Is(who)
+		other.Claim.GivenUp = other.Claim.GivenUp || other != n && other.Claim.Who.Is(who)
 	}
 }
 

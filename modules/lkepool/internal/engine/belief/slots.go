@@ -101,6 +101,11 @@ func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) 
 	})
 }
 
+// known returns those of the slots that the pool is known to have.
+func (p *Pool) known(slots []lkepool.Slot) []lkepool.Slot {
+	return slices.DeleteFunc(slices.Clone(slots), func(s lkepool.Slot) bool { return p.slot(s.NodeID) == nil })
+}
+
 // addSlots applies what a reading of a pool shows. Slots that are new, or whose
 // instance is new, were seen to arrive if the pool had been witnessed before,
 // except where a pool lists its nodes late.

@@ -28,7 +28,7 @@ func (b *Belief) Quarantined(n *Node) bool {
 // such as were quarantined, or left for another one.
 func (b *Belief) Assigned(who claims.ClaimID) *Node {
 	for _, n := range b.NodesOf(who.Value) {
-		if n.Phase > Free && n.Phase < Held && !n.Claimed() && n.Claim.Who.Is(who) && !n.Claim.left &&
+		if n.Phase > Free && n.Phase < Held && !n.Claimed() && n.Claim.Who.Is(who) && !n.Claim.GivenUp &&
 			(n.Phase == Reserved || !b.Quarantined(n)) {
 			return n
 		}
@@ -71,19 +71,15 @@ func (b *Belief) Describe(n *Node) lkepool.Node {
 }
 
 // Owning counts the nodes of each instance type that our pools have, those included
-// that purchases under way or without an answer may add, and those that a list shows and no
-// read has confirmed yet.
+// that purchases under way or without an answer may add, and those that a reading shows and
+// that no later one has refuted.
 func (b *Belief) Owning() map[string]int {
 	owned := b.Purchases.pending(b.PoolList.Began)
 	for _, p := range b.Pools.Rows {
 		if !p.Ours() {
 			continue
 		}
-		count := max(p.Count, p.Writes.Frozen.Count)
-		if p.Look {
-			count = max(count, p.most.count)
-		}
-		owned[p.InstanceType] += count
+		owned[p.InstanceType] += max(p.Count, p.Writes.Frozen.Count, p.most.count)
 	}
 	return owned
 }

@@ -161,7 +161,7 @@ func (c *claimer) restoreTags() {
 // marks are refused that is an attempt as good as any.
 func (c *claimer) restorable(n *belief.Node) bool {
 	refused := c.known.Marks.Err != nil && c.now.Before(c.known.Marks.Next)
-	return n.Phase == belief.Held && n.Stripped() && n.Present() && !n.Removal.Busy && !refused && !c.settling() &&
+	return n.Phase == belief.Held && n.Stripped() && n.Present() && !n.Removal.Busy && !n.Claim.GivenUp && !refused && !c.settling() &&
 		c.holder(n.Claim.Who) == n // not a second one, which is to go
 }
 

@@ -116,8 +116,8 @@ func (s *supplier) supplyNode(d *demand, p *belief.Pool, n *belief.Node) {
 		if n.Phase == belief.Free && s.known.Quarantined(n) {
 			d.quarantined = append(d.quarantined, n)
 		}
-	case p.Made.IsZero() && !n.Arrived && !s.ready(s.lateShown()):
-		d.soon++ // a claim of the process before may still be written on it, or not be shown yet
+	case p.Made.IsZero() && !s.ready(s.lateShown()):
+		d.soon++ // the process before may still claim it, or delete its pool, or reads do not show that yet
 	case n.Evidence.Begun():
 		d.soon++
 		s.prove(n)

@@ -22,10 +22,13 @@ type watcher struct {
 // firstRead is how long after a purchase the first look for it is.
 func (w *watcher) firstRead() time.Duration { return min(w.cfg.RetryDelay, tuning.FirstReadAfter) }
 
-// grown follows a purchase that succeeded.
+// grown follows a purchase that succeeded. A look for earlier ones that is due before is not
+// put off.
 func (w *watcher) grown() {
 	w.pace.Restart()
-	w.next = w.now.Add(w.firstRead())
+	if first := w.now.Add(w.firstRead()); !w.next.After(w.now) || first.Before(w.next) {
+		w.next = first
+	}
 }
 
 // onTheirWay counts the nodes that are, also those whose claimants are between
