@@ -80,6 +80,8 @@
 //     keeps its instance in each case but that of a count.
 //   - A claim that takes effect late, after its instance was given up or after its sender
 //     ended, may leave its claimant with a second instance, which Collect removes.
+//   - A claim that a person copies onto an instance to which another one may still take
+//     effect is written over by that, and written again.
 //   - A claim's tag that a person removes before the process ends, and that is
 //     not in Config.Holder, is forgotten with the process: the node is free.
 //   - Of two instances that carry one claim, because a list hid the first one from

@@ -82,11 +82,11 @@ func (s *sim) checkMark(e *simEffect) {
 	}
 }
 
-// copiedOver: a person copied the claim onto the instance while another one, which an earlier
-// process had sent, could still land. No reading shows that one before it does: the claim that
-// readings show is given back, and written again afterwards.
+// copiedOver: a person copied the claim onto the instance while another one could still land. No
+// reading shows that one before it does: the claim that readings show is given back, and
+// written again afterwards.
 func (s *sim) copiedOver(e *simEffect, i *simInstance) bool {
-	return i.copied && e.life != s.process.life
+	return i.copied && (e.life != s.process.life || e.fate.kind == faultLate)
 }
 
 // landedLate: the claim landed after the instance was quarantined, or in the lead of
