@@ -221,6 +221,15 @@ func TestAClaimThatWasGivenUpIsNotWrittenAgain(t *testing.T) {
 	}
 }
 
+// TestARefusalOfACountThatIsRepeatedBuysNothing replays a life in which another client lowers a
+// count again and again, and the last one had no answer: the claimants are refused, and no
+// other pool is made for them.
+func TestARefusalOfACountThatIsRepeatedBuysNothing(t *testing.T) {
+	if why, _, _ := play(harshFromSeed(61897255).widen().endOrderly(), false); why != "" {
+		t.Error(why)
+	}
+}
+
 func firstDifference(a, b string) string {
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(left), len(right)) {

@@ -56,7 +56,9 @@ func (b *buyer) repeatFrozen(d *demand, missing int) int {
 	for _, p := range d.pools {
 		f := p.Writes.Frozen
 		if add := f.Count - p.Count; add > 0 && add <= missing && f.Count <= b.limits.PoolSize && !b.inherited(p) {
-			b.grow(d, plan.Step{PoolID: p.ID, Count: f.Count, Add: add})
+			if !b.grow(d, plan.Step{PoolID: p.ID, Count: f.Count, Add: add}) {
+				return 0 // the claimants were refused
+			}
 			missing -= add
 		}
 	}
