@@ -17,6 +17,8 @@ import (
 type smallBound struct {
 	name string
 	size int
+	// part is after how many states the search ends, 0 for never.
+	part int
 	cfg  lkepool.Config
 	// poolSize is how many nodes a pool has at most: 1 makes the second one go to a second pool.
 	poolSize int
