@@ -19,6 +19,8 @@ type Core[E, A any] interface {
 // LoopConfig connects a Loop with an engine: Q are the requests of its callers, E its
 // events, A its actions, and R what callers get.
 type LoopConfig[Q, E, A, R any] struct {
+	// Core returns the core that runs. It is called while the Loop is locked.
+	Core  func() Core[E, A]
 	Clock Clock
 	// Timer returns a channel that is sent to after the time, and what stops it.
 	Timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
@@ -42,7 +44,6 @@ type Loop[Q, E, A, R any] struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	core    Core[E, A]
 	callers map[int]chan R
 	last    int
 	inbox   []E
@@ -53,16 +54,16 @@ type Loop[Q, E, A, R any] struct {
 	cancel context.CancelFunc
 }
 
-// NewLoop returns a Loop without a core: see [Loop.Locked].
+// NewLoop returns a Loop that is at rest.
 func NewLoop[Q, E, A, R any](cfg LoopConfig[Q, E, A, R]) *Loop[Q, E, A, R] {
 	return &Loop[Q, E, A, R]{cfg: cfg, wake: make(chan struct{}, 1), callers: map[int]chan R{}}
 }
 
-// Locked runs a function while no event is handled. What it returns is the core from then on.
-func (l *Loop[Q, E, A, R]) Locked(what func() Core[E, A]) {
+// Locked runs a function while the core handles no event: it may use the core, or replace it.
+func (l *Loop[Q, E, A, R]) Locked(what func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.core = what()
+	what()
 }
 
 // Nudge lets the core decide anew, if callers wait or requests are under way.
@@ -145,10 +146,11 @@ func (l *Loop[Q, E, A, R]) wait(until time.Time) {
 func (l *Loop[Q, E, A, R]) step() (wake time.Time, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	core := l.cfg.Core()
 	for len(l.inbox) > 0 {
 		e := l.inbox[0]
 		l.inbox = l.inbox[1:]
-		for _, a := range l.core.Handle(e, l.cfg.Clock.Now()) {
+		for _, a := range core.Handle(e, l.cfg.Clock.Now()) {
 			if token, result, is := l.cfg.Answer(a); is {
 				l.answer(token, result)
 			} else {
@@ -156,8 +158,8 @@ func (l *Loop[Q, E, A, R]) step() (wake time.Time, more bool) {
 			}
 		}
 	}
-	if !l.core.Idle() {
-		return l.core.Wake(), true
+	if !core.Idle() {
+		return core.Wake(), true
 	}
 	l.cancel()
 	if l.under > 0 {

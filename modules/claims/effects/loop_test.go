@@ -70,8 +70,8 @@ func (d *desk) Wake() time.Time { return d.wake }
 func (d *desk) Idle() bool      { return len(d.waiting) == 0 }
 
 func loopOver(core *desk, read func(context.Context) error) *effects.Loop[int, any, action, int] {
-	l := effects.NewLoop(effects.LoopConfig[int, any, action, int]{
-		Clock: system{},
+	return effects.NewLoop(effects.LoopConfig[int, any, action, int]{
+		Core: func() effects.Core[any, action] { return core }, Clock: system{},
 		Timer: func(d time.Duration) (<-chan time.Time, func() bool) {
 			timer := time.NewTimer(d)
 			return timer.C, timer.Stop
@@ -84,8 +84,6 @@ func loopOver(core *desk, read func(context.Context) error) *effects.Loop[int, a
 			return ended{cancelled: errors.Is(read(ctx), context.Canceled)}
 		},
 	})
-	l.Locked(func() effects.Core[any, action] { return core })
-	return l
 }
 
 // Callers that come together share a read, one that leaves is answered at once, and the

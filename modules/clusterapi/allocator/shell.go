@@ -25,13 +25,14 @@ type shell struct {
 	cfg     clusterapi.Config
 	runner  *effects.Runner
 	loop    *effects.Loop[core.Ask, core.Event, core.Action, core.Answer]
-	// core is that of the loop, and locked by it.
+	// core is locked by the loop.
 	core *core.Core
 }
 
 func newShell(backend clusterapi.Backend, cfg clusterapi.Config) *shell {
 	s := &shell{backend: backend, cfg: cfg, runner: effects.NewRunner(parallel, cfg.Clock), core: core.New(cfg)}
 	s.loop = effects.NewLoop(effects.LoopConfig[core.Ask, core.Event, core.Action, core.Answer]{
+		Core:  func() effects.Core[core.Event, core.Action] { return s.core },
 		Clock: cfg.Clock, Timer: func(d time.Duration) (<-chan time.Time, func() bool) {
 			timer := cfg.Clock.NewTimer(d)
 			return timer.C(), timer.Stop
@@ -44,28 +45,19 @@ func newShell(backend clusterapi.Backend, cfg clusterapi.Config) *shell {
 		},
 		Run: s.request,
 	})
-	s.locked(func() {})
 	return s
-}
-
-// locked runs a function on the core while no event is handled.
-func (s *shell) locked(what func()) {
-	s.loop.Locked(func() effects.Core[core.Event, core.Action] {
-		what()
-		return s.core
-	})
 }
 
 // call puts a call to the core and waits for its answer. When ctx ends, the core answers at once.
 func (s *shell) call(ctx context.Context, ask core.Ask) core.Answer { return s.loop.Call(ctx, ask) }
 
 func (s *shell) begin() {
-	s.locked(s.core.Begin)
+	s.loop.Locked(s.core.Begin)
 	s.loop.Nudge()
 }
 
 func (s *shell) orphans(w clusterapi.World, alive []claims.Claimant) (orphans []clusterapi.Machine) {
-	s.locked(func() { orphans = s.core.Orphans(w, alive, s.cfg.Clock.Now()) })
+	s.loop.Locked(func() { orphans = s.core.Orphans(w, alive, s.cfg.Clock.Now()) })
 	return orphans
 }
 

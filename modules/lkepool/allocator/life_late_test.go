@@ -140,7 +140,7 @@ func (s *life) countLanded() {
 // sentWrite is a write of the engine as its sender saw it.
 type sentWrite struct {
 	method, path string
-	// count and keyTag are what a write to a pool sets, nil and "" for other writes.
+	// count and keyTag hold the values that a write to a pool sets, nil and "" for other writes.
 	count  *int
 	keyTag string
 	by     context.Context

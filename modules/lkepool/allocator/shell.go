@@ -17,13 +17,14 @@ type shell struct {
 	cfg     lkepool.Config
 	runner  *effects.Runner
 	loop    *effects.Loop[engine.Ask, engine.Event, engine.Action, engine.Answer]
-	// core is that of the loop, and locked by it.
+	// core is locked by the loop.
 	core *engine.Core
 }
 
 func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
 	s := &shell{backend: backend, cfg: cfg, runner: effects.NewRunner(engine.ParallelEffects, cfg.Clock)}
 	s.loop = effects.NewLoop(effects.LoopConfig[engine.Ask, engine.Event, engine.Action, engine.Answer]{
+		Core:  func() effects.Core[engine.Event, engine.Action] { return s.core },
 		Clock: cfg.Clock, Timer: func(d time.Duration) (<-chan time.Time, func() bool) {
 			timer := cfg.Clock.NewTimer(d)
 			return timer.C(), timer.Stop
@@ -54,22 +55,18 @@ func (s *shell) call(ctx context.Context, a engine.Ask) engine.Answer { return s
 
 // begin makes a new core, which keeps the callers that wait.
 func (s *shell) begin(limits lkepool.Limits, clean bool) {
-	s.loop.Locked(func() effects.Core[engine.Event, engine.Action] {
+	s.loop.Locked(func() {
 		fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now(), clean)
 		if s.core != nil {
 			fresh.Inherit(s.core)
 		}
 		s.core = fresh
-		return fresh
 	})
 }
 
 // tell runs a function on the core under the lock: a report that needs no answer, or a query.
 func (s *shell) tell(what func(*engine.Core)) {
-	s.loop.Locked(func() effects.Core[engine.Event, engine.Action] {
-		what(s.core)
-		return s.core
-	})
+	s.loop.Locked(func() { what(s.core) })
 }
 
 // perform makes one request. A write waits for other writes to the same object, and one

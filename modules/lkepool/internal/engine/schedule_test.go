@@ -22,10 +22,13 @@ var (
 	scheduleProgress = flag.Duration("progress", 0, "how often to print how many schedules are done; 0 is never")
 )
 
+// withAllFaults is the schedule of a seed with all that may happen.
+func withAllFaults(seed uint64) *simSchedule { return harshFromSeed(seed).widen().endOrderly() }
+
 // drawn is the schedule of a seed.
 func drawn(seed uint64) *simSchedule {
 	if *scheduleFaults == "all" || *scheduleFaults == "" && seed%2 == 1 {
-		return harshFromSeed(seed).widen().endOrderly()
+		return withAllFaults(seed)
 	}
 	return fromSeed(seed).endOrderly()
 }
@@ -208,7 +211,7 @@ func TestAPoolWithAMemberTooManyServesAfterAWhile(t *testing.T) {
 // had sent a count and the deletion of its pool: both take effect in the lead of the next one,
 // and a node that comes between them goes with the pool.
 func TestWhatArrivesInAnInheritedPoolWaits(t *testing.T) {
-	if why, _, _ := play(harshFromSeed(51825795).widen().endOrderly(), false); why != "" {
+	if why, _, _ := play(withAllFaults(51825795), false); why != "" {
 		t.Error(why)
 	}
 }
@@ -216,7 +219,7 @@ func TestWhatArrivesInAnInheritedPoolWaits(t *testing.T) {
 // TestAClaimThatWasGivenUpIsNotWrittenAgain replays a life in which a claim takes effect after
 // its claimant got another instance, and a person takes it off while that one is being removed.
 func TestAClaimThatWasGivenUpIsNotWrittenAgain(t *testing.T) {
-	if why, _, _ := play(harshFromSeed(51742721).widen().endOrderly(), false); why != "" {
+	if why, _, _ := play(withAllFaults(51742721), false); why != "" {
 		t.Error(why)
 	}
 }
@@ -225,7 +228,7 @@ func TestAClaimThatWasGivenUpIsNotWrittenAgain(t *testing.T) {
 // count again and again, and the last one had no answer: the claimants are refused, and no
 // other pool is made for them.
 func TestARefusalOfACountThatIsRepeatedBuysNothing(t *testing.T) {
-	if why, _, _ := play(harshFromSeed(61897255).widen().endOrderly(), false); why != "" {
+	if why, _, _ := play(withAllFaults(61897255), false); why != "" {
 		t.Error(why)
 	}
 }

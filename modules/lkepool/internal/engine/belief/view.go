@@ -76,10 +76,9 @@ func (b *Belief) Describe(n *Node) lkepool.Node {
 func (b *Belief) Owning() map[string]int {
 	owned := b.Purchases.pending(b.PoolList.Began)
 	for _, p := range b.Pools.Rows {
-		if !p.Ours() {
-			continue
+		if p.Ours() {
+			owned[p.InstanceType] += max(p.Count, p.Writes.Frozen.Count, p.most.count)
 		}
-		owned[p.InstanceType] += max(p.Count, p.Writes.Frozen.Count, p.most.count)
 	}
 	return owned
 }

@@ -116,7 +116,7 @@ func (s *supplier) supplyNode(d *demand, p *belief.Pool, n *belief.Node) {
 		if n.Phase == belief.Free && s.known.Quarantined(n) {
 			d.quarantined = append(d.quarantined, n)
 		}
-	case p.Made.IsZero() && !s.ready(s.lateShown()):
+	case s.inherited(p):
 		d.soon++ // the process before may still claim it, or delete its pool, or reads do not show that yet
 	case n.Evidence.Begun():
 		d.soon++

@@ -76,7 +76,7 @@ func (t *turn) settling() bool { return !t.ready(t.known.StartedAt.Add(t.cfg.Set
 func (t *turn) lateShown() time.Time { return t.known.LateUntil.Add(t.cfg.SettleTime) }
 
 // inherited reports whether a pool may have changes by the process before that reads do
-// not show yet, so that this one neither grows nor drops it.
+// not show yet, so that this one neither grows nor drops it, nor hands out its nodes.
 func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.ready(t.lateShown()) }
 
 // lately reports whether the last direct read showed the object, and is still "right before":
