@@ -233,6 +233,14 @@ func TestARefusalOfACountThatIsRepeatedBuysNothing(t *testing.T) {
 	}
 }
 
+// TestAContestedCountIsReadWhenItSettles replays a life in which a read of a pool ends right
+// before the removal that it shows: the next one has to begin the settle time after that answer.
+func TestAContestedCountIsReadWhenItSettles(t *testing.T) {
+	if why, _, _ := play(fromSeed(71255220).endOrderly(), false); why != "" {
+		t.Error(why)
+	}
+}
+
 func firstDifference(a, b string) string {
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(left), len(right)) {

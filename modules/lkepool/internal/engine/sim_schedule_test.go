@@ -238,6 +238,9 @@ func (s *simSchedule) widen() *simSchedule {
 			f.takes = tuning.WriteTimeout
 		}
 		f.late = min(f.late, s.latest())
+		if f.kind == faultWithoutEffect && f.op == OpMark && s.holderLag > 0 {
+			f.kind = faultNoEffect // until the caller's own records show the claim, it would be in none
+		}
 	}
 	return s
 }

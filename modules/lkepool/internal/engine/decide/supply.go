@@ -98,7 +98,9 @@ func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 		}
 	case !p.Contested.IsZero():
 		d.unclear = true
-		if s.ready(belief.Latest(p.Contested, p.Direct.Ended.Add(s.cfg.SettleTime))) {
+		// An own write outranks a read that begins sooner after it: that one would settle nothing.
+		last := belief.Latest(p.Direct.Ended, belief.Latest(p.Writes.Grown, p.Writes.Shrunk))
+		if s.ready(belief.Latest(p.Contested, last.Add(s.cfg.SettleTime))) {
 			s.readPool(p, "the last reading lacks what was shown just before")
 		}
 	}
