@@ -117,7 +117,7 @@ func (sc *scene) asks(c *simClaimant, patience, again time.Duration, quiet bool)
 			return
 		case a.Err == nil:
 			sc.checkHanded(c, a.Node)
-			c.handed, c.instance, c.served = a.Node.InstanceID, a.Node.InstanceID, sc.Now
+			c.handed, c.instance, c.served, c.recorded = a.Node.InstanceID, a.Node.InstanceID, sc.Now, sc.Now
 			if !quiet {
 				sc.line("%s has %s", c.Name, sc.nodeName(c.instance))
 			}

@@ -27,10 +27,12 @@ func TestSituations(t *testing.T) {
 			}
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+tier, func(t *testing.T) {
 				scene := newScene(tier == "enterprise")
+				t.Cleanup(func() {
+					if t.Failed() {
+						t.Log(scene.trace.String())
+					}
+				})
 				datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string { return scene.command(t, d) })
-				if t.Failed() {
-					t.Log(scene.trace.String())
-				}
 			})
 		}
 	}

@@ -22,8 +22,9 @@ type Node struct {
 	Detached time.Time
 	Claim    claim
 	// Tagged is when the reading or write began that Tags come from; the zero
-	// time for an instance that only a slot has named so far.
-	Tagged time.Time
+	// time for an instance that only a slot has named so far. They may show what happened
+	// until told, when it was answered.
+	Tagged, told time.Time
 	// Arrived: this process saw it come, so no earlier one can have claimed it.
 	Arrived bool
 	// Vouched: the newest direct read of it, or own write to it, that was answered shows it.
@@ -40,8 +41,8 @@ type claim struct {
 	// ClaimedAt holds the time in the instance's tag.
 	ClaimedAt time.Time
 	source    source
-	// witnessed: it was looked up in the caller's own records. given: its claimant got it
-	// as an answer of this process.
+	// witnessed: the caller's own records have it, or no other one, however they lag. given:
+	// its claimant got it as an answer of this process.
 	witnessed, given bool
 	// GivenUp: another node was chosen for the claimant since.
 	GivenUp bool
@@ -67,6 +68,10 @@ const (
 
 // Own reports whether this process made the claim.
 func (h *claim) Own() bool { return h.source == made }
+
+// Attested reports whether this process wrote the claim, or the caller's own records have
+// it, or no other one, however they lag.
+func (h *claim) Attested() bool { return h.source > shown || h.witnessed }
 
 // Deliver notes that the claimant gets the node as an answer.
 func (h *claim) Deliver() { h.given = true }

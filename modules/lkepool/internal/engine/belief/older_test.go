@@ -1,6 +1,7 @@
 package belief
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -49,5 +50,53 @@ func TestAnOlderReadOfAPoolAddsNothing(t *testing.T) {
 	}
 	if after(settle, read, pool(2, "5-2", "5-3")); b.Owning()[key.InstanceType] != 2 {
 		t.Errorf("the settle time after: %d owned", b.Owning()[key.InstanceType])
+	}
+}
+
+// A reading shows the platform as it was when it was sent or at any time until its answer: a
+// direct read that began the settle time after a slow list did may still be the older one.
+func TestASlowListMayBeNewerThanAReadThatBeganLater(t *testing.T) {
+	key := lkepool.Key{InstanceType: "g6-standard-2"}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		read time.Duration // began so long after the list's answer
+		kept bool
+	}{
+		"a read from before the answer":           {-3 * time.Second, true},
+		"a read within the settle time of it":     {3 * time.Second, true},
+		"a read that began the settle time after": {4 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, start, true)
+			apply := func(began, answered time.Duration, d event.Done) {
+				d.Began = start.Add(began)
+				b.At(start.Add(answered))
+				b.Merge(d)
+			}
+			pool := lkepool.Pool{ID: 5, Count: 1, InstanceType: key.InstanceType, Tags: []string{key.Tag(claims.Tags{}), lkepool.ManagedTag},
+				Slots: []lkepool.Slot{{NodeID: "5-1", InstanceID: 7}}}
+			grown := pool
+			grown.Count, grown.Slots = 2, append(slices.Clone(pool.Slots), lkepool.Slot{NodeID: "5-2"})
+			instance := func(tags ...string) lkepool.Instance { return lkepool.Instance{ID: 7, PoolID: 5, Tags: tags} }
+			readPool, readInstance := event.Action{Op: event.OpGetPool, PoolID: 5}, event.Action{Op: event.OpGetInstance, InstanceID: 7}
+			apply(0, time.Second, event.Done{Action: readPool, Pool: pool})
+			apply(0, time.Second, event.Done{Action: readInstance, Instance: instance("lke1")})
+
+			list, answered := 5*time.Minute, 5*time.Minute+8*time.Second
+			apply(list, answered, event.Done{Action: event.Action{Op: event.OpListPools}, Pools: []lkepool.Pool{grown}})
+			apply(list, answered, event.Done{Action: event.Action{Op: event.OpListInstances}, Instances: []lkepool.Instance{instance("lke1", "new")}})
+			apply(answered+test.read, answered+5*time.Second, event.Done{Action: readPool, Pool: pool})
+			apply(answered+test.read, answered+5*time.Second, event.Done{Action: readInstance, Instance: instance("lke1")})
+
+			n, _ := b.Nodes.Get(7)
+			if slices.Contains(n.Tags, "new") != test.kept {
+				t.Errorf("tags %v", n.Tags)
+			}
+			p, _ := b.Pools.Get(5)
+			if (p.slot("5-2") != nil) != test.kept || p.Contested.IsZero() == test.kept || b.Owning()[key.InstanceType] != p.most.count ||
+				(p.most.count == 2) != test.kept {
+				t.Errorf("slots %v, contested until %s, at most %d", p.KnownSlots, p.Contested, p.most.count)
+			}
+		})
 	}
 }

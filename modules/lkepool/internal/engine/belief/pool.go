@@ -51,10 +51,10 @@ type poolWrites struct {
 	Grown, Shrunk, Unsure time.Time
 }
 
-// shownCount is a count, and when the newest reading began that shows it.
+// shownCount is a count, and when the newest reading was answered that shows it.
 type shownCount struct {
 	count int
-	began time.Time
+	told  time.Time
 }
 
 // freeze is the count of a frozen pool: sent and not answered with success. It may take

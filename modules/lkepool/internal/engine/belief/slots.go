@@ -11,6 +11,7 @@ import (
 // slot is the position of one node in a pool, as last seen.
 type slot struct {
 	lkepool.Slot
+	// seen is when the newest reading was answered that shows it.
 	seen time.Time
 	// Vacant is since when it has been without an instance. lost: it had one,
 	// and whether the platform replaces that is not known.
@@ -18,13 +19,6 @@ type slot struct {
 	lost   bool
 	// uncounted: the pool's count does not stand for it, because what set the count lacks it.
 	uncounted bool
-}
-
-// see notes a reading that began then and shows the slot.
-func (s *slot) see(began time.Time) {
-	if began.After(s.seen) {
-		s.seen = began
-	}
 }
 
 // slot returns the pool's record of a node ID.
@@ -71,8 +65,8 @@ func (p *Pool) uncount(nodeID string) {
 	}
 }
 
-// dropSlots takes away what a direct read lacks that began the settle time after it was
-// shown. What it lacks of younger readings stays, and is contested.
+// dropSlots takes away what a direct read lacks that began the settle time after the
+// answer that showed it. What it lacks of younger readings stays, and is contested.
 func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) {
 	for i := range p.KnownSlots {
 		// An instance that left its slot, which is still there.
@@ -144,7 +138,7 @@ func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direc
 	if s.InstanceID != 0 && s.InstanceID != id {
 		return
 	}
-	s.see(began)
+	s.seen = e.now
 	if id == 0 {
 		return
 	}

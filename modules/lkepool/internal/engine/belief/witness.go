@@ -18,7 +18,7 @@ func (b *Belief) Witness() {
 		n.Claim.witnessed = !b.now.Before(n.Claim.Since.Add(tuning.RecordLag))
 		if who, ok := b.cfg.Holder(n.ID); ok && (n.Phase == Free || !n.Claim.Who.Is(b.Tags.ID(who))) {
 			n.become(Held)
-			n.Claim = claim{Who: b.Tags.ID(who), At: b.now, Since: b.now, Lacking: true}
+			n.Claim = claim{Who: b.Tags.ID(who), At: b.now, Since: b.now, Lacking: true, witnessed: true}
 			b.Index.claimed(n)
 		}
 	}

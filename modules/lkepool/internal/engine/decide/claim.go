@@ -157,11 +157,13 @@ func (c *claimer) restoreTags() {
 	}
 }
 
-// restorable reports whether a claim is to be written again, and can be. While
-// marks are refused that is an attempt as good as any.
+// restorable reports whether a claim is to be written again, and can be. One that was only
+// read waits until the caller's own records would show another claimant. While marks are
+// refused that is an attempt as good as any.
 func (c *claimer) restorable(n *belief.Node) bool {
 	refused := c.known.Marks.Err != nil && c.now.Before(c.known.Marks.Next)
-	return n.Phase == belief.Held && n.Stripped() && n.Present() && !n.Removal.Busy && !n.Claim.GivenUp && !refused && !c.settling() &&
+	attested := c.cfg.Holder == nil || n.Claim.Attested()
+	return n.Phase == belief.Held && n.Stripped() && attested && n.Present() && !n.Removal.Busy && !n.Claim.GivenUp && !refused && !c.settling() &&
 		c.holder(n.Claim.Who) == n // not a second one, which is to go
 }
 
