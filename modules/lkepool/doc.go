@@ -89,8 +89,8 @@
 //     Config.Holder names the one to keep. Without it the claim made later counts, by the
 //     clocks of the processes that wrote them, whenever either took effect.
 //   - An instance of which a new process has the ID alone, because a person renamed
-//     it or lists lack it, and that cannot be read for 2 minutes, is passed over: its
-//     claimant gets another one, unless Config.Holder names it.
+//     it or lists lack it, and of which three reads in a row fail, over 2 minutes or longer,
+//     is passed over: its claimant gets another one, unless Config.Holder names it.
 //   - A count that another client raises between the read and the write of a
 //     purchase is set to what was wanted: LKE chooses which nodes go. These are
 //     two requests in a row, on readings as old as stated above.

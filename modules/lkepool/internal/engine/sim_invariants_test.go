@@ -112,12 +112,17 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if i.pool.omittedFrom == s.process.life+1 && !listed && (i.named != s.process.life+1 || i.namedAt > at) {
 		return true
 	}
-	// No reading showed whose it is, and direct reads of this very instance have
-	// failed, again and again, for so long that no claimant waits for it any more.
-	if u := i.unread; u.process == s.process.life+1 && u.times >= simAttempts && at-u.since >= simUnreadable {
+	if s.unreadable(i, at) { // and no reading showed whose it is
 		return true
 	}
 	return i.marked > s.process.began+s.plan.settle()-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
+}
+
+// unreadable: direct reads of this very instance have failed, again and again, for so long
+// that no claimant waits for it any more.
+func (s *sim) unreadable(i *simInstance, at time.Duration) bool {
+	u := i.unread
+	return u.process == s.process.life+1 && u.times >= simAttempts && at-u.since >= simUnreadable
 }
 
 // decided is when it was chosen whose the instance is, now for one that this

@@ -132,6 +132,8 @@ type simInstance struct {
 type simUnread struct {
 	process, times int
 	since          time.Duration
+	// passed: something was bought while they failed for too long.
+	passed bool
 }
 
 const (

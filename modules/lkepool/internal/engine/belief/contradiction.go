@@ -10,8 +10,8 @@ import (
 // contradiction is what a reading of a pool says against what is known of it.
 type contradiction struct {
 	// shape: it has another count, or was edited. slots: it lacks a slot, or the instance
-	// of one; unexplained: and no own removal explains that.
-	shape, slots, unexplained bool
+	// of one; unexplained: and no own removal explains that; lost: not even the slot is there.
+	shape, slots, unexplained, lost bool
 }
 
 // contradiction compares a reading of a pool with what is known. Slots that are new are none.
@@ -19,8 +19,9 @@ func (e poolEvidence) contradiction(p *Pool, reading lkepool.Pool) (c contradict
 	for _, s := range p.KnownSlots {
 		if !shows(reading.Slots, s.Slot) {
 			n, known := e.Nodes.Get(s.InstanceID)
-			c.slots = true
-			c.unexplained = c.unexplained || !known || n.Removed.IsZero() || n.Removal.Listed
+			unexplained := !known || n.Removed.IsZero() || n.Removal.Listed
+			c.slots, c.unexplained = true, c.unexplained || unexplained
+			c.lost = c.lost || unexplained && !shows(reading.Slots, lkepool.Slot{NodeID: s.NodeID})
 		}
 	}
 	c.shape = reading.Count != p.Count || reading.Autoscaled != p.Autoscaled || reading.InstanceType != p.InstanceType ||

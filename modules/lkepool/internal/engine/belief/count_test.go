@@ -29,6 +29,7 @@ func TestARemovalLowersTheCountThatStandsForTheNode(t *testing.T) {
 		"accepted twice":                        {[]event.Done{removal, removal}, 1, false},
 		"bought, and the answer shows the node": {[]event.Done{{Action: scale, Pool: pool(3, first, second)}, removal}, 2, false},
 		"bought, and the answer lacks the node": {[]event.Done{{Action: scale, Pool: pool(3, second)}, removal}, 3, true},
+		"bought, and the answer lacks an ID":    {[]event.Done{{Action: scale, Pool: pool(3, lkepool.Slot{NodeID: "5-1"}, second)}, removal}, 2, false},
 		"bought after an accepted removal":      {[]event.Done{removal, {Action: scale, Pool: pool(3, second)}}, 3, false},
 		"read without the node":                 {[]event.Done{{Action: read, Pool: pool(1, second)}, removal}, 1, false},
 		"read again with the node, and removed": {[]event.Done{removal, {Action: read, Pool: pool(2, first, second)}, removal}, 1, false},

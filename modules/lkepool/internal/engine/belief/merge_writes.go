@@ -29,8 +29,8 @@ func (e writeEvidence) mergeGrowth(d event.Done) News {
 	if !known {
 		p = poolEvidence(e).makePool(d.Pool)
 	}
-	if poolEvidence(e).contradiction(p, d.Pool).unexplained {
-		// A node may be gone that the count was to include, and one more on its way.
+	if poolEvidence(e).contradiction(p, d.Pool).lost {
+		// A node is gone that the count was to include, and one more on its way.
 		p.Contested = e.now.Add(e.cfg.SettleTime)
 	}
 	p.count(d.Pool)

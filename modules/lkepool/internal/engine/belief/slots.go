@@ -18,7 +18,8 @@ type slot struct {
 	Vacant time.Time
 	lost   bool
 	// uncounted: the pool's count does not stand for it, because what set the count lacks it.
-	uncounted bool
+	// direct: it was shown by more than lists, which may be old.
+	uncounted, direct bool
 }
 
 // slot returns the pool's record of a node ID.
@@ -28,6 +29,13 @@ func (p *Pool) slot(nodeID string) *slot {
 		return nil
 	}
 	return &p.KnownSlots[at]
+}
+
+// Shows reports whether a direct read of the pool, or the answer to a purchase, has shown the
+// slot of a member: a list alone may be old.
+func (p *Pool) Shows(n *Node) bool {
+	s := p.slot(n.Slot)
+	return s != nil && s.direct
 }
 
 // addSlot records a slot that is new. lost: its instance is gone already.
@@ -138,7 +146,7 @@ func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direc
 	if s.InstanceID != 0 && s.InstanceID != id {
 		return
 	}
-	s.seen = e.now
+	s.seen, s.direct = e.now, s.direct || direct
 	if id == 0 {
 		return
 	}

@@ -70,21 +70,24 @@ func (b *buyer) clear(d *demand) bool {
 	return !d.unclear && d.unread < tuning.QuarantineLimit && b.occupied(d)
 }
 
-// occupied reports whether the members that no slot shows are there. Lists alone show
-// them, and an old one may show a node that is gone, in the place of one on its way: what
-// would be bought then is a node too many. They are read first.
+// occupied reports whether the members that lists alone show are there. An old list may show
+// a node that is gone, in the place of one on its way: what would be bought then is a node
+// too many. They are read first, or the pool that is to list them.
 func (b *buyer) occupied(d *demand) bool {
 	all := true
 	for _, p := range d.pools {
 		for _, n := range b.known.Members(p.ID) {
-			if n.Slot != "" || n.Vouched || n.Evidence.Twice() || n.Direct.Failing() {
+			if p.Shows(n) || n.Vouched || n.Evidence.Twice() || n.Direct.Failing() {
 				continue
 			}
 			all = false
-			if n.Evidence.Begun() {
+			switch {
+			case n.Evidence.Begun():
 				b.prove(n)
-			} else {
+			case n.Slot == "":
 				b.readNode(n, "no pool lists it, and lists may be old")
+			case b.ready(p.Direct.Ended.Add(tuning.VerifyAgain)):
+				b.readPool(p, "lists alone show one of its nodes, and they may be old")
 			}
 		}
 	}

@@ -98,8 +98,8 @@ func (s *surveyor) identify() (all bool, unread map[string]bool) {
 }
 
 // awaited reports whether an instance that is known by its ID alone may still turn out
-// to be of one of those that wait. If it cannot be read, it is passed over after
-// unreadGrace.
+// to be of one of those that wait. If reads of it fail again and again, it is passed over
+// after UnreadGrace.
 func (s *surveyor) awaited(n *belief.Node) bool {
-	return n.Direct.Retry.Failed == 0 || !s.ready(n.Direct.Retry.Since.Add(tuning.UnreadGrace))
+	return !n.Direct.Failing() || !s.ready(n.Direct.Retry.Since.Add(tuning.UnreadGrace))
 }
