@@ -20,7 +20,8 @@ func (e poolEvidence) contradiction(p *Pool, reading lkepool.Pool) (c contradict
 		if !shows(reading.Slots, s.Slot) {
 			n, known := e.Nodes.Get(s.InstanceID)
 			unexplained := !known || n.Removed.IsZero() || n.Removal.Listed
-			c.slots, c.unexplained = true, c.unexplained || unexplained
+			c.slots = true
+			c.unexplained = c.unexplained || unexplained
 			c.lost = c.lost || unexplained && !shows(reading.Slots, lkepool.Slot{NodeID: s.NodeID})
 		}
 	}
