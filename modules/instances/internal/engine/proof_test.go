@@ -130,6 +130,26 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 	}
 }
 
+// What a reading shows may have happened until its answer: a list that began the list lag
+// after the reading did, and not after its answer, may be of before it.
+func TestAListChangesNothingThatWasReadLater(t *testing.T) {
+	const took = 8 * time.Second
+	for after, believed := range map[time.Duration]bool{1: false, took: false, took + 1: true} {
+		core, o := oneInstance(t)
+		began := core.belief.Now
+		old, written := slices.Clone(append(o.Tags, "old")), slices.Clone(append(o.Tags, "new"))
+		core.belief.Now = began.Add(took)
+		core.reads(written, began)
+		list := began.Add(core.belief.Settings.ListLag + after)
+		core.belief.Now = list.Add(took)
+		core.handle(Result{Effect: Effect{Op: OpList, Term: core.belief.Term}, Began: list,
+			Instances: []Instance{{Node: claims.Node{InstanceID: 7, Tags: old}}}})
+		if slices.Contains(o.Tags, "old") != believed {
+			t.Errorf("a list that began the list lag and %s after a reading of %s: tags %v", after, took, o.Tags)
+		}
+	}
+}
+
 // A disk that a person has deleted is answered with 404, as often as it is read.
 func TestADiskThatIsGoneProvesNothingOfItsInstance(t *testing.T) {
 	core, o := oneInstance(t)

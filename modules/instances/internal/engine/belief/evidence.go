@@ -166,7 +166,8 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	n := w.Nodes[i.InstanceID]
 	if n == nil {
 		if w.Tags.Ours(i) {
-			w.Discover(i, w.Tags.ClaimIn(i.Tags)).Read = began
+			n = w.Discover(i, w.Tags.ClaimIn(i.Tags))
+			n.Read, n.told = began, w.Now
 		}
 		return
 	}
@@ -177,7 +178,7 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	if began.Before(n.Tagged.Add(w.Settings.SettleTime)) && (claim.None() || claim.Is(n.Who)) {
 		i.Tags = n.Tags
 	}
-	n.Instance, n.Read = i, began
+	n.Instance, n.Read, n.told = i, began, w.Now
 	w.keepTags(n)
 	if u := w.Writes[i.InstanceID]; u != nil && u.Tags != nil && !u.repeated && slices.Equal(u.Tags, i.Tags) &&
 		!began.Before(u.sent.Add(w.Settings.SettleTime)) {

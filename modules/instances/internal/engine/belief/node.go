@@ -21,8 +21,8 @@ type Node struct {
 	// begun less than SettleTime after it.
 	First, Made, Tagged time.Time
 	// Read is the beginning of the latest direct reading that shows it, Listed of the
-	// latest list.
-	Read, Listed time.Time
+	// latest list. What the reading shows may have happened until told, its answer.
+	Read, Listed, told time.Time
 	// Removal is the latest accepted removal.
 	Removal Removal
 	// Orphan is the time since which it is unneeded.
@@ -43,9 +43,9 @@ func (n *Node) Claimant() claims.ClaimID { return n.Who }
 // Seen returns the latest time at which the instance is known to have existed.
 func (n *Node) Seen() time.Time { return Latest(n.confirmed(), n.Listed) }
 
-// confirmed returns the latest time at which a direct reading or an own write showed the
-// instance.
-func (n *Node) confirmed() time.Time { return Latest(n.Read, n.Made, n.Tagged) }
+// confirmed returns the latest time at which a direct reading or an own write that showed the
+// instance was answered.
+func (n *Node) confirmed() time.Time { return Latest(n.told, n.Made, n.Tagged) }
 
 // Unneeded notes whether nothing needs the instance, and since when.
 func (n *Node) Unneeded(unneeded bool, now time.Time) {
