@@ -130,6 +130,15 @@ func (l *DirectRead) Failing() bool {
 	return l.Retry.Failed >= tuning.MarkAttempts && claims.KindOf(l.Err) != claims.KindRateLimited
 }
 
+// Due is when the object may be read again, after a failure or a 404: an instance that others
+// show and that a read does not find is not read all the time.
+func (l *DirectRead) Due() time.Time {
+	if l.Shown {
+		return l.Retry.Until
+	}
+	return Latest(l.Retry.Until, l.Ended.Add(tuning.ReadAgain))
+}
+
 // outcome is the result of a direct read.
 type outcome int
 

@@ -25,9 +25,10 @@ func (r *reader) countReads() {
 	}
 }
 
-// readNode reads an instance directly unless one is under way or has to wait.
+// readNode reads an instance directly unless one is under way or has to wait: after one
+// that failed, or that was answered 404.
 func (r *reader) readNode(n *belief.Node, reason string) {
-	if n.Direct.Busy || r.reading >= tuning.ParallelReads || !r.ready(n.Direct.Retry.Until) {
+	if n.Direct.Busy || r.reading >= tuning.ParallelReads || !r.ready(n.Direct.Due()) {
 		return
 	}
 	r.reading++

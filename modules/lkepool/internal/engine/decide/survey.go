@@ -85,11 +85,7 @@ func (s *surveyor) identify() (all bool, unread map[string]bool) {
 			if s.awaited(n) {
 				unread[p.KeyHash()] = true
 			}
-			due := n.Direct.Ended.Add(tuning.ReadAgain) // a read that is older than the instance answers 404
-			if s.limits.NodesLag {
-				due = belief.Latest(due, n.Evidence.First.Add(tuning.VerifyAgain)) // the next list shows it
-			}
-			if s.ready(due) {
+			if !s.limits.NodesLag || s.ready(n.Evidence.First.Add(tuning.VerifyAgain)) { // by then the next list shows it
 				s.readNode(n, "only its ID is known")
 			}
 		}

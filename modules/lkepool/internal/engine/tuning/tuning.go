@@ -41,7 +41,7 @@ const (
 	UnreadGrace = 2 * time.Minute
 	// VerifyAgain is the distance of direct reads of an instance that is waited for.
 	VerifyAgain = 5 * time.Second
-	// ReadAgain is the same for one that its pool shows, and a read did not find yet.
+	// ReadAgain is the distance of a direct read of an instance from one that did not find it.
 	ReadAgain = time.Second
 	// FirstReadAfter is how long after a purchase the first look for it is:
 	// instances appear after 2 s at the earliest (recorded).
