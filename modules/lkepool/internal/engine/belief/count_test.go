@@ -50,3 +50,29 @@ func TestARemovalLowersTheCountThatStandsForTheNode(t *testing.T) {
 		})
 	}
 }
+
+// A count that is being sent is what the pool will have, also when another client lowers the
+// one before: what it adds to that is more than was bought.
+func TestCeilingsCountTheCountThatIsBeingSent(t *testing.T) {
+	key := lkepool.Key{InstanceType: "g6-standard-2"}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
+	read := func(count int) {
+		now = now.Add(5 * time.Minute)
+		b.At(now)
+		b.Merge(event.Done{Action: event.Action{Op: event.OpGetPool, PoolID: 5}, Began: now, Pool: lkepool.Pool{
+			ID: 5, Count: count, InstanceType: key.InstanceType, Tags: []string{key.Tag(claims.Tags{}), lkepool.ManagedTag}}})
+	}
+	read(3)
+	scale := event.Action{Op: event.OpScale, PoolID: 5, Key: key, Bought: 1, Count: 4}
+	b.Start(scale)
+	for _, count := range []int{3, 2, 4} {
+		if read(count); b.Owning()[key.InstanceType] != 4 {
+			t.Errorf("4 is being sent, and a read shows %d: %d owned", count, b.Owning()[key.InstanceType])
+		}
+	}
+	b.Unsent(scale)
+	if read(2); b.Owning()[key.InstanceType] != 2 {
+		t.Errorf("nothing is being sent, and a read shows 2: %d owned", b.Owning()[key.InstanceType])
+	}
+}

@@ -166,7 +166,7 @@ func (e poolEvidence) mergeKnown(p *Pool, reading lkepool.Pool, hash string, f a
 // no count that is higher than that set.
 func (e poolEvidence) mergeListed(p *Pool, count int, against contradiction, f absence.Fact) {
 	resend := !p.Removed.IsZero() && f.Began.Sub(p.Removed) >= tuning.RemovalResend
-	grown := count > p.Count && !p.Writes.Growing
+	grown := count > p.Count && !p.Writes.Growing()
 	p.Look = p.Look || resend
 	if e.listed(f.Began, p.Writes.Shrunk) && (grown || e.listed(f.Began, p.Writes.Grown)) {
 		p.Look = p.Look || against.shape || against.slots
@@ -179,7 +179,7 @@ func (e poolEvidence) mergeListed(p *Pool, count int, against contradiction, f a
 // is under way again is no less frozen than before.
 func (e poolEvidence) thaw(p *Pool, count int, began time.Time) {
 	f := p.Writes.Frozen
-	if p.Writes.Growing {
+	if p.Writes.Growing() {
 		return
 	}
 	shown := !f.again && count == f.Count && e.Settled(began, f.sent) && e.Settled(f.sent, p.Writes.Shrunk) && !e.unresolved(p)

@@ -19,7 +19,7 @@ func (e writeEvidence) mergeGrowth(d event.Done) News {
 	e.Purchases.ended(d.Action)
 	p, known := e.Pools.Get(d.Action.PoolID)
 	if known {
-		p.Writes.Growing = false
+		p.Writes.sending = 0
 	}
 	k.lost = k.lost && d.Err != nil
 	if d.Err != nil {

@@ -40,16 +40,21 @@ type Pool struct {
 
 // poolWrites are the writes under way for a pool.
 type poolWrites struct {
-	Growing, Dropping bool
-	Frozen            freeze
-	Removing          int
-	Retry             backoff
+	// sending is the higher count that is being sent, 0 for none.
+	sending  int
+	Dropping bool
+	Frozen   freeze
+	Removing int
+	Retry    backoff
 	// began is when the newest one that raises the count was sent.
 	began time.Time
 	// Grown and shrunk are when writes that raised and lowered the count were
 	// answered, Unsure when one failed whose effect is not known.
 	Grown, Shrunk, Unsure time.Time
 }
+
+// Growing reports whether a higher count is being sent.
+func (w *poolWrites) Growing() bool { return w.sending > 0 }
 
 // shownCount is a count, and when the newest reading was answered that shows it.
 type shownCount struct {

@@ -33,7 +33,7 @@ type KeyState struct {
 type purchases struct {
 	// Keys are the purchases by key.
 	Keys map[string]*KeyState
-	// buying counts the nodes in the purchases under way by instance type.
+	// buying counts the nodes in the creations under way by instance type.
 	buying map[string]int
 	// doubts are the creations that were not answered.
 	doubts []doubt
@@ -82,7 +82,7 @@ func (p *purchases) foundPool(hash string, count int) {
 	}
 }
 
-// pending counts the nodes of each instance type that purchases under way or without
+// pending counts the nodes of each instance type that creations under way or without
 // an answer may add. listed is when the newest list of pools began.
 func (p *purchases) pending(listed time.Time) map[string]int {
 	pending := maps.Clone(p.buying)
@@ -93,12 +93,12 @@ func (p *purchases) pending(listed time.Time) map[string]int {
 	return pending
 }
 
-// ended lowers what is being bought.
+// ended follows the end of a creation. It may have been begun before Begin.
 func (p *purchases) ended(a event.Action) {
-	p.buying[a.Key.InstanceType] = max(0, p.buying[a.Key.InstanceType]-a.Bought)
 	if a.Op == event.OpCreate {
 		k := p.key(a.Key)
-		k.Creating = max(0, k.Creating-1) // it may have been begun before Begin
+		p.buying[a.Key.InstanceType] = max(0, p.buying[a.Key.InstanceType]-a.Bought)
+		k.Creating = max(0, k.Creating-1)
 	}
 }
 

@@ -23,9 +23,8 @@ func (b *Belief) Start(a event.Action) {
 		k.Creating, k.began = k.Creating+1, b.now
 		b.Purchases.buying[a.Key.InstanceType] += a.Bought
 	case event.OpScale:
-		p.Writes.Growing, p.Writes.began = true, b.now
+		p.Writes.sending, p.Writes.began = a.Count, b.now
 		p.Writes.Frozen.again = p.Phase == Frozen
-		b.Purchases.buying[a.Key.InstanceType] += a.Bought
 	case event.OpMark:
 		n.writes(b.now)
 	case event.OpRemove:
@@ -88,7 +87,7 @@ func (b *Belief) Unsent(a event.Action) {
 	case event.OpCreate, event.OpScale:
 		b.Purchases.ended(a)
 		if p, ok := b.Pools.Get(a.PoolID); ok {
-			p.Writes.Growing = false
+			p.Writes.sending = 0
 		}
 	case event.OpMark:
 		if n, ok := b.Nodes.Get(a.InstanceID); ok {

@@ -13,7 +13,7 @@ import (
 func busy(b *Belief) bool {
 	p, _ := b.Pools.Get(5)
 	n, _ := b.Nodes.Get(7)
-	return b.PoolList.Busy || b.InstanceList.Busy || p.Direct.Busy || p.Writes.Growing || p.Writes.Dropping || p.Writes.Removing != 0 ||
+	return b.PoolList.Busy || b.InstanceList.Busy || p.Direct.Busy || p.Writes.Growing() || p.Writes.Dropping || p.Writes.Removing != 0 ||
 		n.Direct.Busy || n.Removal.Busy || n.Written() || b.Purchases.buying["g6-standard-2"] != 0 ||
 		b.Purchases.key(lkepool.Key{InstanceType: "g6-standard-2"}).Creating != 0
 }

@@ -47,7 +47,7 @@ func (b *Belief) silence(keys map[string]bool) error {
 	}
 	for _, p := range b.Pools.Rows {
 		consider(p.Direct.Busy, p.Direct.Tried, event.OpGetPool)
-		consider(p.Writes.Growing, p.Writes.began, event.OpScale)
+		consider(p.Writes.Growing(), p.Writes.began, event.OpScale)
 	}
 	for _, p := range b.Absent.Pools.Rows {
 		consider(p.Direct.Busy, p.Direct.Tried, event.OpGetPool)

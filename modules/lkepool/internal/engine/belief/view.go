@@ -72,12 +72,13 @@ func (b *Belief) Describe(n *Node) lkepool.Node {
 
 // Owning counts the nodes of each instance type that our pools have, those included
 // that purchases under way or without an answer may add, and those that a reading shows and
-// that no later one has refuted.
+// that no later one has refuted. A count that is sent is not what it adds: another client
+// may have lowered the one before.
 func (b *Belief) Owning() map[string]int {
 	owned := b.Purchases.pending(b.PoolList.Began)
 	for _, p := range b.Pools.Rows {
 		if p.Ours() {
-			owned[p.InstanceType] += max(p.Count, p.Writes.Frozen.Count, p.most.count)
+			owned[p.InstanceType] += max(p.Count, p.Writes.sending, p.Writes.Frozen.Count, p.most.count)
 		}
 	}
 	return owned

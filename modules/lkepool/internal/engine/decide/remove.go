@@ -41,7 +41,7 @@ func (r *remover) removeFrom(p *belief.Pool, n *belief.Node, since time.Time, re
 	case p.Phase >= belief.Doomed:
 		r.dropAgain(p)
 		return false, nil
-	case p.Writes.Growing || p.Writes.Dropping || p.Writes.Removing >= tuning.ParallelRemovals:
+	case p.Writes.Growing() || p.Writes.Dropping || p.Writes.Removing >= tuning.ParallelRemovals:
 		return false, nil
 	case !r.readForRemoval(p, n.Removed, "look before removing"):
 		if p.Evidence.Twice() && r.known.PoolList.FailedSince(since) {

@@ -80,7 +80,7 @@ func (s *supplier) supplyOf(d *demand, p *belief.Pool) {
 		// What arrives in it meanwhile goes with it.
 		d.unclear = true
 		return
-	case p.Writes.Growing:
+	case p.Writes.Growing():
 		d.unclear = true
 	case p.Doubtful():
 		d.unclear = true

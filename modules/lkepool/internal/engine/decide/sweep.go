@@ -181,7 +181,7 @@ func (w *sweeper) tidyPool(r *callers.Request, p *belief.Pool) bool {
 	empty := p.Count == 0 && len(p.KnownSlots) == 0
 	slots := w.overdueSlots(p)
 	switch {
-	case p.Writes.Dropping || p.Writes.Removing > 0 || p.Writes.Growing:
+	case p.Writes.Dropping || p.Writes.Removing > 0 || p.Writes.Growing():
 		return false
 	case p.Phase >= belief.Doomed:
 		w.remove.dropAgain(p)
