@@ -174,7 +174,7 @@ func TestAReadThatLacksWhatAListHasJustShownBuysNothing(t *testing.T) {
 // node that is gone, be it without a slot or in one, as a member of a pool that waits for another one. What is bought then
 // is a node too many.
 func TestANodeThatAnOldListShowsTakesNoPlace(t *testing.T) {
-	for _, plan := range []*simSchedule{fromSeed(2002598), harshFromSeed(2025369), harshFromSeed(2138167), harshFromSeed(81938383)} {
+	for _, plan := range []*simSchedule{fromSeed(2002598), harshFromSeed(2025369), harshFromSeed(2138167), harshFromSeed(81938383), withAllFaults(86375163)} {
 		if why, _, _ := play(plan, false); why != "" {
 			t.Errorf("seed %d: %s", plan.seed, why)
 		}

@@ -100,3 +100,34 @@ func TestASlowListMayBeNewerThanAReadThatBeganLater(t *testing.T) {
 		})
 	}
 }
+
+// A slot that a lagging list showed after an own removal was accepted is no doubt about a
+// read that lacks it.
+func TestARemovedSlotThatAnOldListShowsIsNotContested(t *testing.T) {
+	key := lkepool.Key{InstanceType: "g6-standard-2"}
+	for name, removed := range map[string]bool{"removed": true, "not removed": false} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
+			apply := func(pause time.Duration, d event.Done) {
+				now = now.Add(pause)
+				d.Began = now
+				b.At(now)
+				b.Merge(d)
+			}
+			pool := lkepool.Pool{ID: 5, Count: 2, InstanceType: key.InstanceType, Tags: []string{key.Tag(claims.Tags{}), lkepool.ManagedTag},
+				Slots: []lkepool.Slot{{NodeID: "5-1", InstanceID: 7}, {NodeID: "5-2", InstanceID: 8}}}
+			without := pool
+			without.Count, without.Slots = 1, pool.Slots[1:]
+			apply(5*time.Minute, event.Done{Action: event.Action{Op: event.OpGetPool, PoolID: 5}, Pool: pool})
+			if removed {
+				apply(time.Minute, event.Done{Action: event.Action{Op: event.OpRemove, PoolID: 5, InstanceID: 7, NodeID: "5-1"}})
+			}
+			apply(3*time.Second, event.Done{Action: event.Action{Op: event.OpListPools}, Pools: []lkepool.Pool{pool}})
+			apply(2*time.Second, event.Done{Action: event.Action{Op: event.OpGetPool, PoolID: 5}, Pool: without})
+			if p, _ := b.Pools.Get(5); p.Contested.IsZero() != removed || (p.slot("5-1") == nil) != removed {
+				t.Errorf("contested until %s, slots %v", p.Contested, p.KnownSlots)
+			}
+		})
+	}
+}

@@ -73,8 +73,16 @@ func (p *Pool) uncount(nodeID string) {
 	}
 }
 
+// explained reports whether an own removal that was accepted explains that a slot, or its
+// instance, is missing.
+func (e poolEvidence) explained(s slot) bool {
+	n, known := e.Nodes.Get(s.InstanceID)
+	return known && !n.Removed.IsZero() && !n.Removal.Listed
+}
+
 // dropSlots takes away what a direct read lacks that began the settle time after the
-// answer that showed it. What it lacks of younger readings stays, and is contested.
+// answer that showed it. What it lacks of younger readings stays, and is contested,
+// unless an own removal explains it.
 func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) {
 	for i := range p.KnownSlots {
 		// An instance that left its slot, which is still there.
@@ -92,7 +100,7 @@ func (e poolEvidence) dropSlots(p *Pool, slots []lkepool.Slot, began time.Time) 
 		switch {
 		case shows(slots, s.Slot):
 			return false
-		case !e.Settled(began, s.seen):
+		case !e.Settled(began, s.seen) && !e.explained(s):
 			p.Contested = Latest(p.Contested, s.seen.Add(e.cfg.SettleTime))
 			return false
 		}

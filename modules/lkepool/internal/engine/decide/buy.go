@@ -77,7 +77,7 @@ func (b *buyer) occupied(d *demand) bool {
 	all := true
 	for _, p := range d.pools {
 		for _, n := range b.known.Members(p.ID) {
-			if p.Shows(n) || n.Vouched || n.Evidence.Twice() || n.Direct.Failing() {
+			if p.Shows(n) || n.Vouched || n.Evidence.Twice() || n.Direct.Failing() && !b.denied(n) {
 				continue
 			}
 			all = false
@@ -92,6 +92,12 @@ func (b *buyer) occupied(d *demand) bool {
 		}
 	}
 	return all
+}
+
+// denied reports whether the last read of the instance that was answered did not find it, and
+// no list shows it that cannot be older than that.
+func (b *buyer) denied(n *belief.Node) bool {
+	return !n.Direct.Shown && !n.Direct.Ended.IsZero() && n.Evidence.Last.Before(n.Direct.Ended.Add(b.cfg.ListLag))
 }
 
 // gathered reports whether the burst that the claimants belong to is complete.

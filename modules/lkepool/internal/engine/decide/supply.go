@@ -118,8 +118,8 @@ func (s *supplier) supplyNode(d *demand, p *belief.Pool, n *belief.Node) {
 		if n.Phase == belief.Free && s.known.Quarantined(n) {
 			d.quarantined = append(d.quarantined, n)
 		}
-	case s.inherited(p):
-		d.soon++ // the process before may still claim it, or delete its pool, or reads do not show that yet
+	case s.inherited(p), s.unrecorded(p, n):
+		d.soon++ // the process before may still claim it, or delete its pool, or nothing shows yet that it did
 	case n.Evidence.Begun():
 		d.soon++
 		s.prove(n)

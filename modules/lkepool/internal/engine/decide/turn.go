@@ -79,6 +79,12 @@ func (t *turn) lateShown() time.Time { return t.known.LateUntil.Add(t.cfg.Settle
 // not show yet, so that this one neither grows nor drops it, nor hands out its nodes.
 func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.ready(t.lateShown()) }
 
+// unrecorded reports whether the caller's own records, which lag, may come to name a claimant
+// of the process before for a node of the pool of which no reading shows a claim.
+func (t *turn) unrecorded(p *belief.Pool, n *belief.Node) bool {
+	return t.cfg.Holder != nil && p.Made.IsZero() && !n.Arrived && !t.ready(t.known.StartedAt.Add(tuning.RecordLag))
+}
+
 // lately reports whether the last direct read showed the object, and is still "right before":
 // a list that refutes a wrong 404 may be old. What waited for lateShown does not rest on a read
 // from before that.
