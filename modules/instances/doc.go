@@ -101,7 +101,7 @@
 //     twice, or exceed a ceiling. Direct reads older than SettleTime may undo tags that another
 //     process or a user wrote, and two 404s that come together prove then that an instance
 //     is gone. Lists older than ListLag may complete such a proof, exceed a ceiling after a
-//     start, and hide a renamed instance, which is made again then. Labels prevent a
+//     start, as a list that lacks an instance may, and hide a renamed instance, which is made again then. Labels prevent a
 //     second instance otherwise, at any time.
 //   - Nothing is drained. Collect calls Sweep.Vacate before it removes an instance.
 //   - A password is made where neither keys nor users are given. It is not kept.

@@ -212,9 +212,16 @@ func (s *sim) costs() (nodes int, price float64) {
 	return nodes, price
 }
 
-// checkCeilings: nothing is made beyond them, whenever it lands.
+// checkCeilings: nothing is made beyond them, whenever it lands, but for what a wrong list
+// left out and no answer has shown to the process.
 func (s *sim) checkCeilings() {
 	nodes, price := s.costs()
+	for _, i := range s.existing() {
+		if i.leftOut == s.life+1 && !i.foreign && !s.proven.shown[i.InstanceID] {
+			each, _ := simPrices(i.InstanceType)
+			nodes, price = nodes-1, price-each
+		}
+	}
 	if s.plan.maxNodes > 0 && nodes > s.plan.maxNodes || s.plan.maxPrice > 0 && price > s.plan.maxPrice {
 		s.violated("ceiling: %d instances at %g by the hour, with %d and %g allowed", nodes, price, s.plan.maxNodes, s.plan.maxPrice)
 	}

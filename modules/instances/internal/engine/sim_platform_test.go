@@ -34,6 +34,8 @@ type simInstance struct {
 	// lied: a wrong 404 was answered for it. kept: a removal of it had no effect.
 	// Both together would prove what is not so. renamed and stripped: by a person.
 	lied, kept, renamed, stripped, off bool
+	// leftOut is the process, counted from 1, that a wrong list did not show it to.
+	leftOut int
 	// unanswered: the process got no answer to its creation.
 	unanswered bool
 	// given is since when it was another claimant's, by its tags.

@@ -209,7 +209,8 @@ func (s *sim) readNow(r Result, fate simFate, hit bool) Result {
 	}
 	if hit && fate.kind == faultMissing && len(r.Instances) > 0 {
 		at := s.random.IntN(len(r.Instances))
-		if !s.known(r.Instances[at].InstanceID).renamed {
+		if i := s.known(r.Instances[at].InstanceID); !i.renamed {
+			i.leftOut = s.life + 1
 			r.Instances = slices.Delete(r.Instances, at, at+1)
 		}
 	}

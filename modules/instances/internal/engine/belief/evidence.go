@@ -151,15 +151,27 @@ func (w *World) End(id int) {
 	}
 }
 
-// read applies a direct reading.
+// read applies a direct reading. One that tells nothing of whose the instance is is made
+// again as soon as it does.
 func (w *World) read(r *event.Result) {
 	read := w.Reads[r.ID]
-	read.Began, read.Instance, read.Absence, read.Repeats = r.Began, r.Instance, absence.Proof{}, 0
+	read.Absence, read.Repeats = absence.Proof{}, 0
+	if n := w.Nodes[r.ID]; n != nil && w.undecided(n, r) {
+		read.NotBefore = n.Tagged.Add(w.Settings.SettleTime)
+		return
+	}
+	read.Began, read.Instance = r.Began, r.Instance
 	w.seen(r.Instance, r.Began)
 }
 
-// seen applies a direct reading, except for tags that were written since: an instance was made
-// with its claim, so one with another's is not from before the write. It resolves
+// undecided reports whether a reading shows another claimant, and may be of before an own
+// write of tags, which replaced that claim, or of after it.
+func (t *Terms) undecided(n *Node, r *event.Result) bool {
+	claim := t.Tags.ClaimIn(r.Instance.Tags)
+	return r.Began.Before(n.Tagged.Add(t.Settings.SettleTime)) && !claim.None() && !claim.Is(n.Who)
+}
+
+// seen applies a direct reading, except for tags that were written since. It resolves
 // a write of tags without an answer if it shows them and began after that write, and if
 // they were sent once.
 func (w *World) seen(i event.Instance, began time.Time) {
@@ -174,8 +186,7 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	if began.Before(n.Read) {
 		return
 	}
-	claim := w.Tags.ClaimIn(i.Tags)
-	if began.Before(n.Tagged.Add(w.Settings.SettleTime)) && (claim.None() || claim.Is(n.Who)) {
+	if began.Before(n.Tagged.Add(w.Settings.SettleTime)) {
 		i.Tags = n.Tags
 	}
 	n.Instance, n.Read, n.told = i, began, w.Now
