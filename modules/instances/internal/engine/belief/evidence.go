@@ -158,9 +158,9 @@ func (w *World) read(r *event.Result) {
 	read.Absence, read.Repeats = absence.Proof{}, 0
 	if n := w.Nodes[r.ID]; n != nil && w.undecided(n, r) {
 		read.NotBefore = n.Tagged.Add(w.Settings.SettleTime)
-		return
+	} else {
+		read.Began, read.Instance = r.Began, r.Instance
 	}
-	read.Began, read.Instance = r.Began, r.Instance
 	w.seen(r.Instance, r.Began)
 }
 
