@@ -50,7 +50,9 @@ func (s *sim) start(e Effect) {
 			return
 		}
 		w.arrived = true
-		answer, wait := s.perform(w, fate, hit)
+		// The time of a late effect counts from the death: none waits for its answer any more.
+		orphaned := w.life != s.life && fate.kind == faultLate
+		answer, wait := s.perform(w, fate, hit && !orphaned)
 		if wait > 0 {
 			latency = way + wait
 		}
