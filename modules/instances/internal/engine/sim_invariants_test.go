@@ -103,6 +103,16 @@ func (s *sim) check(changed *simInstance) {
 	}
 }
 
+// simBuilding is how young an instance may be that its claimant waits for at the end, where
+// ceilings make claimants wait for each other.
+const simBuilding = 5 * time.Minute
+
+func (s *sim) building(i *simInstance) bool {
+	return s.settings.Bounded() && s.now.Sub(i.born) < simBuilding && slices.ContainsFunc(s.claimants, func(c *simClaimant) bool {
+		return c.alive && !c.served && simOwn.ID(c.claimant()).Is(claimOf(i))
+	})
+}
+
 // atRest checks the end: every claimant has its instance, every instance its
 // claimant, and what happened was bounded.
 func (s *sim) atRest() {
@@ -117,6 +127,9 @@ func (s *sim) atRest() {
 	}
 	for _, i := range s.existing() {
 		if i.foreign {
+			continue
+		}
+		if s.building(i) {
 			continue
 		}
 		if simOwn.IsUnfinished(i.Tags) {
