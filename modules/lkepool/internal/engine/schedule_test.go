@@ -159,17 +159,6 @@ func TestOfTwoClaimsTheAnswerIsKept(t *testing.T) {
 	}
 }
 
-// TestAReadThatLacksWhatAListHasJustShownBuysNothing replays lives in which a node was
-// replaced: a list that lags still shows it, a direct read right after that does not, and
-// either may be the older one. What is bought then is a node too many.
-func TestAReadThatLacksWhatAListHasJustShownBuysNothing(t *testing.T) {
-	for _, seed := range []uint64{18685, 2008829, 2032349, 2033168} {
-		if why, _, _ := play(harshFromSeed(seed), false); why != "" {
-			t.Errorf("seed %d: %s", seed, why)
-		}
-	}
-}
-
 // TestANodeThatAnOldListShowsTakesNoPlace replays lives in which a list that lags shows a
 // node that is gone, be it without a slot or in one, as a member of a pool that waits for another one. What is bought then
 // is a node too many.
@@ -177,16 +166,6 @@ func TestANodeThatAnOldListShowsTakesNoPlace(t *testing.T) {
 	for _, plan := range []*simSchedule{fromSeed(2002598), harshFromSeed(2025369), harshFromSeed(2138167), harshFromSeed(81938383), withAllFaults(86375163)} {
 		if why, _, _ := play(plan, false); why != "" {
 			t.Errorf("seed %d: %s", plan.seed, why)
-		}
-	}
-}
-
-// TestACountThatAnOlderReadLowersBuysNothing replays take-overs in which a list shows a
-// count of the process before that took effect just then, and a read shows the one before.
-func TestACountThatAnOlderReadLowersBuysNothing(t *testing.T) {
-	for _, seed := range []uint64{2101885, 2111739} {
-		if why, _, _ := play(harshFromSeed(seed), false); why != "" {
-			t.Errorf("seed %d: %s", seed, why)
 		}
 	}
 }

@@ -76,3 +76,36 @@ func TestCeilingsCountTheCountThatIsBeingSent(t *testing.T) {
 		t.Errorf("nothing is being sent, and a read shows 2: %d owned", b.Owning()[key.InstanceType])
 	}
 }
+
+// Of two readings that show two counts either may be the older one. The higher count holds,
+// and nothing rests on it, until a read that began the settle time after shows the lower one.
+func TestACountIsContestedByAReadThatMayBeOlder(t *testing.T) {
+	key := lkepool.Key{InstanceType: "g6-standard-2"}
+	settle := lkepool.Config{}.WithDefaults().SettleTime
+	for name, test := range map[string]struct {
+		after     time.Duration
+		contested bool
+	}{
+		"a read within the settle time":           {settle - time.Millisecond, true},
+		"a read that began the settle time after": {settle, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
+			shows := func(pause time.Duration, op event.Op, count int) *Pool {
+				now = now.Add(pause)
+				b.At(now)
+				pool := lkepool.Pool{ID: 5, Count: count, InstanceType: key.InstanceType, Tags: []string{key.Tag(claims.Tags{}), lkepool.ManagedTag}}
+				b.Merge(event.Done{Action: event.Action{Op: op, PoolID: 5}, Began: now, Pool: pool, Pools: []lkepool.Pool{pool}})
+				p, _ := b.Pools.Get(5)
+				return p
+			}
+			shows(5*time.Minute, event.OpGetPool, 1)
+			shows(5*time.Minute, event.OpListPools, 2)
+			p := shows(test.after, event.OpGetPool, 1)
+			if want := b.Owning()[key.InstanceType] == 2; p.Contested.IsZero() == test.contested || want != test.contested {
+				t.Errorf("contested until %s, %d owned", p.Contested, b.Owning()[key.InstanceType])
+			}
+		})
+	}
+}
