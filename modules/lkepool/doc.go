@@ -82,8 +82,9 @@
 //     ended, may leave its claimant with a second instance, which Collect removes.
 //   - A claim that a person copies onto an instance to which another one may still take
 //     effect is written over by that, and written again.
-//   - A claim's tag that a person removes before the process ends, and that is
-//     not in Config.Holder, is forgotten with the process: the node is free.
+//   - A claim's tag that a person removes before the process ends, and that Config.Holder
+//     does not show 20 seconds after the next one began, is forgotten with the process:
+//     the node is free.
 //   - Of two instances that carry one claim, because a list hid the first one from
 //     the process that took over, or its claim took effect after its sender ended,
 //     Config.Holder names the one to keep. Without it the claim made later counts, by the
