@@ -251,8 +251,9 @@ func (s *sim) happens(step simStep) {
 	case stepRename:
 		// The label alone prevents a twin from a creation that is still on its way, and of
 		// an instance that no reading can have shown to the process: one whose creation had
-		// no answer, and one of the process before that lists lag behind.
-		hidden := i.unanswered || s.now.Sub(i.born) < s.plan.lag+simVisible
+		// no answer, one of the process before that lists lag behind, and one that a wrong
+		// list left out.
+		hidden := i.unanswered || i.leftOut == s.life+1 || s.now.Sub(i.born) < s.plan.lag+simVisible
 		if s.now.Before(s.late[i.Name]) || hidden && !s.proven.shown[i.InstanceID] {
 			return
 		}

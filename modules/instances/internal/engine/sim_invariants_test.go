@@ -145,8 +145,11 @@ func (s *sim) atRest() {
 		}
 	}
 	// A sweep is a list, and a claimant's calls are few: the rest of the budget is
-	// for faults, which may repeat any of them.
+	// for faults, which may repeat any of them. An attempt that fails is three requests.
 	budget := 150 + 120*len(s.claimants)
+	for _, f := range s.plan.fates {
+		budget += 3 * max(0, f.times-20)
+	}
 	if s.plan.harsh {
 		budget += 150 + 40*len(s.claimants)
 	}
