@@ -91,14 +91,20 @@ func (s *sim) checkPurchase(a Action) {
 		}
 		supply += s.supplyOf(of)
 	}
+	s.notePassedOver()
+	if a.Bought > max(0, wait-supply) {
+		s.fail("I5: %d more are bought for the key, %d claimants wait, and there are %d nodes for them", a.Bought, wait, supply)
+	}
+}
+
+// notePassedOver counts the instances that cannot be read when something is bought: their
+// claimants get another one.
+func (s *sim) notePassedOver() {
 	for _, i := range s.instances {
 		if !i.unread.passed && s.unreadable(i, s.Now) {
 			i.unread.passed = true
-			s.facts.quarantined++ // its claimant gets another one
+			s.facts.quarantined++
 		}
-	}
-	if a.Bought > max(0, wait-supply) {
-		s.fail("I5: %d more are bought for the key, %d claimants wait, and there are %d nodes for them", a.Bought, wait, supply)
 	}
 }
 

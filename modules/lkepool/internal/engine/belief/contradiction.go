@@ -18,9 +18,10 @@ type contradiction struct {
 func (e poolEvidence) contradiction(p *Pool, reading lkepool.Pool) (c contradiction) {
 	for _, s := range p.KnownSlots {
 		if !shows(reading.Slots, s.Slot) {
+			unexplained := !e.explained(s)
 			c.slots = true
-			c.unexplained = c.unexplained || !e.explained(s)
-			c.lost = c.lost || !e.explained(s) && !shows(reading.Slots, lkepool.Slot{NodeID: s.NodeID})
+			c.unexplained = c.unexplained || unexplained
+			c.lost = c.lost || unexplained && !shows(reading.Slots, lkepool.Slot{NodeID: s.NodeID})
 		}
 	}
 	c.shape = reading.Count != p.Count || reading.Autoscaled != p.Autoscaled || reading.InstanceType != p.InstanceType ||

@@ -13,9 +13,9 @@
 //
 // A reading is merged by the same rules for all its readers: what it shows is believed at
 // once, what it lacks is not. Only a direct read that began at least the settle time after
-// what it contradicts was answered takes something away, and an own write outranks readings that began
-// before that. A pool's count stands for the slots that were shown with it, so that the
-// removal of another one leaves it as it is. Existence ends by proof alone ([Trace], [absence.Evidence]), and a removal
+// the answer that it contradicts takes something away, and an own write outranks readings
+// that began before that. A pool's count stands for the slots that were shown with it, so
+// that the removal of another one leaves it as it is. Existence ends by proof alone ([Trace], [absence.Evidence]), and a removal
 // that was sent condemns a node or pool for good: its phase only goes forward.
 //
 // # Where things are

@@ -21,8 +21,8 @@ type News struct {
 
 // Merge applies the result of an effect. What is said here of readings holds
 // for all: what one shows is believed at once, what one lacks is not. Only a
-// direct read that began at least the settle time after what it contradicts
-// was answered takes something away; a list makes the engine look.
+// direct read that began at least the settle time after the answer that it
+// contradicts takes something away; a list makes the engine look.
 func (b *Belief) Merge(d event.Done) News {
 	b.note(d)
 	switch a := d.Action; a.Op {

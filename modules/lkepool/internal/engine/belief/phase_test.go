@@ -1,11 +1,9 @@
 package belief
 
 import (
-	"errors"
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 )
@@ -38,42 +36,30 @@ func TestPhasesOnlyGoForward(t *testing.T) {
 // A removal was accepted, the object was proven gone, and a later list shows it: it was
 // not removed, or not yet. It is what it was, condemned.
 func TestWhatWasRemovedAndComesBackStaysCondemned(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	b := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
-	apply := func(after time.Duration, d event.Done) {
-		now = now.Add(after)
-		d.Began = now
-		b.At(now)
-		b.Merge(d)
-	}
-	key := lkepool.Key{InstanceType: "g6-standard-2"}
-	pool := lkepool.Pool{ID: 5, Count: 2, InstanceType: key.InstanceType, Tags: []string{key.Tag(claims.Tags{}), lkepool.ManagedTag},
-		Slots: []lkepool.Slot{{NodeID: "5-1", InstanceID: 7}}}
-	instances := event.Done{
-		Action: event.Action{Op: event.OpListInstances}, Instances: []lkepool.Instance{{ID: 7, Tags: []string{lkepool.ManagedTag}}},
-	}
-	pools := event.Done{Action: event.Action{Op: event.OpListPools}, Pools: []lkepool.Pool{pool}}
-	apply(0, pools)
-	apply(0, instances)
-	apply(time.Second, event.Done{Action: event.Action{Op: event.OpDrop, PoolID: 5, InstanceID: 7}})
-	missing := &claims.Error{Kind: claims.KindNotFound, Op: "get", Err: errors.New("not found")}
+	h := newHearer()
+	instances := instancesListed(lkepool.Instance{ID: 7, Tags: []string{lkepool.ManagedTag}})
+	pools := poolListed(testPool(2, lkepool.Slot{NodeID: "5-1", InstanceID: 7}))
+	h.after(0, pools)
+	h.after(0, instances)
+	h.after(time.Second, event.Done{Action: event.Action{Op: event.OpDrop, PoolID: 5, InstanceID: 7}})
 	for range 2 {
-		apply(5*time.Minute, event.Done{Action: event.Action{Op: event.OpGetInstance, InstanceID: 7}, Err: missing})
-		apply(0, event.Done{Action: event.Action{Op: event.OpGetPool, PoolID: 5}, Err: missing})
+		missed := instanceMissed()
+		h.after(5*time.Minute, missed)
+		h.after(0, event.Done{Action: readPool, Err: missed.Err})
 	}
-	_, poolKnown := b.Pools.Get(5)
-	if _, known := b.Nodes.Get(7); known || poolKnown || !b.GoneNode(7) {
+	_, poolKnown := h.Pools.Get(5)
+	if _, known := h.Nodes.Get(7); known || poolKnown || !h.GoneNode(7) {
 		t.Fatal("two 404s after an accepted removal are proof")
 	}
-	apply(time.Second, instances)
-	apply(0, pools)
-	if _, known := b.Nodes.Get(7); known {
+	h.after(time.Second, instances)
+	h.after(0, pools)
+	if _, known := h.Nodes.Get(7); known {
 		t.Fatal("a list that may be older than the proof refutes it")
 	}
-	apply(5*time.Minute, instances)
-	apply(0, pools)
-	n, known := b.Nodes.Get(7)
-	p, poolKnown := b.Pools.Get(5)
+	h.after(5*time.Minute, instances)
+	h.after(0, pools)
+	n, known := h.Nodes.Get(7)
+	p, poolKnown := h.Pools.Get(5)
 	if !known || !poolKnown {
 		t.Fatal("a list that is younger than the proof does not refute it")
 	}
