@@ -103,21 +103,6 @@ func (s *sim) check(changed *simInstance) {
 	}
 }
 
-// simLatecomer is how young an instance may be at the end that its claimant waits for or gives
-// back, where ceilings make claimants wait for each other.
-const simLatecomer = 5 * time.Minute
-
-func (s *sim) latecomer(i *simInstance) bool {
-	return i != nil && s.settings.Bounded() && s.now.Sub(i.born) < simLatecomer
-}
-
-// building: a latecomer is being made for its claimant.
-func (s *sim) building(i *simInstance) bool {
-	return s.latecomer(i) && slices.ContainsFunc(s.claimants, func(c *simClaimant) bool {
-		return c.alive && !c.served && simOwn.ID(c.claimant()).Is(claimOf(i))
-	})
-}
-
 // atRest checks the end: every claimant has its instance, every instance its
 // claimant, and what happened was bounded.
 func (s *sim) atRest() {
@@ -126,15 +111,12 @@ func (s *sim) atRest() {
 		case c.alive && !c.served && c.beyondCeilings():
 		case c.alive && !c.served:
 			s.violated("claimant %s/%s was never served: %s", c.name, c.uid, c.lasting)
-		case c.alive && c.releasing && !s.latecomer(s.known(c.id)):
+		case c.alive && c.releasing:
 			s.violated("claimant %s/%s does not get rid of %d", c.name, c.uid, c.id)
 		}
 	}
 	for _, i := range s.existing() {
 		if i.foreign {
-			continue
-		}
-		if s.building(i) {
 			continue
 		}
 		if simOwn.IsUnfinished(i.Tags) {
