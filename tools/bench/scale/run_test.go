@@ -15,6 +15,9 @@ import (
 // A run on three nodes, of the operator and of core's own provider: that everything is measured, and that nothing of it stays.
 // What is measured is not judged.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves out what starts a cluster")
+	}
 	t.Parallel()
 	got, err := scale.Run(t.Context(), scale.Config{
 		Name: "scale-test", StateDir: t.TempDir(), Nodes: 3, Profile: "fast", Patience: 4 * time.Minute, Rest: time.Second, Progress: t.Output(),
@@ -37,6 +40,9 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves out what starts a cluster")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	progress := &words{when: "requested", then: cancel}
