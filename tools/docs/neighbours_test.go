@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	neighbourRow = regexp.MustCompile("(?m)^\\| (\\w+): .*\\| (\\d+) \\| (\\d+) \\|$")
+	neighbourRow = regexp.MustCompile(`(?m)^\| (\w+): .*\| (\d+) \| (\d+) \|$`)
 	operationRow = regexp.MustCompile("(?m)^\\| `(GET|POST|PUT|DELETE) (/\\S+)` \\| ([\\w, ]+) \\| (yes|no) \\|$")
 )
 

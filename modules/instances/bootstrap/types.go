@@ -61,7 +61,7 @@ type Inputs struct {
 // The table has one row for each type. A row is in the file of its renderer.
 var table = map[string]Type{}
 
-func row(t Type) Type {
+func row(t Type) Type { //nolint:unparam // so that it may be a declaration
 	table[t.Name] = t
 	return t
 }

@@ -1,3 +1,5 @@
+// Package allocator has the [Allocator]: it runs the state machine of package engine over a Backend, one goroutine
+// for its callers and its requests together.
 package allocator
 
 import (

@@ -77,7 +77,7 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 // readers lists the programs that read user data, by a word in the label of their images. Each is added in the file that simulates it.
 var readers = map[string]func(*machine, context.Context, string) error{}
 
-func readBy(word string, boot func(*machine, context.Context, string) error) bool {
+func readBy(word string, boot func(*machine, context.Context, string) error) bool { //nolint:unparam // so that it may be a declaration
 	readers[word] = boot
 	return true
 }

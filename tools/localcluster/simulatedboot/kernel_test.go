@@ -10,7 +10,7 @@ import (
 )
 
 // joins stands for kubeadm: it has the kubelet started with the configuration that kubeadm patches.
-func joins(m *machine, _ context.Context, _ invocation) error {
+func joins(m *machine) error {
 	patch, err := m.root.read("/var/lib/karpenter-bootstrap/patches/kubeletconfiguration+strategic.yaml")
 	if err != nil { // of the user's own text
 		patch = nil
@@ -22,7 +22,7 @@ func joins(m *machine, _ context.Context, _ invocation) error {
 // Of what the first boot does the second one has what the user data persisted, and nothing else.
 func TestASecondBootKeepsOnlyWhatIsPersisted(t *testing.T) {
 	kubeadm := programs["kubeadm"]
-	programs["kubeadm"] = joins
+	programs["kubeadm"] = func(m *machine, _ context.Context, _ invocation) error { return joins(m) }
 	t.Cleanup(func() { programs["kubeadm"] = kubeadm })
 	const own = "#cloud-config\nwrite_files:\n- path: /root/a.sh\n  content: |\n    set -eu\n    "
 	const run = "runcmd:\n- [sh, /root/a.sh]\n- [kubeadm, join]\n"

@@ -49,7 +49,7 @@ type invocation struct {
 // programs lists the machine's programs by their names. Each is added in the file that simulates it.
 var programs = map[string]func(*machine, context.Context, invocation) error{}
 
-func simulate(name string, run func(*machine, context.Context, invocation) error) bool {
+func simulate(name string, run func(*machine, context.Context, invocation) error) bool { //nolint:unparam // so that it may be a declaration
 	programs[name] = run
 	return true
 }

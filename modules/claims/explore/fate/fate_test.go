@@ -198,7 +198,8 @@ func TestAFingerprintHasWhatReadingsMayShow(t *testing.T) {
 		}
 		return p.Fingerprint(&c)
 	}
-	if print(1) != print(1) || print(1) == print(2) {
+	first, again := print(1), print(1)
+	if first != again || first == print(2) {
 		t.Error("two histories with one present are one world")
 	}
 }

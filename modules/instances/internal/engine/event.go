@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
-// The shell's names of what goes into the core and what comes out of it.
+// What goes into the core and what comes out of it, by the names that the shell uses.
 type (
 	Ask         = event.Ask
 	Order       = event.Order

@@ -237,13 +237,13 @@ func (w *smallWorld) begin(e Effect) {
 // answered goes on with what a call was for.
 func (w *smallWorld) answered(c *smallCall, a Answer) {
 	claimant := &w.claimants[c.claimant]
-	switch {
-	case c.kind == ofSweep:
+	switch c.kind {
+	case ofSweep:
 		w.sweeping--
-	case c.kind == ofListing:
+	case ofListing:
 		w.sweeping--
 		w.swept(a)
-	case c.kind == ofEdit:
+	case ofEdit:
 		w.edited(claimant, a)
 	default:
 		claimant.calling = false

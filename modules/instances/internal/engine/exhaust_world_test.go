@@ -143,7 +143,7 @@ func (w *smallWorld) Moves() []fate.Move {
 	// No two writes to an instance are under way: see checkSent.
 	ofRequests, passes := w.requests.Moves(w, func(*smallRequest) bool { return false })
 	moves := append(w.movesOfClaimants(), ofRequests...)
-	if passes && !w.next().IsZero() && !(w.idle() && w.now.Sub(w.began) > smallIdle) {
+	if passes && !w.next().IsZero() && (!w.idle() || w.now.Sub(w.began) <= smallIdle) {
 		moves = append(moves, fate.Move{Kind: fate.Waits})
 	}
 	return moves

@@ -215,7 +215,7 @@ func (c *simClaimant) checkLost(err error, began time.Time) {
 func (s *sim) happens(step simStep) {
 	own := slices.DeleteFunc(s.existing(), func(i *simInstance) bool {
 		early := s.now.Sub(i.born) < s.plan.lag+20*time.Second
-		return i.foreign || early && !(step.kind == stepStrip && s.plan.harsh)
+		return i.foreign || early && (step.kind != stepStrip || !s.plan.harsh)
 	})
 	switch step.kind {
 	case stepDeath:

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
-// The shell's names of what goes into the core and what comes out of it.
+// What goes into the core and what comes out of it, by the names that the shell uses.
 type (
 	Event   = event.Event
 	Asked   = event.Asked

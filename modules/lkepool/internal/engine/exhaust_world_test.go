@@ -145,7 +145,7 @@ func (w *smallWorld) Moves() []fate.Move {
 	}
 	ofRequests, passes := w.requests.Moves(w, w.locked)
 	moves = append(moves, ofRequests...)
-	if passes && !w.next().IsZero() && !(w.idle() && w.now.Sub(w.began) > smallIdle) {
+	if passes && !w.next().IsZero() && (!w.idle() || w.now.Sub(w.began) <= smallIdle) {
 		moves = append(moves, fate.Move{Kind: fate.Waits})
 	}
 	return moves

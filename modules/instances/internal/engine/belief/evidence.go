@@ -179,7 +179,7 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	if n == nil {
 		if w.Tags.Ours(i) {
 			n = w.Discover(i, w.Tags.ClaimIn(i.Tags))
-			n.Read, n.told = began, w.Now
+			n.Read, n.answered = began, w.Now
 		}
 		return
 	}
@@ -189,7 +189,7 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	if began.Before(n.Tagged.Add(w.Settings.SettleTime)) {
 		i.Tags = n.Tags
 	}
-	n.Instance, n.Read, n.told = i, began, w.Now
+	n.Instance, n.Read, n.answered = i, began, w.Now
 	w.keepTags(n)
 	if u := w.Writes[i.InstanceID]; u != nil && u.Tags != nil && !u.repeated && slices.Equal(u.Tags, i.Tags) &&
 		!began.Before(u.sent.Add(w.Settings.SettleTime)) {

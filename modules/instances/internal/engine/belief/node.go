@@ -21,8 +21,8 @@ type Node struct {
 	// begun less than SettleTime after it.
 	First, Made, Tagged time.Time
 	// Read is the beginning of the latest direct reading that shows it, Listed of the
-	// latest list. What the reading shows may have happened until told, its answer.
-	Read, Listed, told time.Time
+	// latest list. What the reading shows may have happened until answered, its answer.
+	Read, Listed, answered time.Time
 	// Removal is the latest accepted removal.
 	Removal Removal
 	// Orphan is the time since which it is unneeded.
@@ -45,7 +45,7 @@ func (n *Node) Seen() time.Time { return Latest(n.confirmed(), n.Listed) }
 
 // confirmed returns the latest time at which a direct reading or an own write that showed the
 // instance was answered.
-func (n *Node) confirmed() time.Time { return Latest(n.told, n.Made, n.Tagged) }
+func (n *Node) confirmed() time.Time { return Latest(n.answered, n.Made, n.Tagged) }
 
 // Unneeded notes whether nothing needs the instance, and since when.
 func (n *Node) Unneeded(unneeded bool, now time.Time) {

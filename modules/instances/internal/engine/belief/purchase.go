@@ -136,7 +136,7 @@ func (b *Belief) Owned(but *Purchase) map[string]int {
 		if p.Busy {
 			owned[p.InstanceType]++
 		}
-		if !b.Landed(p) && !(p.Busy && p.InstanceType == p.Lands.InstanceType) {
+		if !b.Landed(p) && (!p.Busy || p.InstanceType != p.Lands.InstanceType) {
 			owned[p.Lands.InstanceType]++
 		}
 	}

@@ -157,8 +157,10 @@ type Step struct {
 // None reports whether the call can go on without a step.
 func (s Step) None() bool { return s.Effect == nil && s.End == nil && !s.Wait }
 
-// End returns the step of a call that is answered, Refuse of one that fails.
-func End(a Answer) Step     { return Step{End: &a} }
+// End returns the step of a call that is answered.
+func End(a Answer) Step { return Step{End: &a} }
+
+// Refuse returns the step of a call that fails.
 func Refuse(err error) Step { return End(Answer{Err: err}) }
 
 // Wait returns a step that waits for a change or a time.

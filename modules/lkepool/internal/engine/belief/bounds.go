@@ -38,6 +38,7 @@ func (t *terms) Attributed(n *Node) bool {
 	return t.listed(n.Tagged, t.StartedAt) || n.Vouched && t.Settled(n.Direct.Began, t.StartedAt)
 }
 
+// Latest returns the later of two times.
 func Latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

@@ -33,12 +33,12 @@ func (e poolEvidence) contradiction(p *Pool, reading lkepool.Pool) (c contradict
 // what showed a higher one does not refute that: which of them holds is contested.
 func (e poolEvidence) noteCount(p *Pool, count int, f absence.Fact) {
 	switch m := &p.most; {
-	case count > m.count, f.Direct && e.Settled(f.Began, m.told):
+	case count > m.count, f.Direct && e.Settled(f.Began, m.answered):
 		*m = shownCount{count, f.Answered}
 	case count == m.count:
-		m.told = f.Answered
+		m.answered = f.Answered
 	case f.Direct:
-		p.Contested = Latest(p.Contested, m.told.Add(e.cfg.SettleTime))
+		p.Contested = Latest(p.Contested, m.answered.Add(e.cfg.SettleTime))
 	}
 }
 

@@ -64,5 +64,7 @@ func instancesListed(instances ...lkepool.Instance) event.Done {
 
 // instanceMissed is a direct read of instance 7 that is answered 404.
 func instanceMissed() event.Done {
-	return event.Done{Action: event.Action{Op: event.OpGetInstance, InstanceID: 7}, Err: &claims.Error{Kind: claims.KindNotFound, Op: "get instance"}}
+	return event.Done{
+		Action: event.Action{Op: event.OpGetInstance, InstanceID: 7}, Err: &claims.Error{Kind: claims.KindNotFound, Op: "get instance"},
+	}
 }

@@ -41,4 +41,5 @@ func (l *List) end(d event.Done, first time.Duration, now time.Time) bool {
 	return true
 }
 
+// FailedSince reports whether the newest attempt began at t or later and failed.
 func (l *List) FailedSince(t time.Time) bool { return !l.Busy && l.Err != nil && !l.tried.Before(t) }

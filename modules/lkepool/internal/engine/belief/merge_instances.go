@@ -51,7 +51,7 @@ func (e instanceEvidence) mergeInstance(d event.Done) {
 		e.lacked(n, e.direct(d, false))
 	case found:
 		if d.Instance.Foreign {
-			n.Instance, n.Home, n.Tagged, n.told = d.Instance, 0, d.Began, e.now
+			n.Instance, n.Home, n.Tagged, n.answered = d.Instance, 0, d.Began, e.now
 			e.Index.moved()
 			return
 		}
@@ -113,7 +113,7 @@ func (e instanceEvidence) seeInstance(reading lkepool.Instance, began time.Time,
 	switch {
 	case outranked:
 		reading.Tags = claims.Union(n.Tags, slices.DeleteFunc(slices.Clone(reading.Tags), e.Tags.OfClaim))
-	case !n.Tagged.IsZero() && !e.Settled(began, n.told):
+	case !n.Tagged.IsZero() && !e.Settled(began, n.answered):
 		reading.Tags = claims.Union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), e.Tags.OfClaim))
 	}
 	state := max(n.State, reading.State)
@@ -121,7 +121,7 @@ func (e instanceEvidence) seeInstance(reading lkepool.Instance, began time.Time,
 		state = reading.State
 	}
 	n.Instance, n.State, n.Vouched = reading, state, n.Vouched || direct
-	n.Tagged, n.told = Latest(n.Tagged, began), e.now
+	n.Tagged, n.answered = Latest(n.Tagged, began), e.now
 	n.Evidence.Hear(absence.Fact{Began: began, Answered: e.now, Direct: direct, Shows: true}, e.bounds(), n.removedAt())
 	if reading.PoolID != 0 && n.Slot == "" && n.Detached.IsZero() {
 		if n.Home != reading.PoolID {

@@ -23,8 +23,8 @@ type Node struct {
 	Claim    claim
 	// Tagged is when the reading or write began that Tags come from; the zero
 	// time for an instance that only a slot has named so far. They may show what happened
-	// until told, when it was answered.
-	Tagged, told time.Time
+	// until answered, when its answer came.
+	Tagged, answered time.Time
 	// Arrived: this process saw it come, so no earlier one can have claimed it.
 	Arrived bool
 	// Vouched: the newest direct read of it, or own write to it, that was answered shows it.

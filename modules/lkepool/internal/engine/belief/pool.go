@@ -58,8 +58,8 @@ func (w *poolWrites) Growing() bool { return w.sending > 0 }
 
 // shownCount is a count, and when the newest reading was answered that shows it.
 type shownCount struct {
-	count int
-	told  time.Time
+	count    int
+	answered time.Time
 }
 
 // freeze is the count of a frozen pool: sent and not answered with success. It may take

@@ -164,7 +164,7 @@ func (e poolEvidence) mergeSlot(p *Pool, s *slot, id int, began time.Time, direc
 		n = instanceEvidence(e).meetNode(id)
 		n.Arrived = p.witnessed && !e.limits.NodesLag && (direct || e.listed(began, e.StartedAt))
 	}
-	if !n.Removed.IsZero() && !n.Removal.Listed && !(direct && e.Settled(began, n.Removed)) {
+	if !n.Removed.IsZero() && !n.Removal.Listed && (!direct || !e.Settled(began, n.Removed)) {
 		return
 	}
 	s.InstanceID, s.lost = id, false

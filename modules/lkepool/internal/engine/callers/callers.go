@@ -214,6 +214,7 @@ func (c *Callers) Forget(since time.Time) {
 	})
 }
 
+// NewAnswer returns the action that answers a call.
 func NewAnswer(token int, a event.Answer) event.Action {
 	return event.Action{Op: event.OpAnswer, Token: token, Answer: &a}
 }

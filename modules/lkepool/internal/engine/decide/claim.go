@@ -163,8 +163,8 @@ func (c *claimer) restoreTags() {
 func (c *claimer) restorable(n *belief.Node) bool {
 	refused := c.known.Marks.Err != nil && c.now.Before(c.known.Marks.Next)
 	attested := c.cfg.Holder == nil || n.Claim.Attested()
-	return n.Phase == belief.Held && n.Stripped() && attested && n.Present() && !n.Removal.Busy && !n.Claim.GivenUp && !refused && !c.settling() &&
-		c.holder(n.Claim.Who) == n // not a second one, which is to go
+	return n.Phase == belief.Held && n.Stripped() && attested && n.Present() && !n.Removal.Busy &&
+		!c.settling() && !n.Claim.GivenUp && !refused && c.holder(n.Claim.Who) == n // not a second one, which is to go
 }
 
 // match hands free instances, in that order, to claimants in the order in
