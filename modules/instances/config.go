@@ -105,7 +105,7 @@ func (c Config) withDefaults() (settings, error) {
 	if err := c.Tags.Check("configure", "Config.Tags"); err != nil {
 		return settings{}, err
 	}
-	if err := c.Check("configure"); err != nil {
+	if err := c.Ceilings.Check("configure"); err != nil {
 		return settings{}, err
 	}
 	if c.LabelPrefix == "" {

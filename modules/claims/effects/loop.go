@@ -50,7 +50,7 @@ type Loop[Q, E, A, R any] struct {
 	running bool
 	// under counts the requests under way; reads is the context of the reads among them.
 	under  int
-	reads  context.Context //nolint:containedctx // its end is the end of all reads, whichever caller waits
+	reads  context.Context
 	cancel context.CancelFunc
 }
 

@@ -92,11 +92,10 @@ func NewOperator(ctx context.Context, cfg Config) (*coreoperator.Operator, error
 	return &coreoperator.Operator{
 		Manager:             mgr,
 		KubernetesInterface: clientset,
-		EventRecorder:       events.NewRecorder(mgr.GetEventRecorderFor(coreoperator.AppName)),
-		//nolint:staticcheck // core's recorder takes this kind
-		Clock:             clock.RealClock{},
-		InstanceTypeStore: nodeoverlay.NewInstanceTypeStore(),
-		PredictionStore:   prediction.NewStore(),
+		EventRecorder:       events.NewRecorder(mgr.GetEventRecorderFor(coreoperator.AppName)), //nolint:staticcheck // core takes this kind
+		Clock:               clock.RealClock{},
+		InstanceTypeStore:   nodeoverlay.NewInstanceTypeStore(),
+		PredictionStore:     prediction.NewStore(),
 	}, nil
 }
 

@@ -45,7 +45,7 @@ const (
 )
 
 // settings are all settings of this package, in the order of the help text. They are set in o.
-func (o *Options) settings() []definition {
+func (o *Options) settings() []definition { //nolint:funlen // a table
 	return []definition{
 		{env: []string{"LINODE_TOKEN"}, usage: "Linode personal access token with the scopes lke:read_write and linodes:read_write",
 			kind: kindText, set: text(&o.Token, nil)},

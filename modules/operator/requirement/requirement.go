@@ -83,8 +83,9 @@ func onDemand(wanted []Selector) error {
 			asked = strings.Join(selector.Values, " or ")
 		}
 	}
+	//nolint:staticcheck // Linode is a name
 	return fmt.Errorf("Linode sells on-demand capacity only and no %s: add on-demand to the values of %s, or remove the requirement", asked,
-		karpv1.CapacityTypeLabelKey) //nolint:staticcheck // a name
+		karpv1.CapacityTypeLabelKey)
 }
 
 // single explains a requirement that excludes every type by itself.

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
-// What goes into the core and what comes out of it, by the names that the shell uses.
+// The names by which the shell knows what goes into the core and what comes out of it.
 type (
 	Ask         = event.Ask
 	Order       = event.Order

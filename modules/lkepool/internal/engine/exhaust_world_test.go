@@ -169,7 +169,7 @@ func (w *smallWorld) locked(r *smallRequest) bool {
 	}
 	return slices.ContainsFunc(w.requests.Under, func(before smallRequest) bool {
 		other, sharing := lockOf(before.Action)
-		return other == lock && !(shared && sharing) && before.Action.Op != r.Action.Op && before.Sent.Before(r.Sent)
+		return other == lock && (!shared || !sharing) && before.Action.Op != r.Action.Op && before.Sent.Before(r.Sent)
 	})
 }
 

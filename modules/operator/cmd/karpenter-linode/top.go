@@ -88,11 +88,11 @@ func viewOf(ctx context.Context, cmd *cobra.Command, from *source, cost *prices,
 	var cluster client.Reader
 	switch {
 	case len(from.from) > 0:
-		dump, err := from.cluster(cmd)
+		dump, err := from.cluster(cmd) //nolint:contextcheck // a command carries its context
 		if err != nil {
 			return nil, err
 		}
-		read = func(context.Context, client.Reader) (*snapshot.Snapshot, error) { return dump, nil }
+		read = func(context.Context, client.Reader) (*snapshot.Snapshot, error) { return dump, nil } //nolint:unparam // as Running
 	case once:
 		if cluster, err = from.client(); err != nil {
 			return nil, err

@@ -154,7 +154,7 @@ func (n *Nodes) remove(ctx context.Context, node silentNode) error {
 // ignoreEnd drops the error of a process that ends.
 func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // that is what it is for
 	}
 	return err
 }
