@@ -54,8 +54,8 @@ func (s *sim) guardRemoval(e Effect, i *simInstance) {
 	}
 	unfinished := simOwn.IsUnfinished(i.Tags) && s.now.Sub(i.born) > 9*time.Minute
 	for _, c := range s.claimants {
-		if claimOf(i) != simOwn.ID(c.claimant()) || c.served && c.id != e.ID && i.born.After(c.answeredAt) {
-			continue // a creation that landed after it was given another instance, which a person removed
+		if claimOf(i) != simOwn.ID(c.claimant()) || c.served && c.id != e.ID {
+			continue // it was given another instance, which a person removed, and a late creation made this one
 		}
 		switch {
 		case c.alive && !c.releasing && !unfinished:
