@@ -47,7 +47,11 @@ func (w *world) homed(poolID int) []*Node {
 
 // NodesOf returns the nodes that may carry a claim with this value.
 func (w *world) NodesOf(value string) []*Node {
-	nodes := slices.DeleteFunc(w.Index.ByClaim[value], func(n *Node) bool {
+	indexed, found := w.Index.ByClaim[value]
+	if !found {
+		return nil
+	}
+	nodes := slices.DeleteFunc(indexed, func(n *Node) bool {
 		current, known := w.Nodes.Get(n.ID)
 		return !known || current != n || n.Claim.Who.Value != value
 	})

@@ -19,6 +19,9 @@ type claimer struct{ *reader }
 // giveBack answers a claimant that has a node, or goes on with the claim that
 // is being written. It returns false for one that has none.
 func (c *claimer) giveBack(claim *callers.Claim) bool {
+	if len(c.known.NodesOf(claim.ID.Value)) == 0 {
+		return false // as most claimants of a burst
+	}
 	n := c.holder(claim.ID)
 	if n == nil {
 		if n = c.known.Assigned(claim.ID); n == nil {
