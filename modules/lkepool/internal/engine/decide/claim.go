@@ -30,13 +30,9 @@ func (c *claimer) giveBack(claim *callers.Claim) bool {
 		c.finish(claim, n)
 		return n.Phase != belief.Free
 	}
-	if c.claiming(claim, n) {
+	if c.claiming(claim, n) || c.copied(claim, n) || c.doubtful(claim, n) {
 		return true
 	}
-	if c.doubtful(claim, n) {
-		return true
-	}
-	loose := n.Home == 0 || !n.Detached.IsZero()
 	switch {
 	case n.Claim.Own() && c.now.Sub(n.Claim.At) <= tuning.ConfirmedFor, c.seenLately(n.Direct):
 	case !n.Evidence.Missing.IsZero(), c.now.Sub(n.Evidence.Last) > tuning.FullReadEvery:
@@ -45,16 +41,25 @@ func (c *claimer) giveBack(claim *callers.Claim) bool {
 		}
 		return true
 	}
-	if loose && !c.ready(belief.Latest(n.Detached, n.Evidence.First).Add(tuning.UnsettledGrace)) {
-		if n.Home == 0 {
-			c.freshPools(n.Evidence.First, "no pool of a claimed instance is known")
-		} else if c.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
-			c.readNode(n, "its pool does not list it any more")
-		}
+	if c.loose(n) {
 		return true
 	}
 	n.Claim.Deliver()
 	c.deliver(claim, c.known.Describe(n), nil)
+	return true
+}
+
+// loose reports whether no pool lists the node, and looks for one, for as long as that may be
+// wrong.
+func (c *claimer) loose(n *belief.Node) bool {
+	if n.Home != 0 && n.Detached.IsZero() || c.ready(belief.Latest(n.Detached, n.Evidence.First).Add(tuning.UnsettledGrace)) {
+		return false
+	}
+	if n.Home == 0 {
+		c.freshPools(n.Evidence.First, "no pool of a claimed instance is known")
+	} else if c.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
+		c.readNode(n, "its pool does not list it any more")
+	}
 	return true
 }
 
@@ -67,10 +72,8 @@ func (c *claimer) doubtful(claim *callers.Claim, n *belief.Node) bool {
 	if claim.ID.UID == "" || n.Claim.Who.UID != "" || known && p.KeyHash() == claim.Hash {
 		return false
 	}
-	if c.cfg.Holder != nil {
-		if who, ok := c.cfg.Holder(n.ID); ok && c.known.Tags.ID(who).Is(claim.ID) {
-			return false
-		}
+	if c.named(n, claim.ID) {
+		return false
 	}
 	if !known && !c.freshPools(belief.Latest(n.Evidence.First, c.known.StartedAt), "the pool of a claim by name alone is not known") {
 		return true
@@ -80,6 +83,16 @@ func (c *claimer) doubtful(claim *callers.Claim, n *belief.Node) bool {
 			"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID,
 			n.Claim.Who.Value)})
 	return true
+}
+
+// copied reports whether another instance carries the claim as well, and the one that the
+// claimant would get may be another claimant's by the caller's own records, which lag: a
+// person may have copied the tag there.
+func (c *claimer) copied(claim *callers.Claim, n *belief.Node) bool {
+	another := slices.ContainsFunc(c.known.NodesOf(claim.ID.Value), func(other *belief.Node) bool {
+		return other != n && other.Holds(claim.ID)
+	})
+	return another && !n.Claim.Attested() && !c.named(n, claim.ID) && c.recordsLag()
 }
 
 // claiming reports whether a write may still give the claimant another instance

@@ -79,10 +79,24 @@ func (t *turn) lateShown() time.Time { return t.known.LateUntil.Add(t.cfg.Settle
 // not show yet, so that this one neither grows nor drops it, nor hands out its nodes.
 func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.ready(t.lateShown()) }
 
-// unrecorded reports whether the caller's own records, which lag, may come to name a claimant
-// of the process before for a node of the pool of which no reading shows a claim.
+// recordsLag reports whether the caller's own records may come to name a claimant of the
+// process before.
+func (t *turn) recordsLag() bool {
+	return t.cfg.Holder != nil && !t.ready(t.known.StartedAt.Add(tuning.RecordLag))
+}
+
+// unrecorded reports whether they may for a node of the pool of which no reading shows a claim.
 func (t *turn) unrecorded(p *belief.Pool, n *belief.Node) bool {
-	return t.cfg.Holder != nil && p.Made.IsZero() && !n.Arrived && !t.ready(t.known.StartedAt.Add(tuning.RecordLag))
+	return p.Made.IsZero() && !n.Arrived && t.recordsLag()
+}
+
+// named reports whether the caller's own records name the claimant for a node.
+func (t *turn) named(n *belief.Node, who claims.ClaimID) bool {
+	if t.cfg.Holder == nil {
+		return false
+	}
+	holder, ok := t.cfg.Holder(n.ID)
+	return ok && t.known.Tags.ID(holder).Is(who)
 }
 
 // lately reports whether the last direct read showed the object, and is still "right before":
@@ -109,10 +123,7 @@ func (t *turn) holder(who claims.ClaimID) *belief.Node {
 		return best
 	}
 	for _, n := range t.known.NodesOf(who.Value) {
-		if n == best || !n.Holds(who) || !t.known.Owned(n) {
-			continue
-		}
-		if named, ok := t.cfg.Holder(n.ID); ok && t.known.Tags.ID(named).Is(who) {
+		if n != best && n.Holds(who) && t.known.Owned(n) && t.named(n, who) {
 			return n
 		}
 	}
