@@ -44,6 +44,8 @@ type claim struct {
 	// witnessed: the caller's own records have it, or no other one, however they lag. given:
 	// its claimant got it as an answer of this process.
 	witnessed, given bool
+	// after is the time in the tag of another node with the claim, if that outranks this one.
+	after time.Time
 	// GivenUp: another node was chosen for the claimant since.
 	GivenUp bool
 	// Lacking: a reading since the write lacks the claim's tag.
@@ -75,6 +77,20 @@ func (h *claim) Attested() bool { return h.source > shown || h.witnessed }
 
 // Deliver notes that the claimant gets the node as an answer.
 func (h *claim) Deliver() { h.given = true }
+
+// Follow notes that the claim is to have a later time than the one on another node.
+func (h *claim) Follow(at time.Time) { h.after = Latest(h.after, at) }
+
+// Overtaken reports whether the claim has to be written again for that.
+func (h *claim) Overtaken() bool { return !h.after.IsZero() && !h.ClaimedAt.After(h.after) }
+
+// Dated returns the time that the claim is written again with.
+func (h *claim) Dated(now time.Time) time.Time {
+	if h.Overtaken() {
+		return Latest(now, h.after.Add(time.Second))
+	}
+	return cmp.Or(h.ClaimedAt, now)
+}
 
 // free notes that the instance has no claimant, unless one was seen.
 func (n *Node) free(now time.Time) {

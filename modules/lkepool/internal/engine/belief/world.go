@@ -90,10 +90,17 @@ func prefer(a, b *Node) bool {
 		return a.Claim.given
 	case a.Claim.Own() != b.Claim.Own():
 		return a.Claim.Own()
-	case !a.Claim.ClaimedAt.Equal(b.Claim.ClaimedAt):
-		return a.Claim.ClaimedAt.After(b.Claim.ClaimedAt)
 	}
-	return a.ID < b.ID
+	return a.Outranks(b)
+}
+
+// Outranks reports whether a process that knows no more than the tags of two nodes of one
+// claimant keeps this one.
+func (n *Node) Outranks(other *Node) bool {
+	if !n.Claim.ClaimedAt.Equal(other.Claim.ClaimedAt) {
+		return n.Claim.ClaimedAt.After(other.Claim.ClaimedAt)
+	}
+	return n.ID < other.ID
 }
 
 // PoolsOf are the pools of a key that can be used, and how many cannot because

@@ -153,7 +153,7 @@ func (c *claimer) mark(claim *callers.Claim, n *belief.Node) {
 	})
 }
 
-// restoreTags writes claims again whose tags were taken away.
+// restoreTags writes claims again whose tags were taken away, or outranked.
 func (c *claimer) restoreTags() {
 	for _, n := range c.known.Nodes.Rows {
 		if !c.restorable(n) || !c.ready(n.Claim.Retry.Until) {
@@ -164,14 +164,18 @@ func (c *claimer) restoreTags() {
 			continue
 		}
 		if !c.seenLately(n.Direct) {
-			c.readNode(n, "a claim's tag is missing")
+			c.readNode(n, "a claim's tag is missing or outranked")
 			continue
 		}
 		c.known.Probe()
 		c.do(event.Action{Op: event.OpMark, InstanceID: n.ID, PoolID: n.Home, Reason: "write the claim again",
-			Tags: c.known.Tags.ClaimTags(n.Tags, n.Claim.Who, cmp.Or(n.Claim.ClaimedAt, c.now))})
+			Tags: c.known.Tags.ClaimTags(n.Tags, n.Claim.Who, n.Claim.Dated(c.now))})
 	}
 }
+
+// wrong reports whether the tag of a node's claim is missing, or does not outrank the one of a
+// node that is to go.
+func wrong(n *belief.Node) bool { return n.Stripped() || n.Claim.Overtaken() }
 
 // restorable reports whether a claim is to be written again, and can be. One that was only
 // read waits until the caller's own records would show another claimant. While marks are
@@ -179,7 +183,7 @@ func (c *claimer) restoreTags() {
 func (c *claimer) restorable(n *belief.Node) bool {
 	refused := c.known.Marks.Err != nil && c.now.Before(c.known.Marks.Next)
 	attested := c.cfg.Holder == nil || n.Claim.Attested()
-	return n.Phase == belief.Held && n.Stripped() && attested && n.Present() && !n.Removal.Busy &&
+	return n.Phase == belief.Held && wrong(n) && attested && n.Present() && !n.Removal.Busy &&
 		!c.settling() && !n.Claim.GivenUp && !refused && c.holder(n.Claim.Who) == n // not a second one, which is to go
 }
 

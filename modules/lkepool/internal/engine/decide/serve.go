@@ -181,10 +181,10 @@ func (s *server) verifiedPools(since time.Time) bool {
 	return all
 }
 
-// restoring reports whether a claim whose tag is missing is being written again, or will be.
+// restoring reports whether a claim whose tag is wrong is being written again, or will be.
 func (s *server) restoring(n *belief.Node, since time.Time) bool {
 	return s.claim.restorable(n) && n.Claim.At.Before(since) && n.Direct.Retry.Failed == 0 ||
-		n.Phase == belief.Writing && n.Stripped()
+		n.Phase == belief.Writing && wrong(n)
 }
 
 // unread reports whether a direct read alone shows who has the instance.

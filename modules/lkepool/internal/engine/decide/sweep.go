@@ -64,7 +64,18 @@ func (w *sweeper) needless(n *belief.Node, exists func(claims.ClaimID) bool) boo
 		return w.old(n.Claim.Since)
 	}
 	kept := w.holder(n.Claim.Who)
-	return kept != nil && kept != n && w.old(n.Claim.Since) && w.old(kept.Claim.Since)
+	return kept != nil && kept != n && w.old(n.Claim.Since) && w.old(kept.Claim.Since) && w.keeps(kept, n)
+}
+
+// keeps reports whether the process after this one would keep the same instance of two with
+// one claim. Without records of the caller's that has the tags alone, so the one that is kept
+// gets a later time in its own before the other one goes.
+func (w *sweeper) keeps(kept, n *belief.Node) bool {
+	if w.cfg.Holder != nil || kept.Outranks(n) {
+		return true
+	}
+	kept.Claim.Follow(n.Claim.ClaimedAt)
+	return false
 }
 
 // old reports whether a time is OrphanTTL ago.
