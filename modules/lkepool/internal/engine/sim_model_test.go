@@ -120,9 +120,10 @@ type simInstance struct {
 	// troubled: a request for it alone failed.
 	troubled bool
 	// ended is when it stopped to serve. toldEnd is the process, counted from 1, that an
-	// answer told so, missedBy the one that found nothing at missedAt.
-	ended, missedAt   time.Duration
-	toldEnd, missedBy int
+	// answer told so, missedBy the one that found nothing at missedAt, and missedTwice the one
+	// that found nothing once more.
+	ended, missedAt                time.Duration
+	toldEnd, missedBy, missedTwice int
 	// seenBy is the process, counted from 1, to which a reading showed it.
 	seenBy int
 }

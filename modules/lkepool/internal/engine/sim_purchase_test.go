@@ -133,8 +133,8 @@ func (s *sim) supplyOf(of *simPool) int {
 
 // learnEnd notes that an answer tells the process that nodes ended: two reads of one that
 // found nothing, the settle time apart, or a read of the pool that had listed it, which
-// began the settle time after its end, and lacks it. One that shows it takes that back: of two
-// reads either may be the older one.
+// began the settle time after its end, and lacks it. A read of the pool that shows it takes
+// back what another one told: either may be the older one.
 func (s *sim) learnEnd(e *simEffect) {
 	i := s.instance(e.action.InstanceID)
 	switch {
@@ -142,18 +142,19 @@ func (s *sim) learnEnd(e *simEffect) {
 		if i.missedBy != s.process.life+1 {
 			i.missedBy, i.missedAt = s.process.life+1, s.Now
 		} else if e.sent >= i.missedAt+s.plan.settle() {
-			i.toldEnd = s.process.life + 1
+			i.toldEnd, i.missedTwice = s.process.life+1, s.process.life+1
 		}
 	case e.action.Op == OpGetPool && e.result.Err == nil:
 		for _, i := range s.instances {
 			if i.pool.ID != e.action.PoolID || i.lives() || i.slot.shownBy != s.process.life+1 {
 				continue
 			}
-			switch shown := slices.ContainsFunc(e.result.Pool.Slots, func(slot lkepool.Slot) bool { return slot.InstanceID == i.ID }); {
-			case shown:
-				i.toldEnd = 0
-			case e.asOf >= i.ended+s.plan.settle():
+			shown := slices.ContainsFunc(e.result.Pool.Slots, func(slot lkepool.Slot) bool { return slot.InstanceID == i.ID })
+			switch {
+			case !shown && e.asOf >= i.ended+s.plan.settle():
 				i.toldEnd = s.process.life + 1
+			case shown && i.missedTwice != s.process.life+1:
+				i.toldEnd = 0
 			}
 		}
 	}
