@@ -253,10 +253,30 @@ func reelected(ctx context.Context, replica *localcluster.Operator) {
 		}
 		seen = pid
 		log, err := os.ReadFile(replica.LogPath())
-		lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-		last, plain := strings.CutPrefix(lines[len(lines)-1], "karpenter-linode: ")
-		if err == nil && plain && (strings.Contains(last, "leader election lost") || strings.Contains(last, "leadership lost")) {
+		if err == nil && lostLease(string(log)) {
 			_ = replica.Start(ctx) // the suite reports one that does not become ready
+		}
+	}
+}
+
+// lostLease reports whether a replica's log ends because it lost its Lease. Goroutines that stop may log a little more after the line with
+// the reason.
+func lostLease(log string) bool {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	return slices.ContainsFunc(lines[max(0, len(lines)-5):], func(line string) bool {
+		reason, plain := strings.CutPrefix(line, "karpenter-linode: ")
+		return plain && (strings.Contains(reason, "leader election lost") || strings.Contains(reason, "leadership lost"))
+	})
+}
+
+func TestAReplicaThatLostItsLeaseIsKnown(t *testing.T) {
+	const lost = "karpenter-linode: the controllers ended: leadership lost: the Lease is held by another replica\n"
+	for log, want := range map[string]bool{
+		"{}\n" + lost: true, lost + `{"message":"Stopping and waiting for caches"}`: true, "": false,
+		lost + strings.Repeat("{}\n", 5): false, "karpenter-linode: LINODE_TOKEN is not set\n": false,
+	} {
+		if got := lostLease(log); got != want {
+			t.Errorf("%q: %t", log, got)
 		}
 	}
 }
