@@ -9,6 +9,9 @@ SHELL   := /bin/sh
 # Go fetches the toolchain that a go.mod names, as it fetches modules; some packagings of Go switch that off.
 export GOTOOLCHAIN = auto
 
+# The release of Kubernetes of the control plane, such as 1.37.2; empty = the default one, which shares the operator's libraries.
+export KUBERNETES
+
 # No C compiler is needed anywhere but for `make race`.
 export CGO_ENABLED = 0
 
@@ -35,6 +38,7 @@ help: ## List the verbs
 	@echo
 	@echo "  CLUSTER=dev names the local cluster of up, status, logs, break and down."
 	@echo "  MODE=lke|instance|clusterapi (plain Linodes that join a self-managed cluster, Machines of Cluster API) is of build, demo, up."
+	@echo "  KUBERNETES=1.37.2 applies to whatever starts a cluster: that release of the control plane is built beside the default one."
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up, and so do"
 	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true. A report applies to bench as well."
 
@@ -51,8 +55,12 @@ build: ## Build the control plane, the simulator and the operator into .bin/
 	$(ARGUMENTS) build
 	@tools/make/build.sh $(if $(filter-out lke,$(or $(NODES),$(MODE))),-with "machine$(if $(filter clusterapi,$(or $(NODES),$(MODE))), clusterapi)")
 
+# What a demo runs beside the control plane and the operator. `make demo` builds nothing else.
+DEMO_WITH = $(if $(filter instance,$(MODE)),csi-attacher csi-provisioner machine)$(if $(filter clusterapi,$(MODE)),machine clusterapi)
+
 .PHONY: demo
-demo: demo-arguments build ## Watch pods get Linode nodes and the nodes go away again
+demo: demo-arguments ## Watch pods get Linode nodes and the nodes go away again
+	@tools/make/build.sh -for demo -with "$(DEMO_WITH)"
 	@$(LOCALCLUSTER) demo --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: up

@@ -119,6 +119,7 @@ var others = map[string][]string{
 	"settings.settleTime":                             {`settings: {settleTime: 1m}`},
 	"settings.listLag":                                {`settings: {listLag: 1m}`},
 	"settings.lateEffect":                             {`settings: {lateEffect: 1m}`},
+	"settings.planRest":                               {`settings: {planRest: 1m}`},
 	"settings.lkeTagVerificationTimeout":              {`settings: {lkeTagVerificationTimeout: 1m}`},
 	"settings.lkeRetryDelay":                          {`settings: {lkeRetryDelay: 1m}`},
 	"settings.lkeUnregisteredTaint":                   {`settings: {lkeUnregisteredTaint: true}`},

@@ -91,6 +91,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {settleTime: 8s}`, "SETTLE_TIME", "8s"},
 		{`settings: {listLag: 5m}`, "LIST_LAG", "5m"},
 		{`settings: {lateEffect: 3m}`, "LATE_EFFECT", "3m"},
+		{`settings: {planRest: 3m}`, "PLAN_REST", "3m"},
 		{`settings: {lkeTagVerificationTimeout: 8s}`, "SETTLE_TIME", "8s"}, // its former name
 		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "LKE_TAG_VERIFICATION_TIMEOUT", "9s"},
 		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "SETTLE_TIME", ""},

@@ -22,6 +22,7 @@ import (
 const fakeGo = `#!/bin/sh
 here=$(dirname "$0")
 if [ "$1" = env ]; then cat "$here/version"; exit; fi
+if [ "$1" = list ]; then echo "some/package v1"; exit; fi
 echo some/package >&2
 if [ -s "$here/failure" ]; then cat "$here/failure" >&2; exit 1; fi
 while [ "$1" != -o ]; do shift; done
@@ -63,7 +64,7 @@ func (w *world) build(t *testing.T, args ...string) (string, error) {
 	}
 	cmd := exec.CommandContext(t.Context(), script, args...)
 	cmd.Env = append(os.Environ(), "ROOT="+w.root, "GO="+cmp.Or(w.command, filepath.Join(w.root, "go")),
-		"PROGRAMS=prog|m|"+w.pkg+"|"+w.kind+"|"+w.flags)
+		"PROGRAMS=prog|m|"+w.pkg+"|"+w.kind+"|"+w.flags+"|.bin", "KUBERNETES=")
 	var failure strings.Builder
 	cmd.Stderr = &failure
 	out, err := cmd.Output()
@@ -211,24 +212,24 @@ func versionIsPinned(t *testing.T, module string) {
 	}
 }
 
-// What the programs of kubernetes-csi share with Kubernetes is compiled once while their versions are the same.
-func TestVersionsBesideKubernetesAreItsOwn(t *testing.T) {
-	kubernetes, replaced := versions(t, "kubernetes")
-	_, beside := versions(t, "csi")
-	if len(beside) == 0 {
-		t.Error("csi/go.mod replaces nothing")
-	}
-	for module, version := range beside {
-		if want := cmp.Or(replaced[module], kubernetes[module]); version != want {
-			t.Errorf("csi/go.mod has %s %s, and kubernetes/go.mod %q", module, version, want)
+// Go compiles a package once for each version of its module and of the modules that it imports. Cluster API's controllers want a newer
+// cel-go than Kubernetes and stay apart.
+func TestSharedLibrariesHaveOneVersion(t *testing.T) {
+	first := map[string][2]string{} // by module: version and the folder that has it
+	for _, folder := range []string{"etcd", "kubernetes", "kubectl", "kwok", "csi", "machine", "../../modules/operator", ".."} {
+		for module, version := range versions(t, folder) {
+			if seen, is := first[module]; is && seen[0] != version {
+				t.Errorf("%s: %s/go.mod has %s, %s/go.mod %s", module, folder, version, seen[1], seen[0])
+			}
+			first[module] = [2]string{version, folder}
 		}
 	}
 }
 
-// versions returns those of a module's go.mod: what it requires, and what it replaces that with.
-func versions(t *testing.T, module string) (required, replaced map[string]string) {
+// versions returns the version of each module that a go.mod requires, as its replacements change it.
+func versions(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	name := filepath.Join(module, "go.mod")
+	name := filepath.Join(folder, "go.mod")
 	content, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -237,12 +238,14 @@ func versions(t *testing.T, module string) (required, replaced map[string]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	required, replaced = map[string]string{}, map[string]string{}
+	all := map[string]string{}
 	for _, r := range file.Require {
-		required[r.Mod.Path] = r.Mod.Version
+		all[r.Mod.Path] = r.Mod.Version
 	}
 	for _, r := range file.Replace {
-		replaced[r.Old.Path] = r.New.Version
+		if _, is := all[r.Old.Path]; is {
+			all[r.Old.Path] = r.New.Version
+		}
 	}
-	return required, replaced
+	return all
 }

@@ -3,14 +3,18 @@
 // are missing, and which version of Kubernetes they are of.
 //
 // Each family of pinned programs has a Go module of its own beside this file,
-// outside go.work, because etcd, Kubernetes and kwok want different versions of
-// the same libraries. Csi has the programs that run beside a storage driver, with
-// Kubernetes' own versions, so that most of them is compiled already. Nothing but Go, a Go module proxy and a shell is needed: no
-// C compiler, no git. Machine, which is built on request only, is
-// kubeadm and kubelet of the nodes that join a self-managed cluster, from
-// Kubernetes' own code. Clusterapi, the other one on request, has Cluster API's
-// controllers; its definitions are files of Cluster API's module, from which the
-// build writes clusterapi.yaml beside the program.
+// outside go.work. The libraries that these modules share with each other, with
+// the operator and with the tools have one version each, so that Go compiles each
+// of their packages once; a test compares the versions. Nothing but Go, a Go module
+// proxy and a shell is needed: no C compiler, no git. Machine, which is built on
+// request only, is kubeadm and kubelet of the nodes that join a self-managed
+// cluster, from Kubernetes' own code. Clusterapi, the other one on request, has
+// Cluster API's controllers; its definitions are files of Cluster API's module,
+// from which the build writes clusterapi.yaml beside the program.
+//
+// KUBERNETES=1.37.2 builds the control plane of another release into a folder of
+// its own, .bin/kubernetes-1.37.2, with the versions of that release. Kubelets stay
+// those of the default release.
 //
 // Guarantees of the script, which the tests here hold it to: a pinned program is
 // built again only when its go.mod, its go.sum, the Go version, the target or the

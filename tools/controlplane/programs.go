@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// KubernetesVersion is the version that the built control plane reports. It has
+// KubernetesVersion is the version of the default control plane and of the kubelets. It has
 // to be the one that kubernetes/go.mod requires; a test compares the two.
 const KubernetesVersion = "v1.36.3"
 
@@ -23,9 +24,35 @@ func ClusterAPIManifests(bin string) string { return filepath.Join(bin, ClusterA
 // BinDir is where the programs are put and looked for.
 func BinDir(root string) string { return filepath.Join(root, ".bin") }
 
+// Release returns the release of Kubernetes that KUBERNETES names, such as 1.37.2, and "" for the default. Programs and tests that start
+// a control plane read it once and pass it on.
+func Release() string {
+	release := strings.TrimPrefix(os.Getenv("KUBERNETES"), "v")
+	if "v"+release == KubernetesVersion {
+		return ""
+	}
+	return release
+}
+
+// Version is the version that the control plane of a release reports; "" = the default one.
+func Version(release string) string {
+	if release == "" {
+		return KubernetesVersion
+	}
+	return "v" + release
+}
+
+// PlaneDir is where the control plane's programs of a release are; "" = the default one. tools/make/build.sh fills it.
+func PlaneDir(root, release string) string {
+	if release == "" {
+		return BinDir(root)
+	}
+	return filepath.Join(BinDir(root), "kubernetes-"+release)
+}
+
 // Assets is where the API server and etcd for a test of one package are: KUBEBUILDER_ASSETS, or what was built.
 func Assets(root string) (string, error) {
-	bin := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), BinDir(root))
+	bin := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), PlaneDir(root, Release()))
 	if missing := Missing(bin, "etcd", "kube-apiserver"); len(missing) > 0 {
 		return "", fmt.Errorf("%s lacks %v: run `make build` first", bin, missing)
 	}

@@ -35,7 +35,7 @@ func TestBurst(t *testing.T) {
 			alone(t)
 			turn.Lock()
 			defer turn.Unlock()
-			e.scenario(t, "a hundred pods on a hundred hosts", hundredHosts)
+			e.scenario(t, "a hundred pods on a hundred hosts", onHosts(100))
 		})
 	}
 	t.Run("instance", func(t *testing.T) {
@@ -69,33 +69,35 @@ func alone(t *testing.T) {
 		func() string { return *begin }).WithTimeout(time.Hour).WithPolling(interval).Should(BeAnExistingFile())
 }
 
-// hundredHosts: a spread over hosts with a skew of one, counted against the user's
-// own host too, gives each pod a node of its own. That costs as many instances as
+// onHosts: a spread over hosts with a skew of one, counted against the user's
+// own host too, gives each of n pods a node of its own. That costs as many instances as
 // there are NodeClaims and 1.2 requests for each, beside what a cluster costs at rest.
-func hundredHosts(t *testing.T, e *environment) {
-	const app, n = "spread", 100
-	e.nodePool(t, nodePoolSpec{})
-	since, calls, began := e.now(), e.Sim.CallsWith(e.SimToken), time.Now()
-	e.apply(t, deployment(app, n, fmt.Sprintf(`
+func onHosts(n int) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) {
+		const app = "spread"
+		e.nodePool(t, nodePoolSpec{})
+		since, calls, began := e.now(), e.Sim.CallsWith(e.SimToken), time.Now()
+		e.apply(t, deployment(app, n, fmt.Sprintf(`
       topologySpreadConstraints:
         - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: %s}}}`, app)))
-	e.settled(t, app, n)
-	e.matched(t, n)
-	cost, routes := e.callsSince(calls)
-	rest := atRest(began)
-	t.Logf("%d requests for %d nodes: %s", cost, n, routes)
-	if cost > n*12/10+rest {
-		t.Errorf("%d requests were made for %d nodes, want at most 1.2 for each and %d", cost, n, rest)
-	}
-	if since.made() != n {
-		t.Errorf("%d instances were made for %d NodeClaims", since.made(), n)
-	}
-	hosts := map[string]bool{}
-	for _, pod := range e.pods(t.Context(), NewWithT(t), app) {
-		hosts[pod.Spec.NodeName] = true
-	}
-	if len(hosts) != n {
-		t.Errorf("%d pods are on %d hosts", n, len(hosts))
+		e.settled(t, app, n)
+		e.matched(t, n)
+		cost, routes := e.callsSince(calls)
+		rest := atRest(began)
+		t.Logf("%d requests for %d nodes: %s", cost, n, routes)
+		if cost > n*12/10+rest {
+			t.Errorf("%d requests were made for %d nodes, want at most 1.2 for each and %d", cost, n, rest)
+		}
+		if since.made() != n {
+			t.Errorf("%d instances were made for %d NodeClaims", since.made(), n)
+		}
+		hosts := map[string]bool{}
+		for _, pod := range e.pods(t.Context(), NewWithT(t), app) {
+			hosts[pod.Spec.NodeName] = true
+		}
+		if len(hosts) != n {
+			t.Errorf("%d pods are on %d hosts", n, len(hosts))
+		}
 	}
 }
 

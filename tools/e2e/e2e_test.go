@@ -12,13 +12,7 @@ func TestTroubleEnterprise(t *testing.T)  { trouble(t, "enterprise") }
 func everyday(t *testing.T, tier string) {
 	t.Parallel() // most of it is waiting for Karpenter's own windows
 	e := start(t, "everyday", tier, nil)
-	e.together(t,
-		inLane("updown", "scale up and down", scaleUpAndDown, cleared),
-		inLane("deleted", "a deleted node takes its Linode with it", deletedNode, cleared),
-		inLane("teams", "two NodePools have pools of their own", twoNodePools, cleared),
-		inLane("gpu", "a pod that asks for a GPU", gpuPod, cleared),
-		inLane("refused", "LinodeNodeClasses that are refused", refusedNodeClasses, cleared),
-	)
+	e.together(t, ordinary()...)
 	// Karpenter names one reason in five minutes for a pod that it makes no node for; beside other NodePools that is theirs.
 	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
@@ -32,12 +26,26 @@ func trouble(t *testing.T, tier string) {
 	values := soonCollected(map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"})
 	values["settings"] = map[string]any{"hostMaintenance": true}
 	e := start(t, "trouble", tier, values)
-	e.together(t,
+	e.together(t, troubled()...)
+}
+
+func ordinary() []part {
+	return []part{
+		inLane("updown", "scale up and down", scaleUpAndDown, cleared),
+		inLane("deleted", "a deleted node takes its Linode with it", deletedNode, cleared),
+		inLane("teams", "two NodePools have pools of their own", twoNodePools, cleared),
+		inLane("gpu", "a pod that asks for a GPU", gpuPod, cleared),
+		inLane("refused", "LinodeNodeClasses that are refused", refusedNodeClasses, cleared),
+	}
+}
+
+func troubled() []part {
+	return []part{
 		inLane("labels", "a NodePool whose labels change", driftedLabels, cleared),
 		inLane("replaced", "an instance that LKE replaces", lostInstance, cleared),
 		inLane("stranded", "an instance without NodeClaim", strandedInstance, cleared),
 		inLane("host", "maintenance of a host is announced", announcedMaintenance, swept),
-	)
+	}
 }
 
 // soonCollected are values with which orphans are collected after 20 seconds instead

@@ -48,7 +48,8 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 	t.Helper()
 	options := localcluster.Options{
 		Name: "e2e-" + name + "-" + tier, Tier: tier, Values: values, Progress: t.Output(), Audit: true,
-		Env: []string{"LOG_LEVEL=debug"}, // what is logged least often may show the token, too
+		Kubernetes: controlplane.Release(),
+		Env:        []string{"LOG_LEVEL=debug"}, // what is logged least often may show the token, too
 	}
 	for _, set := range more {
 		set(&options)

@@ -20,18 +20,21 @@ import (
 // TestGates has the feature gates that came with core 1.15, and the recipes of docs/consolidation.md.
 func TestGates(t *testing.T) {
 	t.Parallel()
-	gates := map[string]any{"staticCapacity": true, "nodeRepair": true, "terminateFirstDrift": true, "terminateFirstRepair": true,
-		"podDeletionCostManagement": true}
 	values := repairing("10s")
-	values["settings"] = map[string]any{"featureGates": gates}
+	values["settings"] = map[string]any{"featureGates": gates("staticCapacity", "nodeRepair", "terminateFirstDrift", "terminateFirstRepair",
+		"podDeletionCostManagement")}
 	e := start(t, "gates", "standard", values)
-	e.together(t,
+	e.together(t, atLimits()...)
+}
+
+func atLimits() []part {
+	return []part{
 		inLane("drifted", "a static NodePool at its limit replaces drifted nodes", driftAtLimit, withoutNodePools),
 		inLane("ill", "a static NodePool at its limit replaces a broken node", repairAtLimit, withoutNodePools),
 		inLane("shrinks", "scaling down takes the pods of one node", deletionCosts, swept),
 		inLane("night", "a budget with a schedule holds consolidation back", scheduledBudget, swept),
 		inLane("dear", "Balanced leaves a node whose pods are dear to move", balanced, swept),
-	)
+	}
 }
 
 // static is a NodePool with so many nodes, and no room for one more.

@@ -19,6 +19,8 @@ import (
 const (
 	longJoin      = 200 * time.Second
 	longJoinScale = 1.5
+
+	slowly = longJoin * 3 / 20 // at a TimeScale of 10
 )
 
 // TestLongJoinStandard and TestLongJoinEnterprise have nodes that take 200 s to
@@ -32,13 +34,17 @@ func longJoins(t *testing.T, tier string) {
 	e := start(t, "long-join", tier, map[string]any{"admissionPolicy": map[string]any{"enabled": true}},
 		func(o *localcluster.Options) { o.Profile, o.TimeScale = "slow", longJoinScale })
 	e.scenario(t, "NodeClaims by hand and NodePools without limits are refused", refusedByPolicy)
-	e.scenario(t, "one NodeClaim for each pod while nodes join slowly", onePerPod)
+	e.scenario(t, "one NodeClaim for each pod while nodes join slowly", onePerPod(longJoin))
 }
 
 // onePerPod: five pods that may not share a node need five NodeClaims, and no more
-// while these join. Pods that come 30, 60 and 90 s later have room on what is on its
-// way, so they need none.
-func onePerPod(t *testing.T, e *environment) {
+// while these join. Pods that come later, three times before nodes join, have room on
+// the nodes that are on their way, so they need none. join is how long nodes take.
+func onePerPod(join time.Duration) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) { oneForEach(t, e, join) }
+}
+
+func oneForEach(t *testing.T, e *environment, join time.Duration) {
 	const n = 5
 	e.nodePool(t, nodePoolSpec{limits: `{cpu: "1000"}`})
 	since, before := e.now(), e.metric(t, "karpenter_nodeclaims_created_total")
@@ -49,7 +55,7 @@ func onePerPod(t *testing.T, e *environment) {
 			g)).To(HaveLen(n))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 
-	for i, after := range []time.Duration{30 * time.Second, 60 * time.Second, 90 * time.Second} {
+	for i, after := range []time.Duration{join * 3 / 20, join * 6 / 20, join * 9 / 20} {
 		g.Eventually(ctx, func(g Gomega) {
 			g.Expect(time.Since(oldest(e.nodeClaims(ctx, g)))).To(BeNumerically(">", after))
 		}).WithTimeout(after + patience).WithPolling(interval).Should(Succeed())
@@ -59,7 +65,7 @@ func onePerPod(t *testing.T, e *environment) {
 		for _, claim := range e.nodeClaims(ctx, g) {
 			g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()).To(BeTrue(), "NodeClaim %s is initialized", claim.Name)
 		}
-	}).WithTimeout(longJoin + patience).WithPolling(interval).Should(Succeed())
+	}).WithTimeout(join + patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, "first", n)
 	for i := range 3 {
 		e.settled(t, fmt.Sprintf("late-%d", i), 1)
@@ -67,8 +73,8 @@ func onePerPod(t *testing.T, e *environment) {
 	for _, claim := range e.nodeClaims(ctx, g) {
 		launched, registered := claim.StatusConditions().Get(karpv1.ConditionTypeLaunched),
 			claim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
-		if took := registered.LastTransitionTime.Sub(launched.LastTransitionTime.Time); took < longJoin*3/4 {
-			t.Errorf("NodeClaim %s joined after %s; this test is about nodes that take %s", claim.Name, took, longJoin)
+		if took := registered.LastTransitionTime.Sub(launched.LastTransitionTime.Time); took < join*3/4 {
+			t.Errorf("NodeClaim %s joined after %s; this test is about nodes that take %s", claim.Name, took, join)
 		}
 	}
 	created := e.metric(t, "karpenter_nodeclaims_created_total") - before

@@ -73,6 +73,28 @@ var deliberate = map[string][]expected{
 	},
 }
 
+// causes are the suites whose scenarios a group has, by words of the group's name.
+var causes = map[string][]string{
+	"e2e-g-": {"everyday", "unclaimed", "storage", "capacity", "account-limit"}, "changes": {"adoption", "reinstall"}, "gates": {"features", "rights"},
+	"linodes": {"account-limit"}, "kubelets": {"capacity"}, "machines": {"capacity"}, "defaults": {"rights", "features"},
+}
+
+// deliberately returns what the scenarios of a suite or a group cause.
+func deliberately(suite string) (all []expected) {
+	names := []string{suite}
+	for group, suites := range causes {
+		if strings.Contains(suite, group) {
+			names = append(names, suites...)
+		}
+	}
+	for words, lines := range deliberate {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, words) }) {
+			all = append(all, lines...)
+		}
+	}
+	return all
+}
+
 // scan reads what the operator of a suite has written, at the suite's end: its log, its
 // metrics, its events, its objects. There is no part of the token in them, no label that
 // grows without bound, no ERROR of the provider's own controllers, and no line that is
@@ -91,13 +113,7 @@ func (e *environment) scan(t *testing.T, suite string) {
 	}
 	e.searchFiles(t)
 	e.searchObjects(t)
-	allowed := slices.Clone(always)
-	for name, more := range deliberate {
-		if strings.Contains(suite, name) {
-			allowed = append(allowed, more...)
-		}
-	}
-	scanLog(t, string(log), allowed)
+	scanLog(t, string(log), append(slices.Clone(always), deliberately(suite)...))
 }
 
 // often is how many times one line about one object may come before it is a repeat.

@@ -33,10 +33,14 @@ const networkStart = 3 * time.Second
 func unclaimed(t *testing.T, tier string) {
 	t.Parallel()
 	e := start(t, "unclaimed", tier, soonCollected(), func(o *localcluster.Options) { o.ReadyAfter = networkStart })
-	e.together(t,
+	e.together(t, unowned()...)
+}
+
+func unowned() []part {
+	return []part{
 		inLane("quiet", "nodes come and go without an error in the log", quietScaleUp, cleared),
 		inLane("joins", "a node that joins while no NodeClaim takes it", joinsUnclaimed, cleared),
-	)
+	}
 }
 
 // withoutOperator is about what happened to such nodes while there was no operator.

@@ -48,7 +48,22 @@ func TestWhatif(t *testing.T) {
 	t.Parallel()
 	e := start(t, "whatif", "standard", nil)
 	e.apply(t, waitingClass("late", ""))
-	rows := e.predicted(t,
+	rows := e.predicted(t, predictions()...)
+	for range *many {
+		rows = append(rows, e.predicted(t, workload{lane: "many" + strconv.Itoa(len(rows)), title: "300 pods of two kinds", rest: whatifManyRest,
+			apps: map[string]int{"web": 200, "jobs": 100},
+			yaml: deployment("web", 200, container("cpu: 250m, memory: 512Mi", "")) +
+				"---" + deployment("jobs", 100, container("cpu: 500m, memory: 256Mi", ""))})...)
+	}
+	if *whatifPage != "" && !t.Failed() {
+		report := bench.WhatifReport{Machine: bench.ThisMachine(), Rest: whatifRest, ManyRest: whatifManyRest, Rows: rows}
+		NewWithT(t).Expect(report.Write(*whatifPage)).To(Succeed())
+	}
+}
+
+// predictions are workloads of each kind that whatif knows.
+func predictions() []workload {
+	return []workload{
 		workload{lane: "volumes", title: "20 pods with a volume each", apps: map[string]int{"db": 20},
 			yaml: withVolumes("db", 20, container("cpu: 250m, memory: 512Mi", ""))},
 		workload{lane: "spread", title: "12 pods spread and 5 kept apart by node", apps: map[string]int{"web": 12, "cache": 5},
@@ -62,16 +77,6 @@ func TestWhatif(t *testing.T) {
 				"---" + deployment("train", 2, container("cpu: 2, memory: 8Gi", `nvidia.com/gpu: "1"`)+`
       tolerations: [{key: nvidia.com/gpu, operator: Exists}]`),
 			more: "---" + gpuNodePool},
-	)
-	for range *many {
-		rows = append(rows, e.predicted(t, workload{lane: "many" + strconv.Itoa(len(rows)), title: "300 pods of two kinds", rest: whatifManyRest,
-			apps: map[string]int{"web": 200, "jobs": 100},
-			yaml: deployment("web", 200, container("cpu: 250m, memory: 512Mi", "")) +
-				"---" + deployment("jobs", 100, container("cpu: 500m, memory: 256Mi", ""))})...)
-	}
-	if *whatifPage != "" && !t.Failed() {
-		report := bench.WhatifReport{Machine: bench.ThisMachine(), Rest: whatifRest, ManyRest: whatifManyRest, Rows: rows}
-		NewWithT(t).Expect(report.Write(*whatifPage)).To(Succeed())
 	}
 }
 

@@ -152,11 +152,12 @@ func (c *Cluster) prepareFolders(context.Context) error {
 
 // checkBuilt returns an error if a program that a cluster with these options runs was not built.
 func (o *Options) checkBuilt() error {
-	needed := slices.Clone(plane.Programs)
+	missing := controlplane.Missing(o.planeBin(), plane.Programs...)
+	var needed []string
 	if !o.WithoutCharts && !o.NoOperator {
 		needed = append(needed, operatorProgram)
 	}
-	if !o.WithoutAddons {
+	if !o.WithoutAddons && !o.WithoutCSI {
 		needed = append(needed, attacher, provisioner)
 	}
 	if o.instances() || o.Kubelets > 0 {
@@ -165,11 +166,14 @@ func (o *Options) checkBuilt() error {
 	if o.Mode == ClusterAPI {
 		needed = append(needed, controlplane.ClusterAPI, filepath.Base(controlplane.ClusterAPIManifests("")))
 	}
-	missing := controlplane.Missing(o.bin(), needed...)
+	missing = append(missing, controlplane.Missing(o.bin(), needed...)...)
 	if len(missing) == 0 {
 		return nil
 	}
 	build := "make build"
+	if o.Kubernetes != "" {
+		build = "KUBERNETES=" + o.Kubernetes + " " + build
+	}
 	switch {
 	case o.Mode == ClusterAPI:
 		build += " MODE=" + ClusterAPI
@@ -179,8 +183,9 @@ func (o *Options) checkBuilt() error {
 	return fmt.Errorf("%s lacks %v: run `%s` first", o.bin(), missing, build)
 }
 
-func (o *Options) bin() string     { return controlplane.BinDir(o.Root) }
-func (o *Options) machine() string { return filepath.Join(o.bin(), controlplane.Machine) }
+func (o *Options) bin() string      { return controlplane.BinDir(o.Root) }
+func (o *Options) planeBin() string { return controlplane.PlaneDir(o.Root, o.Kubernetes) }
+func (o *Options) machine() string  { return filepath.Join(o.bin(), controlplane.Machine) }
 
 // openLog opens this package's own log, of JSON lines.
 func (c *Cluster) openLog() error {
@@ -195,7 +200,7 @@ func (c *Cluster) openLog() error {
 
 func (c *Cluster) startPlane(ctx context.Context) error {
 	p, err := plane.Start(ctx, plane.Config{
-		Name: c.Name, Bin: c.opts.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
+		Name: c.Name, Bin: c.opts.planeBin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
 		NodeSilence: c.opts.NodeSilence, SelfManaged: c.opts.instances(),
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ type clusterAPI struct{ *Cluster }
 
 // startApart starts the control plane of a management cluster apart.
 func (c clusterAPI) startApart(ctx context.Context) error {
-	cfg := plane.Config{Name: c.Name + "-management", Bin: c.opts.bin(), Dir: filepath.Join(c.opts.stateDir(), "management"),
+	cfg := plane.Config{Name: c.Name + "-management", Bin: c.opts.planeBin(), Dir: filepath.Join(c.opts.stateDir(), "management"),
 		LogDir: filepath.Join(c.opts.logDir(), "management")}
 	for _, dir := range []string{cfg.Dir, cfg.LogDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -44,6 +44,7 @@ type Options struct {
 	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile, or a report of lkeprobe
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
+	Kubernetes string  // release of the control plane, such as 1.37.2; "" = the default one
 
 	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 where plain Linodes join, and -1 = none: a real one
 	// mounts no volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
@@ -65,6 +66,7 @@ type Options struct {
 	WithoutCharts bool           // install nothing; no operator then either
 	NoOperator    bool           // install the charts, do not run the operator
 	WithoutAddons bool           // no DaemonSets of LKE's on the nodes, no block storage
+	WithoutCSI    bool           // kubernetes-csi's programs do not run: no volume is made or attached
 	Audit         bool           // the API server logs all requests to logs/audit.log
 
 	// ChartSource returns where a chart is installed from: folder, archive, or oci:// reference

@@ -59,6 +59,9 @@ func (c *Cluster) startStorage(ctx context.Context, objects []byte) error {
 			c.log.Error("block storage is not simulated any more", "error", err)
 		}
 	})
+	if c.opts.WithoutCSI {
+		return nil
+	}
 	c.sidecars.log = c.log
 	for _, spec := range c.opts.sidecars(cfg.Socket) {
 		kubeconfig, err := c.plane.Kubeconfig(spec.Name)

@@ -35,6 +35,7 @@ platform() {
 	*.json) [ -r "$PROFILE" ] || fail "PROFILE=$PROFILE: there is no such file" ;;
 	*) one_of PROFILE "${PROFILE:-fast}" fast realistic slow stale hostile 'a report of lkeprobe, FILE.json' ;;
 	esac
+	[ -z "${KUBERNETES:-}" ] || form KUBERNETES "$KUBERNETES" 'v?1[.](3[1-7])[.][0-9]+' "a release of 1.31 to 1.37, such as 1.37.2"
 	form CLUSTER "${CLUSTER:-dev}" '[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?' "lower case letters, digits and dashes, at most 30"
 }
 
@@ -56,6 +57,7 @@ demo | up)
 	values
 	;;
 e2e)
+	[ -z "${KUBERNETES:-}" ] || form KUBERNETES "$KUBERNETES" 'v?1[.](3[1-7])[.][0-9]+' "a release of 1.31 to 1.37, such as 1.37.2"
 	[ -z "${TIER:-}" ] || one_of TIER "$TIER" standard enterprise
 	suite=${SUITE:-}
 	if [ -n "$suite" ] && ! suites | grep -Eqix "${suite%%/*}(${TIER:-standard|enterprise})?"; then

@@ -1,40 +1,54 @@
 #!/bin/sh
 # Builds the local cluster's programs into .bin, and the state that local clusters begin with.
 #
-#   tools/make/build.sh [-with 'machine clusterapi'] [PROGRAM...]     without a PROGRAM all but these two
+#   tools/make/build.sh [-for demo] [-with 'machine clusterapi'] [PROGRAM...]     without a PROGRAM all but these two
 #
-# Programs of released modules (tools/controlplane/*/go.mod, which differ in the libraries that they want) are built when
-# their go.mod or go.sum, the target or the flags differ from those of the last build that succeeded: .bin/.stamps has
-# them. This repository's own go to `go build` each time, whose cache sees what changed; they are built without -trimpath,
-# so that they share that cache with `go test`. GO names another go command, ROOT another folder.
+# -for demo builds only the programs that `make demo` runs. KUBERNETES=1.37.2 builds that release of the control plane into
+# .bin/kubernetes-1.37.2 (tools/make/kubernetes.sh) and leaves the default one in .bin alone.
+#
+# Programs of released modules (tools/controlplane/*/go.mod) are built when their go.mod or go.sum, the target or the flags differ
+# from those of the last build that succeeded: .bin/.stamps has them. This repository's own go to `go build` each time, whose cache
+# sees what changed. All are built without -trimpath and with the same versions of the libraries that they share, so that each
+# package is compiled once, for `go test` too. GO names another go command, ROOT another folder.
 set -eu
 root=${ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+scripts=$(cd "$(dirname "$0")" && pwd)
 cd "$root"
 go=${GO:-go}
 export CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=auto
+export GOGC=${GOGC:-200} # the compiler collects its garbage half as often
 
-kubernetes=$(sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' tools/controlplane/kubernetes/go.mod 2>/dev/null || true)
-minor=${kubernetes#v1.}
-# Without these the API server reports a version that no client can parse.
-versioned="-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=${minor%.*} -X k8s.io/client-go/pkg/version.gitVersion=$kubernetes"
 pinned=tools/controlplane
+default=$(sed -n 's|.*k8s.io/kubernetes v\([0-9.]*\).*|\1|p' $pinned/kubernetes/go.mod 2>/dev/null || true)
+kubernetes=${KUBERNETES:-$default}
+kubernetes=${kubernetes#v}
+plane=.bin plane_module=$pinned/kubernetes
+[ "$kubernetes" = "$default" ] || plane=.bin/kubernetes-$kubernetes plane_module=$plane/module
 
-# NAME|MODULE|PACKAGE|KIND|LDFLAGS, in the order of building. Machine, of the nodes of a self-managed cluster, and Cluster API's
+# versioned VERSION prints the flags without which an API server reports a version that no client can parse.
+versioned() {
+	minor=${1#1.}
+	echo "-s -w -X k8s.io/component-base/version.gitVersion=v$1 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=${minor%.*} -X k8s.io/client-go/pkg/version.gitVersion=v$1"
+}
+flags=$(versioned "$default") plane_flags=$(versioned "$kubernetes")
+
+# NAME|MODULE|PACKAGE|KIND|LDFLAGS|FOLDER, in the order of building. Machine, of the nodes of a self-managed cluster, and Cluster API's
 # controllers take long, and most work does without.
-programs=${PROGRAMS:-"etcd|$pinned/etcd|go.etcd.io/etcd/server/v3|pinned|-s -w
-kube-apiserver|$pinned/kubernetes|k8s.io/kubernetes/cmd/kube-apiserver|pinned|$versioned
-kube-controller-manager|$pinned/kubernetes|k8s.io/kubernetes/cmd/kube-controller-manager|pinned|$versioned
-kube-scheduler|$pinned/kubernetes|k8s.io/kubernetes/cmd/kube-scheduler|pinned|$versioned
-kwok|$pinned/kwok|sigs.k8s.io/kwok/cmd/kwok|pinned|-s -w
-kubectl|$pinned/kubectl|k8s.io/kubernetes/cmd/kubectl|pinned|$versioned
-csi-attacher|$pinned/csi|github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher|pinned|-s -w
-csi-provisioner|$pinned/csi|github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner|pinned|-s -w
-machine|$pinned/machine|.|optional|$versioned
-clusterapi|$pinned/clusterapi|.|optional|-s -w
-linodesim|modules/linodesim|./cmd/linodesim|own|
-controller|modules/operator|./cmd/controller|own|
-karpenter-linode|modules/operator|./cmd/karpenter-linode|own|
-localcluster|tools|./localcluster/cmd/localcluster|own|"}
+programs=${PROGRAMS:-"etcd|$pinned/etcd|go.etcd.io/etcd/server/v3|pinned|-s -w|.bin
+kube-apiserver|$plane_module|k8s.io/kubernetes/cmd/kube-apiserver|pinned|$plane_flags|$plane
+kube-controller-manager|$plane_module|k8s.io/kubernetes/cmd/kube-controller-manager|pinned|$plane_flags|$plane
+kube-scheduler|$plane_module|k8s.io/kubernetes/cmd/kube-scheduler|pinned|$plane_flags|$plane
+kwok|$pinned/kwok|sigs.k8s.io/kwok/cmd/kwok|pinned|-s -w|.bin
+localcluster|tools|./localcluster/cmd/localcluster|own||.bin
+controller|modules/operator|./cmd/controller|own||.bin
+kubectl|$pinned/kubectl|k8s.io/kubernetes/cmd/kubectl|pinned|$flags|.bin
+csi-attacher|$pinned/csi|github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher|pinned|-s -w|.bin
+csi-provisioner|$pinned/csi|github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner|pinned|-s -w|.bin
+machine|$pinned/machine|.|optional|$flags|.bin
+clusterapi|$pinned/clusterapi|.|optional|-s -w|.bin
+linodesim|modules/linodesim|./cmd/linodesim|own||.bin
+karpenter-linode|modules/operator|./cmd/karpenter-linode|own||.bin"}
+demo='etcd kube-apiserver kube-controller-manager kube-scheduler kwok localcluster controller'
 
 fail() {
 	echo "build: $*" >&2
@@ -68,18 +82,42 @@ cause() {
 	sed -e 1d -e '/ /!d' -e '/^go: downloading/d' -e '/^#/d' "$1" | grep . | head -1 || true
 }
 
-# compile NAME MODULE PACKAGE KIND LDFLAGS shows every hundredth package while it builds.
+# count adds the packages of a program to those that are counted already, and prints how many there are then.
+count() {
+	(cd "$2" && "$go" list -deps -buildvcs=false -f '{{.ImportPath}} {{with .Module}}{{.Version}}{{end}}' "$3" 2>>"$root/.local/logs/build-$1.log") >>"$counted" || true
+	sort -u -o "$counted" "$counted"
+	wc -l <"$counted"
+}
+
+# progress NAME BEFORE AFTER TOTAL shows a bar while go build prints packages. The bar of this program goes from BEFORE packages to AFTER of TOTAL.
+progress() {
+	awk -v name="$1" -v from="$2" -v to="$3" -v total="$4" -v place="$number of $programs_left" -v began="$start" -v terminal="$terminal" '
+	function show(done,   width, bar, i, left, now) {
+		"date +%s" | getline now
+		close("date +%s")
+		if (!terminal && now - last < 30) return
+		last = now
+		width = 24
+		for (i = 0; i < width; i++) bar = bar (i < width * done / total ? "#" : ".")
+		left = done > total / 20 ? sprintf(", about %d min left", (now - began) * (total - done) / done / 60 + 1) : ""
+		if (terminal) printf "\r\033[K[%s] %3d%% %s, program %s%s", bar, 100 * done / total, name, place, left > "/dev/stderr"
+		else printf "build: [%s] %3d%% %s, program %s%s\n", bar, 100 * done / total, name, place, left > "/dev/stderr"
+	}
+	BEGIN { "date +%s" | getline last; close("date +%s"); if (terminal) show(from) }
+	!/ / { n++; if (n % 25 == 1) show(from + n < to ? from + n : to) }
+	END { if (terminal) printf "\r\033[K" > "/dev/stderr" }'
+}
+
+# compile NAME MODULE PACKAGE LDFLAGS FOLDER BEFORE AFTER TOTAL
 compile() {
 	log=$root/.local/logs/build-$1.log
-	trim=-trimpath
-	[ "$4" != own ] || trim=
-	echo "$2: $go build $trim -ldflags '$5' $3" >"$log"
+	echo "$2: $go build -ldflags '$4' $3" >>"$log"
 	status=$({
 		{
 			code=0
-			(cd "$2" && "$go" build -v -buildvcs=false -mod=readonly $trim -ldflags "$5" -o "$root/.bin/$1" "$3") 2>&1 || code=$?
+			(cd "$2" && "$go" build -v -buildvcs=false -mod=readonly -ldflags "$4" -o "$root/$5/$1" "$3") 2>&1 || code=$?
 			echo "$code" >&3
-		} | tee -a "$log" | awk -v at="$at" '!/ / && ++n % 100 == 0 { print at ": " n " packages compiled"; fflush() }' >&4
+		} | tee -a "$log" | progress "$1" "$6" "$7" "$8" >&4
 	} 3>&1)
 	[ "$status" = 0 ] || fail "$1: $(cause "$log" | grep . || echo "exit status $status"); log: $log"
 }
@@ -94,40 +132,67 @@ manifests() {
 		"$files/bootstrap/kubeadm/config/webhook/manifests.yaml" >>.bin/clusterapi.yaml
 }
 
-with=
-if [ "${1:-}" = -with ]; then
-	with=$2
+with= wanted=
+while [ "${1:-}" = -with ] || [ "${1:-}" = -for ]; do
+	case $1 in
+	-with) with=$2 ;;
+	-for)
+		[ "$2" = demo ] || fail "-for $2: it must be demo"
+		wanted=$demo
+		;;
+	esac
 	shift 2
-fi
+done
 command -v "$go" >/dev/null 2>&1 || fail "no Go found in PATH: install Go (https://go.dev/dl) and run it again"
 names=$(echo "$programs" | cut -d '|' -f 1)
 for name in "$@" $with; do
 	echo "$names" | grep -qx "$name" || fail "there is no program \"$name\"; there are" $names
 done
-wanted=$*
+[ $# = 0 ] || wanted="$wanted $*"
 [ -n "$wanted" ] || wanted=$(echo "$programs" | grep -v '|optional|' | cut -d '|' -f 1)
 chosen=$(echo "$programs" | grep -E "^($(echo $wanted $with | tr ' ' '|'))[|]")
-mkdir -p .bin/.stamps .local/logs
+mkdir -p .bin/.stamps .local/logs "$plane/.stamps"
+[ "$plane" = .bin ] || "$scripts/kubernetes.sh" "$kubernetes" "$plane_module" || fail "Kubernetes $kubernetes cannot be built"
 
 exec 4>&1
-total=$(echo "$chosen" | wc -l | tr -d ' ') number=0
-while IFS='|' read -r name module package kind ldflags; do
-	number=$((number + 1)) began=$(date +%s) at="[$number/$total] $name"
+terminal=
+[ ! -t 2 ] || terminal=1
+counted=$(mktemp) stale=$(mktemp)
+trap 'rm -f "$counted" "$stale"' EXIT
+
+# First which programs are to be built, and how many packages each of them adds: it tells how long the rest takes.
+start=$(date +%s) total=0
+while IFS='|' read -r name module package kind ldflags folder; do
+	: >".local/logs/build-$name.log"
+	want=
 	if [ "$kind" = pinned ]; then
 		want=$(stamp "$module" "$package" "$ldflags")
-		if [ -f ".bin/$name" ] && [ "$(cat ".bin/.stamps/$name" 2>/dev/null)" = "$want" ]; then
-			echo "$at: up to date"
+		if [ -f "$folder/$name" ] && [ "$(cat "$folder/.stamps/$name" 2>/dev/null)" = "$want" ]; then
 			continue
 		fi
-		rm -f ".bin/.stamps/$name" # a build that dies leaves none
+		rm -f "$folder/.stamps/$name" # a build that dies leaves none
 	fi
-	compile "$name" "$module" "$package" "$kind" "$ldflags" </dev/null
-	[ "$name" != clusterapi ] || manifests "$module"
-	[ "$kind" != pinned ] || printf %s "$want" >".bin/.stamps/$name"
-	echo "$at: built in $(($(date +%s) - began))s"
-done <<EOF
+	before=$total
+	[ "$kind" = own ] && [ -f "$folder/$name" ] || total=$(count "$name" "$module" "$package")
+	echo "$name|$module|$package|$kind|$ldflags|$folder|$want|$before|$total"
+done >"$stale" <<EOF2
 $chosen
-EOF
+EOF2
+programs_left=$(wc -l <"$stale" | tr -d ' ') number=0
+echo "build: $programs_left programs to build, $(($(echo "$chosen" | wc -l) - programs_left)) up to date"
+while IFS='|' read -r name module package kind ldflags folder want before after; do
+	number=$((number + 1)) began=$(date +%s)
+	compile "$name" "$module" "$package" "$ldflags" "$folder" "$before" "$after" "$((total > 0 ? total : 1))" </dev/null
+	[ "$name" != clusterapi ] || manifests "$module"
+	[ -z "$want" ] || printf %s "$want" >"$folder/.stamps/$name"
+	echo "[$number/$programs_left] $name: built in $(($(date +%s) - began))s"
+done <"$stale"
+if [ "$plane" != .bin ]; then # a control plane's folder has all that it runs
+	for name in etcd kwok; do
+		ln -sf "../$name" "$plane/$name"
+		ln -sf "../../.stamps/$name" "$plane/.stamps/$name"
+	done
+fi
 if [ $# = 0 ] && [ -x .bin/localcluster ]; then
 	exec .bin/localcluster prepare
 fi

@@ -62,6 +62,8 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $settings.listLag | quote }}
 - name: LATE_EFFECT
   value: {{ $settings.lateEffect | quote }}
+- name: PLAN_REST
+  value: {{ $settings.planRest | quote }}
 - name: LKE_RETRY_DELAY
   value: {{ $settings.lkeRetryDelay | quote }}
 - name: LKE_UNREGISTERED_TAINT

@@ -25,6 +25,7 @@ used again. */}}
   (list "settings.settleTime" (.Values.settings).settleTime $duration)
   (list "settings.listLag" (.Values.settings).listLag $duration)
   (list "settings.lateEffect" (.Values.settings).lateEffect $duration)
+  (list "settings.planRest" (.Values.settings).planRest $duration)
   (list "settings.lkeRetryDelay" (.Values.settings).lkeRetryDelay $duration)
 }}
 {{- with (.Values.settings).lkeTagVerificationTimeout }}{{ $texts = append $texts (list "settings.lkeTagVerificationTimeout" . $duration) }}{{ end }}

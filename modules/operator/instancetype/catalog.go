@@ -27,6 +27,7 @@ type Config struct {
 	Prices         selection.Prices    // of plans for which the API lists none
 	MemoryOverhead float64
 	Interval       time.Duration // between reads; 0 = 5 min
+	PlanRest       time.Duration // how long a plan is not bought after the region or the account had no room for it; 0 = PlanRest
 	OnRefresh      func(error)   // a read has ended; after one that failed the old data stays; may be nil
 	OnRefused      func(Refusal) // an offering was marked as unavailable that was not; may be nil
 }

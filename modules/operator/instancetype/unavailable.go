@@ -1,6 +1,7 @@
 package instancetype
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 // A Cause is why a plan cannot be bought for a while.
 type Cause string
 
-// The causes, and how long a plan is unavailable for each.
+// The causes. rest says how long a plan is unavailable for each.
 const (
 	NoCapacity   Cause = "NoCapacity"   // the region has none left
 	PlanRefused  Cause = "PlanRefused"  // LKE does not take the plan here
@@ -16,11 +17,21 @@ const (
 	Ceiling      Cause = "Ceiling"      // it would be beyond the settings' own bound on nodes or on their price
 )
 
-var unavailableTTL = map[Cause]time.Duration{
-	NoCapacity:   3 * time.Minute,
-	PlanRefused:  30 * time.Minute,
-	AccountLimit: 3 * time.Minute,
-	Ceiling:      time.Minute,
+// PlanRest is the default of Config.PlanRest.
+const PlanRest = 3 * time.Minute
+
+// rest is how long a plan is not bought after it was refused. Capacity and an account's limit change from one minute to the next; which
+// plans LKE takes does not. A ceiling of the settings ends with the next node that goes.
+func (c *Catalog) rest(cause Cause) time.Duration {
+	switch cause {
+	case NoCapacity, AccountLimit:
+		return cmp.Or(c.cfg.PlanRest, PlanRest)
+	case PlanRefused:
+		return 30 * time.Minute
+	case Ceiling:
+		return time.Minute
+	}
+	return 0
 }
 
 // Causes lists all causes.
@@ -40,7 +51,7 @@ type Refusal struct {
 // A limit, of the account or of the settings, concerns every plan that is at least as large in all respects: without marking those, core
 // would try them in turn, each dearer than the last. Smaller plans stay: the limit may be on large plans alone, or on GPUs.
 func (c *Catalog) MarkUnavailable(instanceType string, cause Cause) Refusal {
-	refusal := Refusal{InstanceType: instanceType, Region: c.cfg.Region, Cause: cause, Lasts: unavailableTTL[cause]}
+	refusal := Refusal{InstanceType: instanceType, Region: c.cfg.Region, Cause: cause, Lasts: c.rest(cause)}
 	news := c.mark(instanceType, cause)
 	if cause == AccountLimit || cause == Ceiling {
 		larger := c.atLeastAsLarge(instanceType)
@@ -78,8 +89,8 @@ type marked struct {
 func (c *Catalog) mark(plan string, cause Cause) (news bool) {
 	known, _ := c.unavailable.Get(plan)
 	old, _ := known.(marked)
-	if ends := time.Now().Add(unavailableTTL[cause]); old.ends.Before(ends) {
-		c.unavailable.Set(plan, marked{cause, ends}, unavailableTTL[cause])
+	if ends := time.Now().Add(c.rest(cause)); old.ends.Before(ends) {
+		c.unavailable.Set(plan, marked{cause, ends}, c.rest(cause))
 	}
 	return old.cause != cause
 }
@@ -115,7 +126,7 @@ func (c *Catalog) Marks() (marks []Mark) {
 // this process stays.
 func (c *Catalog) TakeUp(marks []Mark) {
 	for _, m := range marks {
-		left, most := time.Until(m.Ends), unavailableTTL[m.Cause]
+		left, most := time.Until(m.Ends), c.rest(m.Cause)
 		if _, known := c.unavailable.Get(m.Plan); !known && m.Plan != "" && left > 0 && left <= most+time.Second {
 			c.unavailable.Set(m.Plan, marked{m.Cause, m.Ends}, left)
 		}

@@ -80,6 +80,7 @@ type Options struct {
 	SettleTime     time.Duration // how far a direct read may lag behind writes
 	ListLag        time.Duration // how far a list may
 	LateEffect     time.Duration // how long after its failure a write may take effect
+	PlanRest       time.Duration // how long a plan without capacity is not bought
 	RetryDelay     time.Duration
 
 	AdoptAlpha        bool // take over nodes of the alpha provider

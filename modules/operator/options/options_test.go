@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 		Mode: v1alpha1.ModeLKE, ClusterName: "demo", BootstrapTokens: true, VMMemoryOverhead: 0.075,
 		AllowedPlans: "*", DeniedPlans: "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		CreateDeadline: 10 * time.Second, SettleTime: 4 * time.Second, RetryDelay: 2 * time.Second,
-		ListLag: 2 * time.Minute, LateEffect: 2 * time.Minute,
+		ListLag: 2 * time.Minute, LateEffect: 2 * time.Minute, PlanRest: 3 * time.Minute,
 		CatalogInterval: 5 * time.Minute, NodeRepairToleration: 10 * time.Minute, GarbageCollectionInterval: 2 * time.Minute,
 		OrphanTTL: 5 * time.Minute, OrphanDrainTimeout: time.Hour,
 	}

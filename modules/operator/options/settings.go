@@ -117,6 +117,8 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 		duration("late-effect", "2m",
 			"how long after it failed without an answer a write to the Linode API may still take effect; for that long after a replica that died "+
 				"nothing is changed of what it made", &o.LateEffect),
+		duration("plan-rest", "3m",
+			"how long a plan is not bought after the region had no capacity for it, or the account's limit was reached", &o.PlanRest),
 		duration("lke-retry-delay", "2s", "first pause after a failed request to a pool or an instance", &o.RetryDelay),
 		boolean("lke-unregistered-taint",
 			"let nodes join with Karpenter's taint karpenter.sh/unregistered, from new node pools; only where LKE does not put a removed taint back",

@@ -33,7 +33,7 @@ func config(t *testing.T) plane.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := controlplane.BinDir(root)
+	bin := controlplane.PlaneDir(root, controlplane.Release())
 	if missing := controlplane.Missing(bin, plane.Programs...); len(missing) > 0 {
 		t.Fatalf("%s lacks %v: run `make build` first", bin, missing)
 	}
@@ -108,7 +108,7 @@ func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
 	defer cancel()
 
 	version, err := c.ServerVersion()
-	if err != nil || version.GitVersion != controlplane.KubernetesVersion {
+	if err != nil || version.GitVersion != controlplane.Version(controlplane.Release()) {
 		t.Errorf("server version %v, %v", version, err)
 	}
 	anonymous := rest.AnonymousClientConfig(admin)

@@ -33,6 +33,7 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 	if opts.Mode != localcluster.LKE {
 		opts.Kubelets = 1 // package demo relies on it
 	}
+	opts.WithoutCSI = opts.Mode != localcluster.Instance // no other demo has volumes, and the programs take two minutes to build
 	cluster, err := localcluster.Start(ctx, opts)
 	if err != nil {
 		return err

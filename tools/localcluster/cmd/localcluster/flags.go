@@ -58,6 +58,7 @@ func (f *clusterFlags) complete() error {
 	}
 	// make passes on what its environment has, which may be empty.
 	f.opts.Tier, f.opts.Profile = cmp.Or(f.opts.Tier, localcluster.Standard), cmp.Or(f.opts.Profile, "fast")
+	f.opts.Kubernetes = controlplane.Release()
 	f.opts.Root, f.opts.StateDir = root, localcluster.DefaultStateDir(root, f.opts.Name)
 	return f.given.apply(&f.opts)
 }

@@ -27,7 +27,7 @@ func prepareVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return plane.Prepare(verb.Context(), controlplane.BinDir(root))
+			return plane.Prepare(verb.Context(), controlplane.PlaneDir(root, controlplane.Release()))
 		},
 	}
 }
