@@ -84,6 +84,7 @@ func (k *lkeKubelets) start(e linodesim.Event) (func(context.Context), error) {
 		Flags: append([]string{
 			"--kubeconfig=" + kubeconfigFile, "--hostname-override=" + e.Name, "--cloud-provider=external",
 			"--client-ca-file=" + authorityFile, "--anonymous-auth=false", "--authentication-token-webhook", "--authorization-mode=Webhook",
+			fmt.Sprintf("--kube-reserved=memory=%dKi", simulatedlke.Reserved(simulatedlke.Machine{MemoryMB: e.MemoryMB, Tier: e.Cluster.Tier})),
 		}, registration(e)...),
 	})
 	if err != nil {

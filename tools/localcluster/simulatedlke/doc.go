@@ -22,7 +22,8 @@
 // Config.ReapplyRemoved. A Node that a user deletes does not come back while
 // its Linode lives: a kubelet registers once.
 //
-// Not known of the real platform, and decided here: pool taints are there from
+// Not known of the real platform, and decided here: how much memory nodes of
+// Enterprise, and large nodes of Standard, keep from pods (Config.Memory varies it); pool taints are there from
 // registration on; removed labels and taints stay removed. Not simulated: a Linode
 // that is shut down but not gone, pod networks, the address annotations of Calico
 // and WireGuard. Volumes are simulated by package blockstorage.

@@ -42,6 +42,7 @@ type Config struct {
 	// ReapplyRemoved: labels and taints of the pool that a user removes from a
 	// Node come back, as LKE may or may not do.
 	ReapplyRemoved bool
+	Memory         Memory   // of the nodes that kwok simulates
 	Kubelets       Kubelets // nil = kwok simulates all
 	Log            *slog.Logger
 }
@@ -198,6 +199,7 @@ func (r *Runner) change(name string, edit func(*machine)) {
 
 func (r *Runner) register(ctx context.Context, name string, m machine) error {
 	node := Registered(m.wanted, r.cfg.Labels)
+	node.Status.Capacity, node.Status.Allocatable = Capacity(machineOf(m.wanted, r.cfg.Memory))
 	ServedBy(node, r.cfg.KubeletPort)
 	maps.Copy(node.Annotations, r.cfg.Annotations)
 	_, err := r.nodes.Create(ctx, node, metav1.CreateOptions{})
