@@ -43,8 +43,8 @@ func (c *Catalog) learnedOf(plan string, s shape) Figures {
 
 // Learn takes what nodes have shown, by LearnedBy. A figure that leaves pods less counts at once; one that leaves them more counts if it
 // is more by a hundredth, so that nodes that differ a little do not set consolidation off. Figures that cannot be are ignored, since a
-// kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half
-// of it, a reservation of more than half that is not expected either, or those of a plan that is not offered. It returns whether anything changed.
+// kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half of it, a reservation of
+// more than half that is not expected either, or figures of a plan that is not offered. It returns whether anything changed.
 func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

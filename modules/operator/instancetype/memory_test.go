@@ -64,7 +64,8 @@ func TestMemoryIsEstimatedByTierAndMode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			capacity, allocatable := memoryOf(tt.plan, tt.settings)
 			const rounding = mib // of percentages
-			if near := func(a, b int64) bool { return max(a-b, b-a) <= rounding }; !near(capacity, tt.capacity) || !near(allocatable, tt.allocatable) {
+			near := func(a, b int64) bool { return max(a-b, b-a) <= rounding }
+			if !near(capacity, tt.capacity) || !near(allocatable, tt.allocatable) {
 				t.Errorf("got %d and %d, want %d and %d", capacity, allocatable, tt.capacity, tt.allocatable)
 			}
 		})
@@ -74,7 +75,8 @@ func TestMemoryIsEstimatedByTierAndMode(t *testing.T) {
 // Users of LKE Enterprise report about 6 GiB on plans of 8 GiB, and no formula is public: the estimate is below each that explains it.
 func TestOnEnterpriseTheLowerFormulaCounts(t *testing.T) {
 	// 25% of the first 4 GiB, 20% of the next 4, 10% of the next 8, 6% up to 128, 2% of the rest.
-	for mib, byShare := range map[int]float64{2048: 512, 4096: 1024, 8192: 1843.2, 16384: 2662.4, 32768: 3645.44, 131072: 9543.68, 262144: 12165.12} {
+	for mib, byShare := range map[int]float64{2048: 512, 4096: 1024, 8192: 1843.2, 16384: 2662.4, 32768: 3645.44, 131072: 9543.68,
+		262144: 12165.12} {
 		capacity, allocatable := memoryOf(mib, instancetype.Settings{Tier: status.TierEnterprise})
 		byPod := int64(255+11*110) << 20
 		left := capacity - max(byPod, int64(byShare*(1<<20))) - 100<<20

@@ -22,8 +22,8 @@ const (
 const PlanRest = 3 * time.Minute
 
 // rest is how long a plan is not bought after it was refused. Capacity and an account's limit change from one minute to the next; which
-// plans LKE takes does not. A ceiling of the settings ends with the next node that goes. A plan of which nothing came rests for longer: each
-// try costs minutes, and with a short rest two such plans would be tried in turn, and never a third one.
+// plans LKE takes does not. A ceiling of the settings ends with the next node that goes. A plan of which nothing came rests for longer:
+// each try costs minutes, and with a short rest two such plans would be tried in turn, and never a third one.
 func (c *Catalog) rest(cause Cause) time.Duration {
 	switch cause {
 	case NoCapacity, AccountLimit:

@@ -43,8 +43,8 @@ func (p *prices) flags(cmd *cobra.Command) {
 		"lke or instance")
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance)},
 		cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().StringVar(&p.tier, "tier", "", "tier of the LKE cluster, by which memory is estimated: standard or enterprise; without it what "+
-		"the nodes and classes of the cluster show, else standard")
+	cmd.Flags().StringVar(&p.tier, "tier", "", "tier of the LKE cluster, by which memory is estimated: standard or enterprise; without "+
+		"it what the nodes and classes of the cluster show, else standard")
 	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{status.TierStandard, status.TierEnterprise},
 		cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().Float64Var(&p.overhead, "vm-memory-overhead-percent", -1, "as the operator's setting; without it memory is estimated")
