@@ -10,7 +10,7 @@ SHELL   := /bin/sh
 export GOTOOLCHAIN = auto
 
 # The release of Kubernetes of the control plane, such as 1.37.2; empty = the default one, which shares the operator's libraries.
-export KUBERNETES
+export KUBERNETES PART
 
 # No C compiler is needed anywhere but for `make race`.
 export CGO_ENABLED = 0
@@ -95,16 +95,28 @@ check: ## Run what needs no cluster: short tests of all modules, the linter over
 	@mkdir -p .bin && tools/make/check.sh $(MODULES)
 
 # Their suites need what a self-managed cluster's nodes run, and Cluster API. The clusters that they start have modes of their own.
-e2e test release: NODES = clusterapi
+e2e test test-all release: NODES = clusterapi
 
 .PHONY: e2e
 e2e: e2e-arguments build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'
 	@tools/make/e2e.sh "$(SUITE)" "$(if $(filter command line environment,$(origin TIER)),$(TIER))"
 
 .PHONY: test
-test: build ## Run every test: units, modules on their own, end to end on the local cluster
+test: build ## Run the tests of a change: units, short schedules, end to end on shared clusters (PART=1/2 = half)
 	@tools/make/check-generated.sh
-	@tools/make/test.sh $(MODULES)
+	@CIRCLE=everyone tools/make/test.sh $(MODULES)
+
+.PHONY: test-all
+test-all: build ## Run every test, whole: all suites on clusters of their own, all pages, all schedules (PART=1/6 = a sixth)
+	@CIRCLE=deep tools/make/test.sh $(MODULES)
+
+# The last patch of each minor release that the Go module proxy serves.
+MATRIX_ALL = 1.31.14 1.32.13 1.33.13 1.34.4 1.35.4 1.36.3 1.37.2
+MATRIX ?= $(firstword $(MATRIX_ALL)) $(lastword $(MATRIX_ALL))
+
+.PHONY: matrix
+matrix: ## Run everyday use, trouble, plain Linodes and the admission policies on the oldest and the newest Kubernetes (MATRIX=all)
+	@tools/make/matrix.sh $(if $(filter all,$(MATRIX)),$(MATRIX_ALL),$(MATRIX))
 
 .PHONY: race
 race: build ## Run the modules' tests under the race detector (needs a C compiler)

@@ -1,6 +1,7 @@
 package ci_test
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ fi
 code=0
 for package in docs ci localcluster e2e claims; do
 	case " $* " in *"/$package "*) ;; *) continue ;; esac
-	case " $* " in *" -run ^TestBurst"*) continue ;; esac
+	case " $* " in *" -run ^(TestBurst)"*) continue ;; esac
 	path=example.com/tools/$package
 	while read -r at test when; do
 		[ "$at" = "$package" ] || continue
@@ -41,12 +42,15 @@ func TestOnlyTestsOfClustersRunAgain(t *testing.T) {
 		name, failing string
 		passes        bool
 		again         []string
+		circle        string // "" = deep
 	}{
 		{name: "nothing fails", passes: true},
 		{name: "a suite fails once", failing: "e2e TestStorage", passes: true, again: []string{"TestStorage"}},
 		{name: "two packages fail once", failing: "e2e TestStorage\nlocalcluster TestStart", passes: true,
 			again: []string{"TestStart", "TestStorage"}},
 		{name: "a page fails once", failing: "docs TestPages", passes: true, again: []string{"TestPages"}},
+		{name: "a group fails once in everyone's circle", failing: "e2e TestGroupA", circle: "everyone"},
+		{name: "nothing fails in everyone's circle", passes: true, circle: "everyone"},
 		{name: "a suite fails twice", failing: "e2e TestStorage always"},
 		{name: "a test without clusters fails once", failing: "ci TestPlan"},
 		{name: "a package fails and none of its tests", failing: "e2e -"},
@@ -72,9 +76,11 @@ func TestOnlyTestsOfClustersRunAgain(t *testing.T) {
 			write("failing", c.failing+"\n")
 			write("seen/none", "")
 			write("modules/claims/go.mod", "")
+			write("tools/e2e/suites_test.go", "func TestStorage(t *testing.T) {\nfunc TestGroupA(t *testing.T) {\nfunc TestBurst(t *testing.T) {\n")
 
 			cmd := exec.CommandContext(t.Context(), filepath.Join(root, "tools/make/suites.sh"), "modules/claims", "tools")
 			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(root, "bin")+":"+os.Getenv("PATH"), "AGAIN="+filepath.Join(root, "again"),
+				"CIRCLE="+cmp.Or(c.circle, "deep"), "PART=1/1",
 				"SEEN="+filepath.Join(root, "seen"), "FAILING="+filepath.Join(root, "failing"))
 			out, err := cmd.CombinedOutput()
 			if (err == nil) != c.passes {

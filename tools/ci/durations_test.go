@@ -25,16 +25,21 @@ func TestDurationsOfARun(t *testing.T) {
 	if err := os.WriteFile(events, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "../make/durations.sh", events).Output()
+	durations := func(events string) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), "../make/durations.sh")
+		cmd.Env = append(os.Environ(), "EVENTS="+events)
+		return cmd.CombinedOutput()
+	}
+	out, err := durations(events)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "| suite | seconds |\n|---|---|\n| Instance | 3 |\n| Trouble | 119, 112 |\n" +
-		"| `make test` | 90 |\n| modules | 9 |\n| tools/docs | 20 |\n"
+	want := "| part | seconds |\n|---|---|\n| Instance | 3 |\n| TroubleEnterprise | 112 |\n| TroubleStandard | 119 |\n" +
+		"| all | 90 |\n| modules/linode | 10 |\n| tools/docs | 20 |\n"
 	if string(out) != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
-	out, err = exec.CommandContext(t.Context(), "../make/durations.sh", filepath.Join(t.TempDir(), "none.json")).CombinedOutput()
+	out, err = durations(filepath.Join(t.TempDir(), "none.json"))
 	if err == nil || !strings.Contains(string(out), "run make test first") {
 		t.Errorf("without a run: %v, %s", err, out)
 	}

@@ -14,6 +14,12 @@ type suite struct{ Suite, Tier string }
 // plan returns the script's output for these changed files.
 func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
 	t.Helper()
+	modules, suites, _ = wholePlan(t, files...)
+	return modules, suites
+}
+
+func wholePlan(t *testing.T, files ...string) (modules []string, suites []suite, deep string) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "../make/ci-plan.sh")
 	cmd.Env = append(os.Environ(), "FILES="+strings.Join(files, "\n"))
 	out, err := cmd.Output()
@@ -22,11 +28,35 @@ func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
 	}
 	for line := range strings.Lines(string(out)) {
 		name, value, _ := strings.Cut(line, "=")
+		if name == "deep" {
+			deep = strings.TrimSpace(value)
+			continue
+		}
 		if err := json.Unmarshal([]byte(value), map[string]any{"modules": &modules, "suites": &suites}[name]); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 	}
-	return modules, suites
+	return modules, suites, deep
+}
+
+// A change of few libraries has their whole tests run; what is wider has the next of the six parts.
+func TestAChangeOfLibrariesHasItsDeepTests(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"a library":           {[]string{"modules/lkepool/key.go", "modules/lkepool/node.go", "docs/claiming.md"}, "modules/lkepool"},
+		"two libraries":       {[]string{"modules/lkepool/key.go", "modules/claims/tags.go"}, "modules/lkepool modules/claims"},
+		"four":                {[]string{"modules/lkepool/a.go", "modules/claims/a.go", "modules/linode/a.go", "modules/instances/a.go"}, ""},
+		"the operator":        {[]string{"modules/operator/options/options.go"}, ""},
+		"a library and tools": {[]string{"modules/lkepool/key.go", "tools/ci/doc.go"}, ""},
+		"a page":              {[]string{"docs/install.md"}, ""},
+		"a chart":             {[]string{"charts/karpenter/values.yaml"}, ""},
+	} {
+		if _, _, deep := wholePlan(t, c.files...); deep != c.want {
+			t.Errorf("%s: deep=%q, want %q", name, deep, c.want)
+		}
+	}
 }
 
 func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {

@@ -7,9 +7,13 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
@@ -21,9 +25,9 @@ import (
 
 // soon has settings with which a wait of minutes takes seconds. The simulated API neither lags nor is late for that long.
 func soon(settings map[string]any, env ...string) map[string]any {
-	all := map[string]any{"listLag": "10s", "lateEffect": "10s", "planRest": "10s"}
+	all := map[string]any{"listLag": "10s", "lateEffect": "10s"}
 	maps.Copy(all, settings)
-	values := soonCollected(map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"})
+	values := soonCollected()
 	for i := 0; i < len(env); i += 2 {
 		values["controller"].(map[string]any)["env"] = append(values["controller"].(map[string]any)["env"].([]any),
 			map[string]any{"name": env[i], "value": env[i+1]})
@@ -31,6 +35,9 @@ func soon(settings map[string]any, env ...string) map[string]any {
 	values["settings"] = all
 	return values
 }
+
+// refreshed lets the operator read plans, prices and maintenance every 5 seconds instead of 5 minutes.
+var refreshed = []string{"INSTANCE_TYPE_REFRESH_INTERVAL", "5s"}
 
 func gates(names ...string) map[string]any {
 	on := map[string]any{}
@@ -43,31 +50,33 @@ func gates(names ...string) map[string]any {
 // TestGroupStandard is ordinary use, and trouble, on the Standard tier.
 func TestGroupStandard(t *testing.T) {
 	t.Parallel()
-	values := soon(map[string]any{"hostMaintenance": true, "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
-	e := start(t, "g", "standard", values, func(o *localcluster.Options) {
-		o.ReadyAfter, o.Behaviour.AllowIsolation = networkStart, true
-	})
-	e.apply(t, waitingClass("late", ""))
+	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), func(o *localcluster.Options) { o.ReadyAfter = networkStart })
 	e.together(t, slices.Concat(ordinary(), troubled(), unowned())...)
-	replaced := mergedBefore(inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
-	e.together(t, slices.Concat(replaced, aged(), []part{
-		inLane("next", "the cheapest type cannot be had", nextType, swept),
-		inLane("daemons", "pods of a DaemonSet count", daemonSet, swept),
-		inLane("private", "nodes without public addresses", isolated, swept),
-	})...)
 	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
 	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
 	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+}
+
+// TestGroupEnds is why nodes end, and what nodes there cannot be.
+func TestGroupEnds(t *testing.T) {
+	t.Parallel()
+	values := soon(map[string]any{"planRest": "10s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
+	e := start(t, "ends", "standard", values, func(o *localcluster.Options) { o.Behaviour.AllowIsolation = true })
+	e.apply(t, waitingClass("late", ""))
+	replaced := mergedBefore(inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
+	e.together(t, slices.Concat(replaced, aged(), []part{
+		inLane("daemons", "pods of a DaemonSet count", daemonSet, swept),
+		inLane("private", "nodes without public addresses", isolated, swept),
+	})...)
 	e.scenario(t, "a StatefulSet through scale-up, consolidation and drift", statefulSet(""))
-	e.scenario(t, "thirty pods on thirty hosts", onHosts(30))
 	e.scenario(t, "the account's limit is reached", accountLimit)
 }
 
 // TestGroupEnterprise is what the tiers may differ in.
 func TestGroupEnterprise(t *testing.T) {
 	t.Parallel()
-	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}), func(o *localcluster.Options) { o.ReadyAfter = networkStart })
+	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), func(o *localcluster.Options) { o.ReadyAfter = networkStart })
 	e.together(t, slices.Concat(ordinary(), troubled(), unowned())...)
 	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
@@ -93,7 +102,7 @@ func TestGroupChanges(t *testing.T) {
 // TestGroupReplicas kills and freezes leaders. The fence that holds an old leader back does not know modes.
 func TestGroupReplicas(t *testing.T) {
 	t.Parallel()
-	e := start(t, "replicas", "enterprise", soon(nil), func(o *localcluster.Options) { o.Replicas = 2 })
+	e := start(t, "replicas", "enterprise", soon(nil, refreshed...), func(o *localcluster.Options) { o.Replicas = 2 })
 	e.scenario(t, "one works and one waits", oneWorksOneWaits)
 	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
 	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
@@ -128,6 +137,8 @@ func TestGroupDefaults(t *testing.T) {
 	e.scenario(t, "the steps of import lke, and the way back", handOver)
 	e.apply(t, waitingClass("late", ""))
 	e.predicted(t, predictions()...)
+	e.scenario(t, "thirty pods on thirty hosts", onHosts(30))
+	e.scenario(t, "the cheapest type cannot be had", nextType)
 }
 
 // TestGroupSlow has a platform whose nodes take half a minute to join, which is three times the longest of core's windows, and which puts
@@ -184,11 +195,12 @@ func TestGroupVPC(t *testing.T) {
 	e.together(t,
 		inLane("balancer", "nodes in the manager's VPC come and go behind a NodeBalancer", behindBalancer(inVPC, "10.0.0.0/16"), swept),
 		inLane("database", "a StatefulSet through scale-up, consolidation, drift and a reboot", databaseRebooted(inVPC), swept),
-		inLane("boots", "nodes of every way to join run pods, and again after a reboot", func(t *testing.T, e *environment) {
-			e.joined(t, goodBoots(e, images, inVPC))
-		}, swept),
 		inLane("images", "an image without kubeadm is refused", func(t *testing.T, e *environment) { e.refusedImage(t, inVPC) }, swept),
 	)
+	// Afterwards: a backend that reboots is one that does not answer.
+	e.together(t, inLane("boots", "nodes of every way to join run pods, and again after a reboot", func(t *testing.T, e *environment) {
+		e.joined(t, goodBoots(e, images, inVPC))
+	}, swept))
 	e.scenario(t, "a class outside of the manager's VPC is not ready", func(t *testing.T, e *environment) {
 		e.apply(t, class("{}"))
 		e.bootstrapReady(t, "default", metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)
@@ -198,7 +210,7 @@ func TestGroupVPC(t *testing.T) {
 // TestGroupLinodes has plain Linodes that come and go; kwok simulates most of their kubelets.
 func TestGroupLinodes(t *testing.T) {
 	t.Parallel()
-	values := soon(map[string]any{"featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
+	values := soon(map[string]any{"planRest": "10s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
 	e := start(t, "linodes", "standard", values, plainLinodes(2))
 	replaced := mergedBefore(inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept))
 	e.together(t, slices.Concat(replaced, aged(), []part{
@@ -227,4 +239,52 @@ func TestGroupMachines(t *testing.T) {
 		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
 		inLane("silent", "a Machine that never joins", silentMachine, swept),
 	)
+}
+
+// TestMatrix is what `make matrix` runs for each minor release of Kubernetes: what the API server, the scheduler and the controller
+// manager have a part in. Kubelets are simulated: those of the default release are too new for the oldest API server.
+func TestMatrix(t *testing.T) {
+	policies := map[string]any{"enabled": true}
+	t.Run("lke", func(t *testing.T) {
+		t.Parallel()
+		values := soon(map[string]any{"hostMaintenance": true}, refreshed...)
+		values["admissionPolicy"] = policies
+		e := start(t, "matrix", "standard", values)
+		e.ofRelease(t)
+		e.scenario(t, "NodeClaims by hand and NodePools without limits are refused", refusedByPolicy)
+		e.together(t, slices.Concat(ordinary(), troubled())...)
+		e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+	})
+	t.Run("instance", func(t *testing.T) {
+		t.Parallel()
+		values := soon(nil)
+		values["admissionPolicy"] = policies
+		e := start(t, "matrix-plain", "standard", values, plainLinodes(-1))
+		e.ofRelease(t)
+		e.run(t, "scale up and down", scaleUpAndDown)
+		e.scenario(t, "a deleted node takes its Linode with it", deletedNode)
+		e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
+	})
+}
+
+// ofRelease checks that the control plane is of the release that was asked for.
+func (e *environment) ofRelease(t *testing.T) {
+	t.Helper()
+	clients, err := kubernetes.NewForConfig(e.admin(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := clients.ServerVersion()
+	if err != nil || version.GitVersion != controlplane.Version(controlplane.Release()) {
+		t.Fatalf("the API server is of version %v (%v), want %s", version, err, controlplane.Version(controlplane.Release()))
+	}
+}
+
+func (e *environment) admin(t *testing.T) *rest.Config {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", e.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
 }

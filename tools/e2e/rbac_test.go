@@ -26,8 +26,11 @@ var ledger struct {
 	used    rbacaudit.Usage
 }
 
-// TestMain looks, when all suites ran, for rights that none of them needed. Rights
-// that are missing fail the suite that missed them.
+// complete is given where all groups run, or all suites: a part of them does not need all rights.
+var complete = flag.Bool("complete", false, "fail for each right of the operator that no test of this run needed")
+
+// TestMain looks, when all groups or suites ran, for rights that none of them needed. Rights
+// that are missing fail the test that missed them.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
@@ -37,7 +40,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
-	if code == 0 && everySuiteRan() {
+	if code == 0 && *complete {
 		for _, right := range spareRights() {
 			fmt.Fprintf(os.Stderr, "spare right: %s, and no suite needed it\n", right)
 			code = 1
@@ -57,13 +60,6 @@ func runTogether() error {
 		return nil
 	}
 	return flag.Set("test.parallel", strconv.Itoa(max(together, runtime.GOMAXPROCS(0))))
-}
-
-// everySuiteRan is also true without TestBurst, which needs no right that others do not need.
-func everySuiteRan() bool {
-	given := func(name string) string { return flag.Lookup(name).Value.String() }
-	skipped := given("test.skip")
-	return given("test.run") == "" && given("test.list") == "" && (skipped == "" || skipped == "^TestBurst$")
 }
 
 func spareRights() []rbacaudit.Right {

@@ -138,7 +138,7 @@ func futileReboot(t *testing.T, e *environment) {
 
 // withoutLimits: core's metrics of conditions include this provider's, which the chart's alerts use.
 func withoutLimits(t *testing.T, e *environment) {
-	e.nodePool(t, nodePoolSpec{})
+	e.nodePool(t, nodePoolSpec{limits: "{}"})
 	e.event(t, "NodePool", "default", "NoLimits", "MAX_NODES")
 	shown := func() string { return e.metrics(t) }
 	NewWithT(t).Eventually(t.Context(), shown).WithTimeout(patience).WithPolling(interval).Should(MatchRegexp(

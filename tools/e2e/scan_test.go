@@ -75,8 +75,9 @@ var deliberate = map[string][]expected{
 
 // causes are the suites whose scenarios a group has, by words of the group's name.
 var causes = map[string][]string{
-	"e2e-g-": {"everyday", "unclaimed", "storage", "capacity", "account-limit"}, "changes": {"adoption", "reinstall"}, "gates": {"features", "rights"},
-	"linodes": {"account-limit"}, "kubelets": {"capacity"}, "machines": {"capacity"}, "defaults": {"rights", "features"},
+	"e2e-g-": {"everyday", "unclaimed"}, "ends": {"capacity", "account-limit"}, "changes": {"adoption", "reinstall", "capacity", "unclaimed"},
+	"e2e-gates-": {"features", "rights"}, "linodes": {"account-limit"}, "kubelets": {"capacity"}, "machines": {"capacity"},
+	"matrix": {"everyday", "unclaimed"}, "defaults": {"rights", "features", "capacity"},
 }
 
 // deliberately returns what the scenarios of a suite or a group cause.

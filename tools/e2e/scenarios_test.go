@@ -210,6 +210,7 @@ kind: NodePool
 metadata: {name: %s}
 spec:
   disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 5s, budgets: [{nodes: "100%%"}]}
+  limits: {cpu: "1000"}
   template:%s
       nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: %s}
       requirements:

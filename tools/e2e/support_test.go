@@ -68,7 +68,7 @@ type nodePoolSpec struct {
 	consolidate string   // consolidateAfter; "" = 1s
 	budget      string   // nodes that may be disrupted at the same time; "" = 100%
 	labels      string   // of the nodes, as a YAML flow map
-	limits      string   // of the NodePool, as a YAML flow map; "" = none
+	limits      string   // of the NodePool, as a YAML flow map; "" = 1000 CPUs
 	types       []string // instance types; none = all of the class standard
 	more        []string // lines of the template's spec
 }
@@ -78,10 +78,7 @@ func (s nodePoolSpec) yaml() string {
 	if len(s.types) > 0 {
 		choice = fmt.Sprintf("{key: node.kubernetes.io/instance-type, operator: In, values: [%s]}", strings.Join(s.types, ", "))
 	}
-	limits := ""
-	if s.limits != "" {
-		limits = "\n  limits: " + s.limits
-	}
+	limits := "\n  limits: " + cmp.Or(s.limits, `{cpu: "1000"}`)
 	more := ""
 	for _, line := range s.more {
 		more += "\n      " + line

@@ -1,5 +1,7 @@
 #!/bin/sh
-# Prints what ci.yml runs, as outputs of a workflow step: modules=[...] of go.work and suites=[...] of tools/e2e.
+# Prints what CI runs, as outputs of a workflow step: modules=[...] of go.work and suites=[...] of tools/e2e, and for .ci/run
+# deep=..., the libraries whose whole tests the change wants. deep is empty where the change is in more than three of them, or in tools,
+# charts or the operator, whose deep tests take longer than CI has.
 #
 #   BASE_REF=commit tools/make/ci-plan.sh     compares HEAD with that commit; without it everything runs
 #
@@ -16,6 +18,21 @@ elif [ -n "${BASE_REF:-}" ]; then
 else
 	files=go.work
 fi
+
+deep=
+for file in $files; do
+	case $file in
+	docs/* | *.md) ;;
+	modules/operator/* | tools/*) deep="$deep - - - -" ;;
+	modules/*)
+		owner=$(echo "$file" | cut -d / -f 1-2)
+		case " $deep " in *" $owner "*) ;; *) deep="$deep $owner" ;; esac
+		;;
+	*) deep="$deep - - - -" ;;
+	esac
+done
+[ "$(echo "$deep" | wc -w)" -le 3 ] || deep=
+deep=${deep# }
 
 concerned=' '
 add() {
@@ -62,3 +79,4 @@ case $concerned in
 		awk '{ printf "{\"suite\":\"%s\",\"tier\":\"%s\"}\n", $2, $1 }'
 	;;
 esac | list
+echo "deep=$deep"

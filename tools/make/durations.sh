@@ -1,15 +1,25 @@
 #!/bin/sh
-# Prints how long each end-to-end suite and what runs beside them took in a run of `make test`, in seconds, as a table;
-# two figures are those of the tiers Standard and Enterprise. The groups of packages are sums, and what they contain overlaps.
+# Prints how long each part of the last run of `make test` or `make test-all` took, in seconds, or writes it into docs/testing.md.
 #
-#   tools/make/durations.sh [FILE]     FILE: the events of the run; without it those of the last one
+#   tools/make/durations.sh            prints a table
+#   tools/make/durations.sh -write     writes the seconds of each row that docs/testing.md has, and with a run of `make test` the total
+#   tools/make/durations.sh -check     after `make test`: fails in CI on two processors if the tests computed for more than a tenth
+#                                      longer than docs/testing.md says
+#
+# EVENTS=.bin/test.json has the events of the run, and .bin/test.cpu the processor time of each test program with all that it started.
 set -eu
 cd "$(dirname "$0")/../.."
-events=${1:-.bin/test.json}
+events=${EVENTS:-.bin/test.json} page=docs/testing.md
 [ -r "$events" ] || { echo "durations: there is no $events: run make test first" >&2; exit 1; }
 
-printf '| suite | seconds |\n|---|---|\n'
-awk '
+# computed prints the seconds of processor time: the lines of .bin/test.cpu are user and system time such as 1m2.5s 0m3.1s.
+computed() {
+	awk '{ for (i = 1; i <= 2; i++) { split($i, part, "m"); sub("s", "", part[2]); sum += part[1] * 60 + part[2] } } END { printf "%d\n", sum }' .bin/test.cpu
+}
+
+# measured prints NAME SECONDS for each end-to-end test, each group of packages, and the whole run.
+measured() {
+	awk '
 function field(name) { return match($0, "\"" name "\":\"[^\"]*\"") ? substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 5) : "" }
 function elapsed() { return match($0, "\"Elapsed\":[0-9.]+") ? substr($0, RSTART + 10, RLENGTH - 10) + 0 : 0 }
 {
@@ -24,17 +34,45 @@ function elapsed() { return match($0, "\"Elapsed\":[0-9.]+") ? substr($0, RSTART
 	if (now > last) last = now
 }
 action !~ /^(pass|fail)$/ { next }
-package == "tools/e2e" && test ~ /^TestBurst\/[a-z]+$/ { if (elapsed() > burst) burst = elapsed(); next }
-package == "tools/e2e" && test != "" && test !~ /\// && test != "TestBurst" {
-	if (elapsed() < 1) next
-	sub(/^Test/, "", test)
-	tier = sub(/Standard$/, "", test) ? 1 : sub(/Enterprise$/, "", test) ? 2 : 1
-	suite[test]; took[test, tier] = sprintf("%d", elapsed() + 0.5)
+package == "tools/e2e" && test ~ /^Test[A-Za-z]+$/ { sub(/^Test/, "", test); if (elapsed() >= 1) print test, int(elapsed() + 0.5) }
+test == "" && package != "tools/e2e" && elapsed() > 0 {
+	split(package, path, "/")
+	sum[path[1] == "modules" ? "modules/" path[2] : package == "tools/docs" ? package : package ~ /^tools\/(localcluster|bench)/ ? "tools/localcluster,tools/bench" : "tools"] += elapsed()
 }
-test == "" && package != "tools/e2e" && elapsed() > 0 { group = package ~ /^modules/ ? "modules" : package == "tools/docs" ? package : "the rest of tools"; sum[group] += elapsed() }
 END {
-	if (burst) print "| Burst | " sprintf("%d", burst) " |"
-	for (name in suite) print "| " name " | " took[name, 1] (took[name, 1] != "" && took[name, 2] != "" ? ", " : "") took[name, 2] " |"
-	for (group in sum) print "| " group " | " sprintf("%d", sum[group]) " |"
-	print "| `make test` | " sprintf("%d", last - first) " |"
+	for (group in sum) print group, int(sum[group] + 0.5)
+	print "all", last - first
 }' "$events" | LC_ALL=C sort
+}
+
+case ${1:-} in
+-write)
+	measured >.bin/durations
+	total=
+	[ "${CIRCLE:-everyone}" != everyone ] || total=$(computed)
+	awk -F ' [|] ' -v OFS=' | ' -v total="$total" '
+NR == FNR { split($0, pair, " "); took[pair[1]] = pair[2]; next }
+/^[|] `/ { name = $1; gsub(/[|` ]/, "", name); if (name in took) $NF = took[name] " |" }
+/^[|] all of `make test`/ && total != "" { $(NF - 1) = total " s computed"; $NF = took["all"] " |" }
+{ print }' .bin/durations "$page" >.bin/testing.md
+	mv .bin/testing.md "$page"
+	;;
+-check)
+	now=$(computed) then=$(sed -n 's/^| all of `make test` .* \([0-9]*\) s computed .*/\1/p' "$page")
+	[ -n "$then" ] || { echo "durations: $page has no row 'all of \`make test\`'" >&2; exit 1; }
+	echo "test: the tests computed for $now s; $page says $then"
+	[ "${CI:-}" = true ] && [ "$(getconf _NPROCESSORS_ONLN)" = 2 ] || exit 0
+	if [ $((now * 10)) -gt $((then * 11)) ]; then
+		echo "test: that is more than a tenth above: make it faster, or write the table anew with tools/make/durations.sh -write" >&2
+		exit 1
+	fi
+	;;
+'')
+	printf '| part | seconds |\n|---|---|\n'
+	measured | sed 's/\(.*\) \(.*\)/| \1 | \2 |/'
+	;;
+*)
+	echo "durations: $1: it must be -write or -check" >&2
+	exit 2
+	;;
+esac

@@ -4,7 +4,8 @@
 #   tools/make/kubernetes.sh VERSION FOLDER     such as 1.37.2 .bin/kubernetes-1.37.2/module
 #
 # A staging repository lies inside k8s.io/kubernetes and is replaced by a path there. Its published version is one with the
-# same minor and patch: k8s.io/api v0.37.2 belongs to Kubernetes v1.37.2.
+# same minor and patch: k8s.io/api v0.37.2 belongs to Kubernetes v1.37.2. Where the module proxy does not serve that patch, the
+# highest patch below it that the proxy serves is used.
 set -eu
 go=${GO:-go}
 export CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=auto
@@ -19,6 +20,21 @@ if [ -z "$upstream" ]; then
 	echo "build: KUBERNETES=$version: the Go module proxy has no k8s.io/kubernetes v$version" >&2
 	exit 1
 fi
+# served MODULE prints the version of a staging repository.
+served() {
+	patch=${version##*.} minor=${version#1.}
+	minor=${minor%%.*}
+	while [ "$patch" -ge 0 ]; do
+		if "$go" mod download "$1@v0.$minor.$patch" >/dev/null 2>&1; then
+			echo "v0.$minor.$patch"
+			return
+		fi
+		patch=$((patch - 1))
+	done
+	echo "build: KUBERNETES=$version: the Go module proxy serves no patch of $1 v0.$minor" >&2
+	return 1
+}
+
 {
 	echo "module kubernetes.local"
 	echo
@@ -28,7 +44,9 @@ fi
 	for program in kube-apiserver kube-controller-manager kube-scheduler; do echo "	k8s.io/kubernetes/cmd/$program"; done
 	echo ")"
 	echo "require k8s.io/kubernetes v$version"
-	sed -n "s|^	\(k8s.io/[a-z-]*\) => ./staging/src/.*|replace \1 => \1 v0.${version#1.}|p" "$upstream"
+	for staging in $(sed -n 's|^	\(k8s.io/[a-z-]*\) => ./staging/src/.*|\1|p' "$upstream"); do
+		echo "replace $staging => $staging $(served "$staging")"
+	done
 } >go.mod
 if ! "$go" mod tidy >tidy.log 2>&1; then
 	rm -f go.mod go.sum

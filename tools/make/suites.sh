@@ -1,49 +1,99 @@
 #!/bin/sh
-# Runs the tests of each module given, alone (GOWORK=off), as an importer would build it, and prints the
+# Runs a circle of tests of the modules given, each module alone (GOWORK=off), as an importer would build it, and prints the
 # events of `go test -json`. tools/make/test.sh calls it.
 #
-# On two processors the order decides how long this takes, because end-to-end suites wait for most of their time:
+#   CIRCLE=everyone|deep PART=n/m tools/make/suites.sh MODULE...
 #
-#   1. what computes; meanwhile the clusters of TestBurst come to rest, which takes them two minutes, and the pages of
-#      docs/ are followed, where commands wait as well;
-#   2. TestBurst, which counts what a hundred claims cost;
-#   3. all other end-to-end suites, six clusters at once, and beside them, one package at a time, what starts
-#      clusters as they do.
+# Everyone's circle has what computes, 2,000 schedules of each engine, the end-to-end groups (TestGroup...), and README and the tour
+# followed. The deep circle has all tests, whole, and the end-to-end suites, which repeat the groups' scenarios with the settings and
+# waits of a user. docs/testing.md says what each circle finds.
 #
-# What computes in virtual time, where being late changes nothing, has what processors the rest leaves from the beginning
-# on: it has the lowest priority, so that TestBurst is alone on the machine beside it.
+# PART=2/3 runs the second of three parts. A part has whole packages and whole suites; the parts together are the circle.
 #
-# A test that starts clusters and failed runs once more at the end, alone: on two processors a deadline in real time may
-# pass because of what runs beside it. Its first failure stays in the events and in the file that AGAIN names; a second one
-# fails the run, and so do more than three such tests, and every failure of a test that needs no cluster.
+# On two processors the order decides how long this takes, because end-to-end tests wait for most of their time: what waits
+# runs from the beginning on, and what computes runs beside it at a lower priority. Only TestBurst, which counts what a hundred
+# claims cost, runs alone, before the other suites.
+#
+# In the deep circle a test that starts clusters and failed runs once more at the end, alone: on two processors a deadline in real
+# time may pass because of what runs beside it. Its first failure stays in the events and in the file that AGAIN names; a second one
+# fails the run, and so do more than three such tests, and every failure of a test that needs no cluster. In everyone's circle a
+# failure is a failure.
 #
 # Vet is the linter's (.golangci.yml).
 set -eu
 cd "$(dirname "$0")/../.."
 export GOWORK=off GOTOOLCHAIN=auto
-pages='/tools/docs(/|$)'
+root=$(pwd)
+circle=${CIRCLE:-deep} part=${PART:-1/1}
+number=${part%/*} parts=${part#*/}
+pages='/tools/docs$'
 clusters='/tools/(localcluster|bench)(/|$)'
-virtual='/modules/(linode|linodesim|lkeprobe|lkepool|instances|clusterapi|nodeclass)(/|$)'
+virtual='/modules/(claims|linode|linodesim|lkeprobe|lkepool|instances|clusterapi)(/|$)'
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'trap - TERM; kill 0' INT TERM # what runs in the background does not hear Ctrl-C
 
-# packages PRIORITY AT-ONCE MODULE GREP...: tests those packages of a module that grep selects
+fail() { echo "$*" >>"$work/failed"; }
+
+# counted runs a test program and adds its processor time, with that of all programs that it started, to the file that CPU names.
+cat >"$work/counted" <<'SH'
+#!/bin/sh
+code=0
+"$@" || code=$?
+times | tail -1 >>"$CPU"
+exit "$code"
+SH
+chmod +x "$work/counted"
+export CPU="${CPU:-$work/cpu}"
+
+# chosen reads names, one a line, and prints every one that is of this part.
+chosen() { awk -v n="$number" -v m="$parts" 'NR % m == n % m'; }
+
+# packages PRIORITY AT-ONCE FLAGS MODULE GREP...: tests those packages of a module that grep selects and that are of this part
 packages() (
-	priority=$1 at_once=$2
-	cd "$3"
-	shift 3
+	priority=$1 at_once=$2 flags=$3
+	cd "$4"
+	shift 4
 	all=$(go list ./...)
-	chosen=$(echo "$all" | grep -v '/tools/e2e$' | grep -E "$@") || exit 0
-	nice -n "$priority" go test -json -vet=off -p "$at_once" -timeout 40m $chosen
+	list=$(echo "$all" | grep -v '/tools/e2e$' | grep -E "$@" | chosen || true)
+	[ -n "$list" ] || exit 0
+	nice -n "$priority" go test -json -vet=off -exec "$work/counted" -p "$at_once" -timeout 40m $flags $list
 )
 
+# e2e TESTS FLAGS...: runs the end-to-end tests named, as a pattern
 e2e() {
-	(cd tools && go test -json -vet=off -count=1 -timeout 60m ./e2e "$@")
+	tests=$1
+	shift
+	(cd tools && go test -json -vet=off -exec "$work/counted" -count=1 -timeout 60m ./e2e -run "^($tests)\$" "$@")
 }
 
-fail() { touch "$work/failed"; }
+# names PATTERN prints the end-to-end tests with such a name that are of this part, as a pattern.
+names() {
+	sed -n "s|^func \(Test[A-Za-z]*\)(t \*testing.T).*|\1|p" tools/e2e/*_test.go | grep -E "$@" | sort | chosen | paste -s -d '|'
+}
+
+# computes tests what needs no cluster, in all modules.
+computes() {
+	short=
+	[ "$circle" = deep ] || short=-short
+	for module in $modules; do
+		packages 10 2 "$short" "$module" "$virtual" || fail "$module"
+		[ "$circle" = deep ] || schedules "$module" || fail "$module schedules"
+		packages 10 2 '' "$module" -v -e "$pages" -e "$clusters" -e "$virtual" || fail "$module"
+	done
+}
+
+# schedules MODULE runs 2,000 random schedules of an engine, whose short tests have fewer.
+schedules() (
+	cd "$1"
+	engines=$(go list ./... | grep -E '/(lkepool|instances|clusterapi)/internal/(engine|core)$' | chosen || true)
+	[ -n "$engines" ] || exit 0
+	nice -n 10 go test -json -vet=off -exec "$work/counted" -run '^TestSchedules$' $engines -schedules 2000
+)
+
+# followed FLAGS...: tests docs/ and follows its pages
+followed() (cd tools && go test -json -vet=off -exec "$work/counted" -count=1 -timeout 40m "$@" ./docs)
 
 # again FILE...: runs the tests that failed in these events once more, alone, and fails as described above
 again() {
@@ -54,39 +104,51 @@ again() {
 	[ "$(wc -l <"$work/again")" -le 3 ] || return 1
 	while read -r package test; do
 		(cd tools && go test -json -vet=off -count=1 -timeout 30m -run "^$test\$" "$package") || return 1
-		echo "$test (${package##*/karpenter-linode/}) failed beside others and passed alone" >>"$AGAIN"
+		echo "$test (${package##*/karpenter-linode/})" >>"$AGAIN"
 	done <"$work/again"
 }
 
-# each PRIORITY PATTERN: tests those packages of all modules, one at a time
-each() {
-	for module in $modules; do
-		packages "$1" 1 "$module" -e "$2" || fail
-	done
-}
-
 modules=$*
+complete=
+[ "$part" != 1/1 ] || complete=-complete # a part does not need all rights of the operator
+# Some libraries alone: their tests, and no clusters.
+case " $modules " in *" tools "*) libraries= ;; *) libraries=true ;; esac
 AGAIN=${AGAIN:-$work/passed-alone}
-each 19 "$virtual" >"$work/virtual" &
-(e2e -run '^TestBurst$' -args -begin "$work/begin" || touch "$work/burst-failed") >"$work/burst" &
-burst=$!
-(packages 0 1 tools -e "$pages" || touch "$work/pages-failed") >"$work/pages" &
-docs=$!
-for module in $modules; do
-	packages 0 2 "$module" -v -e "$pages" -e "$clusters" -e "$virtual" || fail
-done
-wait $docs
-touch "$work/begin"
-wait $burst
-cat "$work/pages" "$work/burst"
+if [ "$circle" = everyone ]; then
+	[ -n "$libraries" ] && { computes; [ ! -e "$work/failed" ]; exit; }
+	groups=$(names '^TestGroup')
+	# A scenario that waits to see that nothing happens waits for as long as core's own windows, and not longer.
+	{ [ -z "$groups" ] || e2e "$groups" -args -rest 30s $complete || fail e2e; } >"$work/e2e" &
+	{ [ "$number" != "$parts" ] || followed -skip '^TestPagesCanBeFollowed$/^(break|pages)$' || fail pages; } >"$work/pages" &
+	computes
+	wait
+	cat "$work/e2e" "$work/pages"
+	[ ! -e "$work/failed" ]
+	exit
+fi
 
-(packages 0 1 tools -e "$clusters" || touch "$work/clusters-failed") >"$work/clusters" &
-(e2e -skip '^TestBurst$' || touch "$work/e2e-failed") | tee "$work/e2e"
+if [ -n "$libraries" ]; then
+	computes
+	[ ! -e "$work/failed" ]
+	exit
+fi
+if [ -n "$(names '^TestBurst$')" ]; then
+	e2e TestBurst >"$work/burst" || touch "$work/burst-failed"
+	cat "$work/burst"
+fi
+computes >"$work/computed" &
+{
+	packages 0 1 '' tools "$clusters" || touch "$work/clusters-failed"
+	[ "$number" != "$parts" ] || followed || touch "$work/pages-failed"
+} >"$work/clusters" &
+suites=$(names -v '^Test(Main|Burst|Matrix|Group.*)$')
+[ -z "$suites" ] || { e2e "$suites" -args $complete || touch "$work/e2e-failed"; } | tee "$work/e2e"
 wait
-cat "$work/clusters" "$work/virtual"
+cat "$work/clusters" "$work/computed"
 [ ! -e "$work/failed" ]
 failed=
-for part in burst pages clusters e2e; do
-	[ ! -e "$work/$part-failed" ] || failed="$failed $work/$part"
+for suite in burst e2e clusters; do
+	[ ! -e "$work/$suite-failed" ] || failed="$failed $work/$suite"
 done
+[ ! -e "$work/pages-failed" ] || failed="$failed $work/clusters"
 [ -z "$failed" ] || again $failed

@@ -1,19 +1,28 @@
 #!/bin/sh
-# Runs all tests of the modules given (tools/make/suites.sh) and ends in one line that counts them together:
+# Runs a circle of tests (tools/make/suites.sh) of the modules given and ends in one line that counts them together:
 # gotestsum reads go test's own stream. It keeps the stream in .bin/test.json, for tools/make/durations.sh.
+#
+#   CIRCLE=everyone|deep PART=n/m tools/make/test.sh MODULE...
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
+circle=${CIRCLE:-everyone} part=${PART:-1/1}
+echo "$part" | grep -Eqx '[1-9][0-9]?/[1-9][0-9]?' && [ "${part%/*}" -le "${part#*/}" ] ||
+	{ echo "test: PART=$part: it must be a part of all parts, such as 1/3" >&2; exit 2; }
 
 echo "test: building the test runner"
 (cd tools/codegen && GOWORK=off go build -o "$root/.bin/gotestsum" gotest.tools/gotestsum)
-
 tools/make/browser.sh
 
-export AGAIN="$root/.bin/passed-alone"
-rm -f "$AGAIN"
+export CIRCLE="$circle" PART="$part" AGAIN="$root/.bin/passed-alone" CPU="$root/.bin/test.cpu"
+rm -f "$AGAIN" "$CPU"
 code=0
 .bin/gotestsum --format pkgname --hide-summary=skipped --jsonfile .bin/test.json --raw-command -- tools/make/suites.sh "$@" || code=$?
-[ ! -s "$AGAIN" ] || { echo "test: run again, and to be looked at:"; cat "$AGAIN"; }
+if [ -s "$AGAIN" ]; then
+	sed 's|$| '"$(date +%F)"'|' "$AGAIN" >>.bin/flakes
+	echo "test: failed beside others, and passed alone; times of all runs here:"
+	cut -d ' ' -f 1,2 .bin/flakes | sort | uniq -c | sort -rn
+fi
+[ "$circle" != everyone ] || [ "$part" != 1/1 ] || tools/make/durations.sh -check || code=1
 exit "$code"
