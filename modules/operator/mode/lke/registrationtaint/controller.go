@@ -243,8 +243,8 @@ func (c *Controller) remove(ctx context.Context, node *corev1.Node) error {
 	c.late.Set(node.UID, true, lateMemory)
 	c.recorder.Publish(events.Event{
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintLate",
-		Message: "LKE has put the pool's taint " + karpv1.UnregisteredTaintKey + " on this node after Karpenter had registered it, which drives " +
-			"its pods away. The taint is removed and new pools come without it; set LKE_UNREGISTERED_TAINT to false",
+		Message: "LKE has put the pool's taint " + karpv1.UnregisteredTaintKey + " on this node after Karpenter had registered it, which " +
+			"drives its pods away. The taint is removed and new pools come without it; set LKE_UNREGISTERED_TAINT to false",
 	})
 	log.FromContext(ctx).Info("removed an unregistered taint that LKE has put on a registered node; new pools come without, set "+
 		"LKE_UNREGISTERED_TAINT to false", "node", node.Name)
