@@ -9,7 +9,8 @@
 //
 //   - the kubelet registers: a Node named like the Linode's label, with LKE's
 //     pool label, the pool's own labels and taints, the taint of an uninitialised
-//     node, not ready yet, and capacity as real LKE nodes report it (see Capacity).
+//     node, not ready yet, and capacity as real LKE nodes report it (see Capacity;
+//     Config.Memory varies what no recorded node has shown).
 //     From then on kwok simulates it: conditions, leases, pods. With Config.Kubelets a real kubelet
 //     does all this for some nodes.
 //   - the cloud controller manager initialises: provider ID, instance type and
@@ -22,8 +23,7 @@
 // Config.ReapplyRemoved. A Node that a user deletes does not come back while
 // its Linode lives: a kubelet registers once.
 //
-// Not known of the real platform, and decided here: how much memory nodes of
-// Enterprise, and large nodes of Standard, keep from pods (Config.Memory varies it); pool taints are there from
+// Not known of the real platform, and decided here: pool taints are there from
 // registration on; removed labels and taints stay removed. Not simulated: a Linode
 // that is shut down but not gone, pod networks, the address annotations of Calico
 // and WireGuard. Volumes are simulated by package blockstorage.
