@@ -9,8 +9,7 @@
 //
 //   - the kubelet registers: a Node named like the Linode's label, with LKE's
 //     pool label, the pool's own labels and taints, the taint of an uninitialised
-//     node, not ready yet, and capacity as real LKE nodes report it (see Capacity;
-//     Config.Memory varies what no recorded node has shown).
+//     node, not ready yet, and capacity as real LKE nodes report it (see Capacity).
 //     From then on kwok simulates it: conditions, leases, pods. With Config.Kubelets a real kubelet
 //     does all this for some nodes.
 //   - the cloud controller manager initialises: provider ID, instance type and
