@@ -175,11 +175,12 @@ func TestMemoryOfUnseenPlansIsEstimatedByTheTier(t *testing.T) {
 		overhead *float64
 		holds    string // the smallest of the two that holds a pod of 6.5 GiB
 	}{
-		"Standard":                {node: nodes(1)[0], holds: "g6-standard-4"},
-		"nodes of Enterprise":     {node: enterprise, holds: "g6-standard-6"},
-		"Enterprise by the flag":  {node: node("7", "lke1-7-000", "g6-standard-2", "2", "3827Mi"), tier: "enterprise", holds: "g6-standard-6"},
-		"a share that is set":     {node: enterprise, overhead: ptr.To(0.075), holds: "g6-standard-4"},
-		"another share, Standard": {node: node("7", "lke1-7-000", "g6-standard-2", "2", "3827Mi"), overhead: ptr.To(0.25), holds: "g6-standard-6"},
+		"Standard":               {node: nodes(1)[0], holds: "g6-standard-4"},
+		"nodes of Enterprise":    {node: enterprise, holds: "g6-standard-6"},
+		"Enterprise by the flag": {node: node("7", "lke1-7-000", "g6-standard-2", "2", "3827Mi"), tier: "enterprise", holds: "g6-standard-6"},
+		"a share that is set":    {node: enterprise, overhead: ptr.To(0.075), holds: "g6-standard-4"},
+		"another share, Standard": {node: node("7", "lke1-7-000", "g6-standard-2", "2", "3827Mi"), overhead: ptr.To(0.25),
+			holds: "g6-standard-6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &snapshot.Snapshot{Nodes: []*corev1.Node{c.node}}
