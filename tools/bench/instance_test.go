@@ -53,7 +53,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 	t.Helper()
 	const region = "us-ord"
 	o := &operator{t: t, lab: l, class: l.instanceClass(class, region)}
-	o.catalog = instancetype.NewCatalog(l.client, instancetype.Config{Region: region, MemoryOverhead: 0.075})
+	o.catalog = instancetype.NewCatalog(l.client, instancetype.Config{Region: region, Mode: v1alpha1.ModeInstance})
 	if err := o.catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ type operator struct {
 func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 	t.Helper()
 	o := &operator{t: t, lab: l, class: nodeClass(l)}
-	o.catalog = instancetype.NewCatalog(l.client, instancetype.Config{Region: l.cluster.Region, MemoryOverhead: 0.075})
+	o.catalog = instancetype.NewCatalog(l.client, instancetype.Config{Region: l.cluster.Region})
 	if err := o.catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

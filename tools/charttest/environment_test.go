@@ -48,7 +48,7 @@ func TestEnvironmentOfQuickstart(t *testing.T) {
 		"LINODE_TOKEN": "secret:karpenter/LINODE_TOKEN", "CLUSTER_NAME": "my-cluster", "KARPENTER_MODE": "lke",
 		"LKE_CREATE_DEADLINE": "10s", "SETTLE_TIME": "4s", "LIST_LAG": "2m", "LATE_EFFECT": "2m", "LKE_RETRY_DELAY": "2s",
 		"PLANS_ALLOW": "*", "PLANS_DENY": "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
-		"LKE_UNREGISTERED_TAINT": "false", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
+		"LKE_UNREGISTERED_TAINT": "false", "DISABLE_DRY_RUN": "false",
 		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
 		"FEATURE_GATES": "NodeRepair=false,NodeOverlay=false,ReservedCapacity=true," +
 			"SpotToSpotConsolidation=false,StaticCapacity=false," +
@@ -107,6 +107,8 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {plans: {deny: []}}`, "PLANS_DENY", "none"},
 		{`settings: {vmMemoryOverheadPercent: 0.1}`, "VM_MEMORY_OVERHEAD_PERCENT", "0.1"},
 		{`settings: {vmMemoryOverheadPercent: 0}`, "VM_MEMORY_OVERHEAD_PERCENT", "0"},
+		{`settings: {vmMemoryOverheadPercent: null}`, "VM_MEMORY_OVERHEAD_PERCENT", ""},
+		{`{}`, "VM_MEMORY_OVERHEAD_PERCENT", ""},
 		{`settings: {disableDryRun: true}`, "DISABLE_DRY_RUN", "true"},
 		{`settings: {batchMaxDuration: 20s}`, "BATCH_MAX_DURATION", "20s"},
 		{`settings: {batchIdleDuration: 2s}`, "BATCH_IDLE_DURATION", "2s"},

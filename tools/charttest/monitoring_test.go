@@ -83,7 +83,8 @@ func TestAlerts(t *testing.T) {
 			})
 		}
 	}
-	for _, spending := range []string{"KarpenterLinodeNodesNeverJoin", "KarpenterLinodeCeilingReached", "KarpenterLinodeAccountLimit"} {
+	for _, spending := range []string{"KarpenterLinodeNodesNeverJoin", "KarpenterLinodeCeilingReached", "KarpenterLinodeAccountLimit",
+		"KarpenterLinodePurchaseOverdue"} {
 		if !seen[spending] {
 			t.Errorf("there is no alert %s", spending)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 func TestCapacityStandard(t *testing.T)   { capacity(t, "standard") }
@@ -21,8 +22,12 @@ func TestCapacityEnterprise(t *testing.T) { capacity(t, "enterprise") }
 // they cannot be had. The account has access to nodes without public addresses.
 func capacity(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "capacity", tier, nil, func(o *localcluster.Options) { o.Behaviour.AllowIsolation = true })
+	memory := map[string]simulatedlke.Memory{"standard": simulatedlke.MemoryLeaner, "enterprise": simulatedlke.MemoryByPod}
+	e := start(t, "capacity", tier, nil, func(o *localcluster.Options) {
+		o.Behaviour.AllowIsolation, o.Memory = true, memory[tier]
+	})
 	e.together(t,
+		inLane("memory", "a pod larger than what nodes of 8 GiB have", largePod, swept),
 		inLane("next", "the cheapest type cannot be had", nextType, swept),
 		inLane("daemons", "pods of a DaemonSet count", daemonSet, swept),
 		inLane("private", "nodes without public addresses", isolated, swept),

@@ -77,7 +77,9 @@ func TestGroupEnds(t *testing.T) {
 func TestGroupEnterprise(t *testing.T) {
 	t.Parallel()
 	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), func(o *localcluster.Options) { o.ReadyAfter = networkStart })
-	e.together(t, slices.Concat(ordinary(), troubled(), unowned())...)
+	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
+		inLane("memory", "a pod larger than what nodes of 8 GiB have", largePod, swept),
+	})...)
 	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 

@@ -235,7 +235,7 @@ func (c *Cluster) startLKENodes(ctx context.Context) error {
 	runner := simulatedlke.New(client.CoreV1().Nodes(), simulatedlke.Config{
 		ClusterID: c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
 		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logsPort,
-		Annotations: map[string]string{plane.ReadyAfterNote: c.opts.ReadyAfter.String()},
+		Annotations: map[string]string{plane.ReadyAfterNote: c.opts.ReadyAfter.String()}, Memory: c.opts.Memory,
 	})
 	c.background(ctx, func(ctx context.Context) { runner.Run(ctx, c.Sim.Subscribe(ctx)) })
 	return c.waitForUserNodes(ctx)

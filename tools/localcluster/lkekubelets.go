@@ -95,7 +95,8 @@ func (k *lkeKubelets) start(e linodesim.Event) (func(context.Context), error) {
 	}, nil
 }
 
-// registration are the flags with what the pool gives its nodes: labels that a kubelet may set, and all taints.
+// registration are the flags with what the pool gives its nodes, labels that a kubelet may set and all taints, and with the memory that
+// kubelets of the tier keep back.
 func registration(e linodesim.Event) []string {
 	own := bootstrap.SelfLabels(e.Labels)
 	labels := []string{simulatedlke.PoolIDLabel + "=" + strconv.Itoa(e.PoolID)}
@@ -106,6 +107,9 @@ func registration(e linodesim.Event) []string {
 	var taints []string
 	for _, t := range e.Taints {
 		taints = append(taints, t.Key+"="+t.Value+":"+string(t.Effect))
+	}
+	if kept := simulatedlke.Reserved(simulatedlke.Machine{MemoryMB: e.MemoryMB, Tier: e.Cluster.Tier}); kept > 0 {
+		flags = append(flags, fmt.Sprintf("--kube-reserved=memory=%dKi", kept))
 	}
 	if len(taints) > 0 {
 		flags = append(flags, "--register-with-taints="+strings.Join(taints, ","))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 // Tiers of LKE.
@@ -97,6 +98,9 @@ type Options struct {
 	// the report's if Profile is one.
 	// ReapplyRemoved in it is honoured here.
 	Behaviour linodesim.Behaviour
+
+	// Memory is how much of it workers of LKE keep from pods, where that was not recorded.
+	Memory simulatedlke.Memory
 
 	// CloudController has flags of the cloud controller manager of instance mode.
 	CloudController CloudController

@@ -6,7 +6,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +70,51 @@ func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, words)
 		}
 	}
+}
+
+// The operator exports each outcome from its start, at 0. One overdue purchase is enough.
+func TestTheAlertOnOverduePurchasesFires(t *testing.T) {
+	var overdue atomic.Int64
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "karpenter_linode_claims_total{outcome=\"claimed\"} 7\nkarpenter_linode_claims_total{outcome=\"overdue\"} %d\n",
+			overdue.Load())
+	}))
+	defer target.Close()
+	server, err := prometheus.Start(target.URL+"/metrics", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	alerts := filepath.Join("..", "..", "charts", "karpenter", "files", "alerts.yaml")
+	active := func() bool {
+		all, err := server.Evaluate(t.Context(), alerts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(all, func(a prometheus.Alert) bool { return a.Name == "KarpenterLinodePurchaseOverdue" })
+		return at >= 0 && len(all[at].Active) > 0
+	}
+	until := func(what string, done func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("not within 30 s: %s", what)
+			}
+		}
+	}
+	until("two scrapes", func() bool {
+		found, err := server.Query(t.Context(), `count_over_time(karpenter_linode_claims_total{outcome="overdue"}[1m]) >= 2`)
+		return err == nil && len(found) == 1
+	})
+	if active() {
+		t.Error("it fires before anything is overdue")
+	}
+	overdue.Store(1)
+	until("the alert fires", active)
 }
 
 // In a lapse the second between two scrapes counts as several.

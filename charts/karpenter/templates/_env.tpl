@@ -137,8 +137,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $deny | quote }}
 {{- end }}
 {{- end }}
+{{- if not (kindIs "invalid" $settings.vmMemoryOverheadPercent) }}
 - name: VM_MEMORY_OVERHEAD_PERCENT
   value: {{ $settings.vmMemoryOverheadPercent | quote }}
+{{- end }}
 - name: DISABLE_DRY_RUN
   value: {{ $settings.disableDryRun | quote }}
 - name: BATCH_MAX_DURATION

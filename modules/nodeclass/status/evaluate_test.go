@@ -66,6 +66,13 @@ func TestEvaluate(t *testing.T) {
 			"False", v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, nil},
 		{"control plane's version not known", status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise},
 			v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.33.6+lke7"}, version, "Unknown", v1alpha1.ReasonCheckFailed, []string{"repeated"}},
+		{"isolation on Standard", standard, v1alpha1.LinodeNodeClassSpec{Isolation: &v1alpha1.Isolation{PublicIPv4: ptr(false)}}, validation,
+			"False", v1alpha1.ReasonIsolationUnsupported, []string{"spec.isolation", "LKE Enterprise", "remove spec.isolation"}},
+		{"isolation that takes nothing away, on Standard", standard,
+			v1alpha1.LinodeNodeClassSpec{Isolation: &v1alpha1.Isolation{PublicIPv4: ptr(true)}}, validation, "False",
+			v1alpha1.ReasonIsolationUnsupported, nil},
+		{"isolation on Enterprise", enterprise, v1alpha1.LinodeNodeClassSpec{Isolation: &v1alpha1.Isolation{PublicIPv4: ptr(false)}}, validation,
+			"True", validation, nil},
 		{"tag and version at once", standard, v1alpha1.LinodeNodeClassSpec{Tags: []string{"lke1"}, LKEK8sVersion: "1.35"}, validation,
 			"False", v1alpha1.ReasonTagValidationFailed, []string{"lke1", "lkeK8sVersion"}},
 

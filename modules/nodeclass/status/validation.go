@@ -25,6 +25,9 @@ func (e *evaluation) validation(ctx context.Context) status.Condition {
 	if p := e.versionProblem(); p != nil {
 		problems = append(problems, *p)
 	}
+	if p := e.isolationProblem(); p != nil {
+		problems = append(problems, *p)
+	}
 	if len(problems) == 0 {
 		if fields := e.fieldsWithoutEffect(ctx); len(fields) > 0 {
 			return isTrue(conditionType, v1alpha1.ReasonFieldsWithoutEffect,
@@ -83,6 +86,16 @@ func (e *evaluation) versionProblem() *problem {
 			version, e.cluster.ControlPlaneVersion)}
 	}
 	return nil
+}
+
+// isolationProblem judges isolation, which no rule of the CRD can: the API server does not know the tier. Linode's Terraform provider
+// refuses isolation on other tiers than Enterprise; the API's own answer is not known.
+func (e *evaluation) isolationProblem() *problem {
+	if e.class.Spec.Isolation == nil || e.cluster.Mode != v1alpha1.ModeLKE || e.cluster.Tier == TierEnterprise {
+		return nil
+	}
+	return &problem{v1alpha1.ReasonIsolationUnsupported, "spec.isolation is set, but only nodes of an LKE Enterprise cluster can be without " +
+		"public addresses, and this is an LKE Standard cluster; remove spec.isolation"}
 }
 
 func (e *evaluation) kubernetesVersion() status.Condition {

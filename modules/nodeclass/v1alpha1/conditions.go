@@ -59,6 +59,8 @@ const (
 	ReasonFirewallNotFound = "FirewallNotFound"
 	// ReasonFirewallUnsupported: node pools of the cluster's tier take no firewall.
 	ReasonFirewallUnsupported = "FirewallUnsupported"
+	// ReasonIsolationUnsupported: nodes of the cluster's tier cannot be without public addresses.
+	ReasonIsolationUnsupported = "IsolationUnsupported"
 	// ReasonImageNotFound: the account has no image with this ID.
 	ReasonImageNotFound = "ImageNotFound"
 	// ReasonImageUnsuitable: the image exists and cannot be used: not available, or without cloud-init.

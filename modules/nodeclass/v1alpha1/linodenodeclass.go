@@ -123,9 +123,9 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty" modes:"lke,instance"`
 
-	// Isolation takes public addresses away from the nodes (lke mode, both tiers). It is in limited availability:
-	// an account without access gets no node, and the NodeClaim's condition Launched names the field. A change
-	// replaces the nodes.
+	// Isolation takes public addresses away from the nodes (lke mode, Enterprise only: in a Standard cluster the class
+	// is not Ready). It is in limited availability: an account without access gets no node, and the NodeClaim's
+	// condition Launched names the field. A change replaces the nodes.
 	// +optional
 	Isolation *Isolation `json:"isolation,omitempty" modes:"lke"`
 

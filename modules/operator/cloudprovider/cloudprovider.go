@@ -111,7 +111,8 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 // capacity that it caused unused. Core calls Create for one NodeClaim by one goroutine at a time.
 type attempt struct {
 	instanceType string
-	number       int // from 1
+	number       int       // from 1
+	began        time.Time // the first for this instance type
 }
 
 // A NodeClaim that was deleted between two attempts is forgotten after this time; core gives a launch up after 5 minutes.
@@ -140,14 +141,17 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 			return nil, c.insufficient(nodePool, err)
 		}
 	}
-	number := last.number + 1
-	c.attempts.Set(nodeClaim.UID, attempt{instanceType.Name, number}, attemptTTL)
+	this := attempt{instanceType.Name, last.number + 1, last.began}
+	if last.instanceType != this.instanceType {
+		this.began = time.Now()
+	}
+	c.attempts.Set(nodeClaim.UID, this, attemptTTL)
 
 	nodeLabels := LabelsOf(instanceType, c.cfg.Region)
 	l := Launch{nodeClaim, nodePool, nodeClass, instanceType, nodeLabels}
 	node, err := c.claim(ctx, l)
 	if err != nil {
-		err = c.launchError(err, l, number)
+		err = c.launchError(err, l, this)
 		if cloudprovider.IsInsufficientCapacityError(err) {
 			c.attempts.Delete(nodeClaim.UID)
 		}

@@ -239,19 +239,40 @@ func TestTemplateFollowsTheClassAndTheTier(t *testing.T) {
 	class := readyClass(func(c *v1alpha1.LinodeNodeClass) {
 		c.Spec.DiskEncryption = v1alpha1.DiskEncryptionEnabled
 		c.Spec.FirewallID = &firewall
-		c.Spec.Isolation = &v1alpha1.Isolation{PublicIPv4: new(bool)}
 		c.Status.KubernetesVersion = "v1.33.6+lke7"
 	})
 	for tier, version := range map[string]string{"standard": "", "enterprise": "v1.33.6+lke7"} {
-		pools := &scripted{t: t, claim: grant}
+		pools, isolation := &scripted{t: t, claim: grant}, lkepool.Isolation{}
+		if tier == "enterprise" {
+			class.Spec.Isolation, isolation = &v1alpha1.Isolation{PublicIPv4: new(bool)}, lkepool.Isolation{PublicIPv4: "false"}
+		}
 		if _, err := provider(t, tier, pools, class, nodePool(nil)).Create(t.Context(), nodeClaim()); err != nil {
 			t.Fatal(err)
 		}
 		got := pools.requests[0].Key.Template
 		if got.KubernetesVersion != version || got.FirewallID != 99 || got.DiskEncryption != "enabled" ||
-			got.Isolation != (lkepool.Isolation{PublicIPv4: "false"}) {
+			got.Isolation != isolation {
 			t.Errorf("%s: got %+v", tier, got)
 		}
+		class.Spec.Isolation = nil
+	}
+}
+
+// A class that was Ready before the rule existed is not checked again in the moment of an upgrade: nothing is requested all the same, for
+// no NodePool of the class, until it is changed.
+func TestIsolationIsRefusedOnStandardWithoutARequest(t *testing.T) {
+	class := readyClass(func(c *v1alpha1.LinodeNodeClass) { c.Spec.Isolation = &v1alpha1.Isolation{PublicIPv4: new(bool)} })
+	pools := &scripted{t: t, claim: grant}
+	p := provider(t, "standard", pools, class, nodePool(nil))
+	_, err := p.Create(t.Context(), nodeClaim())
+	if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "remove spec.isolation from LinodeNodeClass default") {
+		t.Errorf("got %v", err)
+	}
+	if len(pools.requests) > 0 {
+		t.Errorf("a node was requested: %+v", pools.requests)
+	}
+	if got := p.ClassRefused(class); !strings.Contains(got, "LKE Enterprise") {
+		t.Errorf("the class shows %q", got)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -45,6 +47,7 @@ var verdicts = map[claims.Kind]verdict{
 	claims.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
 		message: "The Linode API does not answer; trying again"},
 	planRefused: {outcome: "plan_refused", cause: instancetype.PlanRefused},
+	overdue:     {outcome: "overdue", cause: instancetype.Overdue},
 	ceiling:     {outcome: "ceiling", cause: instancetype.Ceiling},
 	unknown:     {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
 }
@@ -54,13 +57,14 @@ const (
 	outcomeProvisioning = "provisioning"
 
 	planRefused claims.Kind = "plan"    // the request was refused because of the plan
+	overdue     claims.Kind = "overdue" // LKE has accepted a purchase, and no Linode came
 	ceiling     claims.Kind = "ceiling" // the settings MAX_NODES and MAX_HOURLY_PRICE refuse
 	unknown     claims.Kind = "unknown" // no kind, as of a cancelled context
 )
 
 // verdictOn looks the error up. A request is refused because of the plan when the API names the field
 // `type`: then, and only then, does an invalid request say anything about what can be bought.
-func verdictOn(err error) verdict {
+func verdictOn(err error, mode v1alpha1.Mode) verdict {
 	kind := unknown
 	if e, ok := errors.AsType[*claims.Error](err); ok {
 		switch {
@@ -68,6 +72,8 @@ func verdictOn(err error) verdict {
 			kind = planRefused
 		case e.Field == claims.FieldMaxNodes || e.Field == claims.FieldMaxHourlyPrice:
 			kind = ceiling
+		case mode == v1alpha1.ModeLKE && unanswered(e):
+			kind = overdue
 		default:
 			kind = e.Kind
 		}
@@ -75,12 +81,19 @@ func verdictOn(err error) verdict {
 	return lo.ValueOr(verdicts, kind, verdicts[unknown])
 }
 
+// unanswered returns whether the engine has concluded that the plan cannot be had, and not the API said so: a purchase was accepted and no
+// Linode came for longer than Linodes of the plan take. A pause of the engine after nodes that did not join names its end.
+func unanswered(e *claims.Error) bool {
+	_, answered := errors.AsType[*linode.Error](e)
+	return e.Kind == claims.KindInsufficientCapacity && e.Field == "" && e.RetryAfter == 0 && !answered
+}
+
 // outcome is the label of the claim metric for the result of a claim.
-func outcome(err error) string {
+func outcome(err error, mode v1alpha1.Mode) string {
 	if err == nil {
 		return outcomeClaimed
 	}
-	return verdictOn(err).outcome
+	return verdictOn(err, mode).outcome
 }
 
 // Outcomes lists what Config.OnClaim can hear.
@@ -97,19 +110,37 @@ func Outcomes() []string {
 // pod of the cluster, while a NodeClaim has no provider ID, and gives it up after 5 minutes.
 const givenUpAfter = 4
 
+// What LKE Enterprise does not report (FACTS of the Linode API, section 18, row 7: pools over the account's limits or without capacity are
+// accepted, and then nothing happens), and what a user can do.
+const (
+	silentCauses = "LKE Enterprise reports neither that the region has no capacity for a plan nor that the account's limit of Linodes or " +
+		"vCPUs is reached"
+	silentCure = "allow more plans, or ask Linode's support for the account's limits"
+)
+
+// hintAfter is for how long a node may be on its way before the NodeClaim names what LKE does not report. Recorded Linodes of LKE took
+// seconds.
+const hintAfter = 2 * time.Minute
+
 // launchError turns the error of a claim into core's. While the node is on its way the message counts the attempts: core repeats a launch
 // a second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute, during which the node
 // would go unnoticed (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
-func (c *CloudProvider) launchError(err error, l Launch, number int) error {
-	v, nodePool, instanceType := verdictOn(err), l.NodePool, l.InstanceType.Name
+func (c *CloudProvider) launchError(err error, l Launch, this attempt) error {
+	v, nodePool, instanceType := verdictOn(err, c.backend.Mode()), l.NodePool, l.InstanceType.Name
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
+	if v.cause == instancetype.Overdue {
+		err = fmt.Errorf("%w: LKE has accepted the purchase and made no Linode; %s: %s", err, silentCauses, silentCure)
+	}
 	if v.cause != "" {
 		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause), err)
 		return cloudprovider.NewInsufficientCapacityError(err) // the next NodeClaim gets another type, if there is one
 	}
 	message := v.message
 	if v.outcome == outcomeProvisioning {
-		message = fmt.Sprintf("%s (attempt %d)", v.message, number)
+		message = fmt.Sprintf("%s (attempt %d)", v.message, this.number)
+		if c.backend.Mode() == v1alpha1.ModeLKE && time.Since(this.began) >= hintAfter {
+			message += "; it takes long: " + silentCauses
+		}
 	}
 	if v.detail {
 		message = bounded(fmt.Sprintf("%s: %s", v.message, err))
@@ -118,7 +149,7 @@ func (c *CloudProvider) launchError(err error, l Launch, number int) error {
 		c.refuse(l, field, v.reason, message)
 		return c.insufficient(nodePool, err)
 	}
-	if v.detail && number >= givenUpAfter {
+	if v.detail && this.number >= givenUpAfter {
 		c.giveUp(nodePool, v.reason, message)
 		return c.insufficient(nodePool, err)
 	}

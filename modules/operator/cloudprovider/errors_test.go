@@ -3,16 +3,29 @@ package cloudprovider_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
+// failing is an error of an engine about an answer of the API.
 func failing(kind claims.Kind, field string) error {
-	return &claims.Error{Kind: kind, Op: "test", Field: field, Err: errors.New("the API's words")}
+	return &claims.Error{Kind: kind, Op: "test", Field: field,
+		Err: fmt.Errorf("the API's words: %w", &linode.Error{Kind: linode.KindInvalid, Status: 400})}
+}
+
+// neverCame is an engine's own conclusion, with the effect that it gives it.
+func neverCame(effect claims.Effect) error {
+	return &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim", Effect: effect,
+		Err: errors.New("1 nodes have been on their way for over 3m0s")}
 }
 
 // Only refusals of a plan make it unavailable, and each kind of error reaches core with its reason.
@@ -24,6 +37,7 @@ func TestErrorsOfAClaimReachCore(t *testing.T) {
 	}{
 		{"provisioning", failing(claims.KindProvisioning, ""), "Provisioning"},
 		{"no capacity", failing(claims.KindInsufficientCapacity, ""), ""},
+		{"no Linode came of a purchase", neverCame(claims.EffectUnknown), ""},
 		{"account limit", failing(claims.KindQuotaExceeded, ""), ""},
 		{"plan refused", failing(claims.KindInvalid, "type"), ""},
 		{"a firewall that does not exist", failing(claims.KindInvalid, "firewall_id"), "InvalidRequest"},
@@ -73,6 +87,33 @@ func TestEveryAttemptIsNews(t *testing.T) {
 			t.Errorf("got %v, want the message %q", err, want)
 		}
 	}
+}
+
+// LKE Enterprise accepts a pool over the account's limit, or without capacity, and nothing happens. Until the engine gives the purchase up
+// a NodeClaim shows only that it waits: it names what LKE does not report.
+func TestANodeThatIsOnItsWayForLongNamesWhatLKEDoesNotReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
+			return lkepool.Node{}, failing(claims.KindProvisioning, "")
+		}}
+		p := provider(t, "enterprise", pools, readyClass(), nodePool(nil))
+		for _, step := range []struct {
+			pause time.Duration
+			named bool
+		}{{0, false}, {time.Minute, false}, {time.Minute, true}} {
+			time.Sleep(step.pause)
+			_, err := p.Create(t.Context(), nodeClaim())
+			var createErr *core.CreateError
+			if !errors.As(err, &createErr) || createErr.ConditionReason != "Provisioning" {
+				t.Fatalf("got %v", err)
+			}
+			for _, words := range []string{"no capacity", "limit of Linodes or vCPUs"} {
+				if strings.Contains(createErr.ConditionMessage, words) != step.named {
+					t.Errorf("after %s more: %q, %q named: want %t", step.pause, createErr.ConditionMessage, words, step.named)
+				}
+			}
+		}
+	})
 }
 
 func unavailable(t *testing.T, p core.CloudProvider) []string {

@@ -16,6 +16,7 @@ import (
 // Reasons of events on a NodePool. Core reports the same on the NodeClaim, which is gone soon afterwards.
 const (
 	EventInsufficientCapacity      = "InsufficientCapacity"      // the region has no more of a plan
+	EventPurchaseOverdue           = "PurchaseOverdue"           // LKE has accepted a purchase of a plan, and no Linode came
 	EventPlanRefused               = "PlanRefused"               // LKE does not take a plan
 	EventAccountLimit              = "AccountLimitReached"       // the account, or the cluster, may not have more
 	EventCeilingReached            = "CeilingReached"            // the settings allow no more nodes, or none that cost as much
@@ -39,6 +40,9 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 		c.limited.Set(nodePool.Name, true, limitMemory)
 	}
 	switch r.Cause {
+	case instancetype.Overdue:
+		reason, message = EventPurchaseOverdue, fmt.Sprintf("LKE has accepted the purchase of a %s in %s and made no Linode; %s: %s",
+			r.InstanceType, r.Region, silentCauses, silentCure)
 	case instancetype.PlanRefused:
 		reason, message = EventPlanRefused, fmt.Sprintf("Linode does not take the plan %s in %s", r.InstanceType, r.Region)
 	case instancetype.AccountLimit:

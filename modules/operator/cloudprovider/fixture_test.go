@@ -107,7 +107,7 @@ var somePlans = plans{
 
 func catalog(t *testing.T) *instancetype.Catalog {
 	t.Helper()
-	c := instancetype.NewCatalog(somePlans, instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
+	c := instancetype.NewCatalog(somePlans, instancetype.Config{Region: "us-ord"})
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

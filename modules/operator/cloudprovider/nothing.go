@@ -58,10 +58,26 @@ func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool,
 	return strings.Join(texts, "; ")
 }
 
+// Overdue returns which plans of a NodePool rest because no Linode came of a purchase, and the causes that there can be; "" for none.
+func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
+	var plans []string
+	for _, it := range requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, c.catalog.InstanceTypes(nil)) {
+		if cause, is := c.catalog.Unavailable(it.Name); is && cause == instancetype.Overdue {
+			plans = append(plans, it.Name)
+		}
+	}
+	if len(plans) == 0 {
+		return ""
+	}
+	return bounded(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: %s. %s: %s",
+		requirement.List(plans), silentCauses, silentCure))
+}
+
 var causeTexts = map[instancetype.Cause]string{
 	instancetype.NoCapacity:   "the region has no capacity",
 	instancetype.PlanRefused:  "Linode refuses the plan in the region",
 	instancetype.AccountLimit: "a limit of the account or of the cluster is reached",
+	instancetype.Overdue:      "LKE has accepted a purchase and made no Linode, and " + silentCauses,
 	instancetype.Ceiling:      "settings.maxNodes or settings.maxHourlyPrice is reached",
 }
 

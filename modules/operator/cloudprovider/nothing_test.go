@@ -25,6 +25,7 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 		pool    *karpv1.NodePool
 		refused bool
 		soldOut bool
+		silent  bool
 		noClass bool
 		says    string
 	}{
@@ -34,6 +35,7 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 			says: "none of the 1 plans that meet its requirements can be bought now"},
 		"what it launches is refused":   {pool: of("gpu"), refused: true, says: "no firewall 7"},
 		"a plan is sold out":            {pool: of("gpu"), soldOut: true, says: "the region has no capacity: g1-gpu-rtx4000a-1"},
+		"nothing came of a purchase":    {pool: of("gpu"), silent: true, says: "the account's limit of Linodes or vCPUs is reached: g1-gpu"},
 		"its LinodeNodeClass is absent": {pool: of("standard"), noClass: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,15 +47,24 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 				if c.soldOut {
 					return node{}, failing(claims.KindInsufficientCapacity, "")
 				}
+				if c.silent {
+					return node{}, neverCame(claims.EffectUnknown)
+				}
 				return node{}, refusing()
 			}}, objects...)
-			if c.refused || c.soldOut {
+			if c.refused || c.soldOut || c.silent {
 				if _, err := p.Create(t.Context(), nodeClaim(requires(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "gpu"))); err == nil {
 					t.Fatal("launched")
 				}
 			}
 			if got := p.Unbuyable(t.Context(), c.pool); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 				t.Errorf("%q, want %q", got, c.says)
+			}
+			if got := p.Overdue(c.pool); (got != "") != c.silent || c.silent && !strings.Contains(got, "g1-gpu-rtx4000a-1") {
+				t.Errorf("overdue: %q", got)
+			}
+			if got := p.Overdue(of("standard")); got != "" {
+				t.Errorf("another NodePool shows %q", got)
 			}
 		})
 	}

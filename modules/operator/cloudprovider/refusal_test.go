@@ -26,6 +26,9 @@ type (
 	node    = lkepool.Node
 )
 
+// silence stands for a purchase of which nothing came, in place of a field that the API refuses.
+const silence = "silence"
+
 // What is refused is said on the NodePool, once for as long as it is believed, however many NodeClaims were refused.
 func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 	tests := []struct {
@@ -35,6 +38,8 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 		lasts time.Duration
 	}{
 		{claims.KindInsufficientCapacity, "", []string{"Warning InsufficientCapacity", "g6-standard-1", "us-ord", "3m0s"}, 3 * time.Minute},
+		{claims.KindInsufficientCapacity, silence, []string{"Warning PurchaseOverdue", "g6-standard-1", "us-ord", "no capacity",
+			"account's limit of Linodes or vCPUs", "15m0s"}, 15 * time.Minute},
 		{claims.KindInvalid, "type", []string{"Warning PlanRefused", "g6-standard-1", "30m0s"}, 30 * time.Minute},
 		{claims.KindQuotaExceeded, "", []string{"Warning AccountLimitReached", "g6-standard-1", "limit", "4 instance types", "support", "3m0s"},
 			3 * time.Minute},
@@ -57,6 +62,9 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 				release := make(chan struct{})
 				p := cloudprovider.New(kube, over(&scripted{t: t, claim: func(context.Context, request) (node, error) {
 					<-release
+					if tt.field == silence {
+						return node{}, neverCame(claims.EffectNone)
+					}
 					return node{}, failing(tt.kind, tt.field)
 				}}), catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				launch := func() {

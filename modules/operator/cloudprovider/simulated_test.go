@@ -42,7 +42,7 @@ func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo,
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: info.Region, MemoryOverhead: 0.075})
+	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: info.Region})
 	cfg.Ceilings.HourlyPrice = catalog.HourlyUSD
 	pools, err := allocator.New(backend, cfg)
 	if err != nil {

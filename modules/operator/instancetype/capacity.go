@@ -28,21 +28,14 @@ const (
 	// A g6-standard-2 has 3919624 KiB allocatable of 4022024 KiB, a g6-standard-1 1924896 of 2027296:
 	// 100 MiB each, the kubelet's default for evictionHard memory.available, and nothing else.
 	defaultMemoryEviction = "100Mi"
+	memoryEviction        = 100 * mib // the same
 	// The kubelet's default for evictionHard nodefs.available.
 	defaultDiskEviction = "10%"
 )
 
-// recordedMemory lists what nodes of LKE have shown, in bytes, by the plan's MiB: a g6-standard-1 and a g6-standard-2. What a guest has
-// depends on the size of its memory and not on the plan's class. The two figures, 3.3% and 4.1% less than the plan, do not show how the
-// share goes on, so other sizes are estimated by Settings.MemoryOverhead until a node of the plan is seen.
-var recordedMemory = map[int]int64{
-	2048: 2027296 << 10,
-	4096: 4022024 << 10,
-}
-
 // capacity returns the size of a node of the plan: learned, recorded or estimated.
 func capacity(p Plan, s Settings) corev1.ResourceList {
-	memory := cmp.Or(s.Learned.Memory, recordedMemory[p.Memory], int64(float64(p.Memory)*mib*(1-s.MemoryOverhead)))
+	memory := cmp.Or(s.Learned.Memory, estimated(p, s).memory)
 	storage := cmp.Or(s.Learned.EphemeralStorage, int64(float64(s.RootDisk)*mib*fileSystemShare))
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewQuantity(int64(p.VCPUs), resource.DecimalSI),
@@ -65,9 +58,10 @@ func maxPods(p Plan, s Settings) int64 {
 	return pods
 }
 
-// overhead returns the part that pods cannot have: by the kubelet's settings, and never less than what nodes of the plan have shown. The
-// kubelet takes the hard eviction threshold alone off the allocatable resources, not the soft one.
-func overhead(total corev1.ResourceList, s Settings) *cloudprovider.InstanceTypeOverhead {
+// overhead returns the part that pods cannot have: by the kubelet's settings, and never less than what nodes of the plan have shown or,
+// before that, are expected to reserve. The kubelet takes the hard eviction threshold alone off the allocatable resources, not the soft
+// one.
+func overhead(p Plan, total corev1.ResourceList, s Settings) *cloudprovider.InstanceTypeOverhead {
 	kubelet := ptr.Deref(s.Kubelet, v1alpha1.KubeletConfiguration{})
 	memory, disk := cmp.Or(kubelet.EvictionHard["memory.available"], defaultMemoryEviction),
 		cmp.Or(kubelet.EvictionHard["nodefs.available"], defaultDiskEviction)
@@ -79,9 +73,10 @@ func overhead(total corev1.ResourceList, s Settings) *cloudprovider.InstanceType
 			corev1.ResourceEphemeralStorage: amount(string(disk), total[corev1.ResourceEphemeralStorage]),
 		},
 	}
+	memoryReserved := cmp.Or(s.Learned.ReservedMemory, estimated(p, s).reserved)
 	shown := corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewMilliQuantity(s.Learned.ReservedCPU, resource.DecimalSI),
-		corev1.ResourceMemory:           *resource.NewQuantity(s.Learned.ReservedMemory, resource.BinarySI),
+		corev1.ResourceMemory:           *resource.NewQuantity(memoryReserved, resource.BinarySI),
 		corev1.ResourceEphemeralStorage: *resource.NewQuantity(s.Learned.ReservedStorage, resource.BinarySI),
 	}
 	for name, more := range resources.Subtract(shown, o.Total()) {

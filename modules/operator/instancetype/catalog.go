@@ -25,11 +25,12 @@ type Config struct {
 	Mode           v1alpha1.Mode       // whose fields of a class count; "" = lke
 	Plans          selection.Selection // what may be bought at all; zero = the defaults
 	Prices         selection.Prices    // of plans for which the API lists none
-	MemoryOverhead float64
-	Interval       time.Duration // between reads; 0 = 5 min
-	PlanRest       time.Duration // how long a plan is not bought after the region or the account had no room for it; 0 = PlanRest
-	OnRefresh      func(error)   // a read has ended; after one that failed the old data stays; may be nil
-	OnRefused      func(Refusal) // an offering was marked as unavailable that was not; may be nil
+	Tier           string              // of the LKE cluster; "" = standard in lke mode, and not used in the others
+	MemoryOverhead *float64            // see Settings
+	Interval       time.Duration       // between reads; 0 = 5 min
+	PlanRest       time.Duration       // how long a plan is not bought after the region or the account had no room for it; 0 = PlanRest
+	OnRefresh      func(error)         // a read has ended; after one that failed the old data stays; may be nil
+	OnRefused      func(Refusal)       // an offering was marked as unavailable that was not; may be nil
 }
 
 // Catalog serves instance types from memory.
@@ -55,6 +56,7 @@ func NewCatalog(client API, cfg Config) *Catalog {
 	}
 	cfg.Plans = cfg.Plans.OrDefault()
 	cfg.Mode = cmp.Or(cfg.Mode, v1alpha1.ModeLKE)
+	cfg.Tier = TierIn(cfg.Mode, cfg.Tier)
 	return &Catalog{client: client, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}, hourly: map[string]float64{}}
 }
 
@@ -174,8 +176,8 @@ func (c *Catalog) convert(refused []string, class *v1alpha1.LinodeNodeClassSpec)
 		buyable := (available || !restricted) && !slices.Contains(refused, p.ID) && p.PriceIn(c.cfg.Region).Hourly > 0
 		root, fits := RootDisk(p, class)
 		result = append(result, Convert(p, buyable && fits, Settings{
-			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learnedOf(p.ID, shapeOf(class)), Kubelet: class.Kubelet,
-			RootDisk: max(root, 1), Disks: Disks(class),
+			Region: c.cfg.Region, Tier: c.cfg.Tier, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learnedOf(p.ID, shapeOf(class)),
+			Kubelet: class.Kubelet, RootDisk: max(root, 1), Disks: Disks(class),
 		}))
 	}
 	return result

@@ -26,7 +26,6 @@ func simulated(t *testing.T, cfg instancetype.Config) (*linodesim.Sim, *instance
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.MemoryOverhead = 0.075
 	c := instancetype.NewCatalog(client, cfg)
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)

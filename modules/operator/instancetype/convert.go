@@ -15,8 +15,9 @@ import (
 // Settings configure the conversion of a plan.
 type Settings struct {
 	Region         string
-	MemoryOverhead float64 // share of the plan's memory that a VM does not show, where no node has shown one
-	Learned        Figures // what nodes of the plan have shown
+	Tier           string   // of the LKE cluster, as the API names it; "" = nodes are not LKE's
+	MemoryOverhead *float64 // share of the plan's memory that pods cannot have, where no node has shown one; nil = it is estimated
+	Learned        Figures  // what nodes of the plan have shown
 	Kubelet        *v1alpha1.KubeletConfiguration
 	RootDisk       int // MiB of the plan's disk that pods share; 0 = all of it
 	Disks          int // of the Linode; 0 = 1
@@ -42,7 +43,7 @@ func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
 			Available: available,
 		}},
 		Capacity:               total,
-		Overhead:               overhead(total, s),
+		Overhead:               overhead(p, total, s),
 		VolumeAttachmentLimits: volumeLimits(p, max(s.Disks, 1)),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -30,7 +31,7 @@ var (
 func hourly(p instancetype.Plan, region string) float64 { return p.PriceIn(region).Hourly }
 
 func convert(p instancetype.Plan, region string, kubelet *v1alpha1.KubeletConfiguration) map[corev1.ResourceName]int64 {
-	it := instancetype.Convert(p, true, instancetype.Settings{Region: region, MemoryOverhead: 0.075, Kubelet: kubelet})
+	it := instancetype.Convert(p, true, instancetype.Settings{Region: region, Tier: status.TierStandard, Kubelet: kubelet})
 	result := map[corev1.ResourceName]int64{}
 	for name, quantity := range it.Capacity {
 		result[name] = quantity.Value()
@@ -212,7 +213,7 @@ func TestEstimatesAreBelowAndNearWhatNodesReport(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.plan.ID, func(t *testing.T) {
-			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord", MemoryOverhead: 0.075})
+			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord", Tier: status.TierStandard})
 			allocatable := it.Allocatable()
 			for _, figure := range []struct {
 				name     string

@@ -43,8 +43,8 @@ func (c *Catalog) learnedOf(plan string, s shape) Figures {
 
 // Learn takes what nodes have shown, by LearnedBy. A figure that leaves pods less counts at once; one that leaves them more counts if it
 // is more by a hundredth, so that nodes that differ a little do not set consolidation off. Figures that cannot be are ignored, since a
-// kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half
-// of it, a reservation of more than half, or those of a plan that is not offered. It returns whether anything changed.
+// kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half of it, a reservation of
+// more than half that is not expected either, or figures of a plan that is not offered. It returns whether anything changed.
 func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,6 +55,7 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 			continue
 		}
 		p, known := c.plans[at], c.learned[key]
+		expected := estimated(p, Settings{Tier: c.cfg.Tier})
 		if shaped != "" { // its disk is the class's and not the plan's
 			figures.EphemeralStorage, figures.ReservedStorage = 0, 0
 		}
@@ -62,9 +63,9 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 			Memory:           capacityOf(known.Memory, figures.Memory, int64(p.Memory)*mib),
 			EphemeralStorage: capacityOf(known.EphemeralStorage, wholeDisk(p, figures.EphemeralStorage), int64(p.Disk)*mib),
 			Pods:             capacityOf(known.Pods, figures.Pods, defaultMaxPods),
-			ReservedCPU:      reservationOf(known.ReservedCPU, figures.ReservedCPU, int64(p.VCPUs)*1000),
-			ReservedMemory:   reservationOf(known.ReservedMemory, figures.ReservedMemory, int64(p.Memory)*mib),
-			ReservedStorage:  reservationOf(known.ReservedStorage, figures.ReservedStorage, int64(p.Disk)*mib),
+			ReservedCPU:      reservationOf(known.ReservedCPU, figures.ReservedCPU, int64(p.VCPUs)*1000, 0),
+			ReservedMemory:   reservationOf(known.ReservedMemory, figures.ReservedMemory, int64(p.Memory)*mib, expected.reserved),
+			ReservedStorage:  reservationOf(known.ReservedStorage, figures.ReservedStorage, int64(p.Disk)*mib, 0),
 		}
 		if next != known {
 			c.learned[key], changed = next, true
@@ -93,9 +94,10 @@ func capacityOf(known, seen, plan int64) int64 {
 	return seen
 }
 
-// reservationOf returns what counts of two reservations, if the second can be true of a plan.
-func reservationOf(known, seen, plan int64) int64 {
-	if seen > plan/2 || seen <= 0 || seen < known && known-seen < max(plan/100, 1) {
+// reservationOf returns what counts of two reservations, if the second can be true of a plan. Small plans of LKE Enterprise are expected to
+// reserve more than half of their memory.
+func reservationOf(known, seen, plan, expected int64) int64 {
+	if seen > max(plan/2, expected) || seen <= 0 || seen < known && known-seen < max(plan/100, 1) {
 		return known
 	}
 	return seen

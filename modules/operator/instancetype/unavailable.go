@@ -15,17 +15,21 @@ const (
 	PlanRefused  Cause = "PlanRefused"  // LKE does not take the plan here
 	AccountLimit Cause = "AccountLimit" // the account may not have more of it
 	Ceiling      Cause = "Ceiling"      // it would be beyond the settings' own bound on nodes or on their price
+	Overdue      Cause = "Overdue"      // LKE has accepted a purchase, and no Linode came
 )
 
 // PlanRest is the default of Config.PlanRest.
 const PlanRest = 3 * time.Minute
 
 // rest is how long a plan is not bought after it was refused. Capacity and an account's limit change from one minute to the next; which
-// plans LKE takes does not. A ceiling of the settings ends with the next node that goes.
+// plans LKE takes does not. A ceiling of the settings ends with the next node that goes. A plan of which nothing came rests for longer:
+// each try costs minutes, and with a short rest two such plans would be tried in turn, and never a third one.
 func (c *Catalog) rest(cause Cause) time.Duration {
 	switch cause {
 	case NoCapacity, AccountLimit:
 		return cmp.Or(c.cfg.PlanRest, PlanRest)
+	case Overdue:
+		return 5 * cmp.Or(c.cfg.PlanRest, PlanRest)
 	case PlanRefused:
 		return 30 * time.Minute
 	case Ceiling:
@@ -35,7 +39,7 @@ func (c *Catalog) rest(cause Cause) time.Duration {
 }
 
 // Causes lists all causes.
-func Causes() []Cause { return []Cause{AccountLimit, Ceiling, NoCapacity, PlanRefused} }
+func Causes() []Cause { return []Cause{AccountLimit, Ceiling, NoCapacity, Overdue, PlanRefused} }
 
 // A Refusal describes an instance type that the Linode API would not sell.
 type Refusal struct {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
 var seconds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
@@ -34,6 +36,9 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", labelAction),
 		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
 		handedOut:      d.counter("linode_pool", "nodes_claimed_total", "Nodes that were claimed for NodeClaims.", labelInstanceType),
+	}
+	for _, outcome := range cloudprovider.Outcomes() { // an alert on the increase sees the first one only after a 0
+		m.claims.WithLabelValues(outcome)
 	}
 	m.nodes = nodes{
 		collected: d.counter("linode", "collected_total",

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
@@ -43,8 +44,9 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 			return -1
 		}
 		const available = "karpenter_cloudprovider_instance_type_offering_available"
-		if n := len(series(t, registry)); n != 0 {
-			t.Errorf("%d series before there is a catalog", n)
+		// Outcomes of claims begin at 0, so that an alert on an increase sees the first one.
+		if n, outcomes := len(series(t, registry)), len(cloudprovider.Outcomes()); n != outcomes {
+			t.Errorf("%d series before there is a catalog, want one for each of %d outcomes", n, outcomes)
 		}
 		m.Offerings(catalog)
 		for name, want := range map[string]float64{

@@ -42,6 +42,7 @@ type Find func(ctx context.Context, client *linode.Client, wanted discovery.Want
 // Cluster is a cluster that Find has found.
 type Cluster struct {
 	Region string                                              // of new nodes
+	Tier   string                                              // of an LKE cluster, as the API names it; empty in other modes
 	Log    func(logger logr.Logger)                            // writes what was found, one line for each fact
 	New    func(ctx context.Context, deps Deps) (Nodes, error) // makes the mode's Nodes; called once
 }

@@ -17,7 +17,7 @@ func TestDescriptions(t *testing.T) {
 		"CLUSTER_REGION":             {Flag: "cluster-region", Type: "text"},
 		"LKE_RETRY_DELAY":            {Flag: "lke-retry-delay", Type: "duration", Default: "2s"},
 		"DISABLE_DRY_RUN":            {Flag: "disable-dry-run", Type: "boolean", Default: "false"},
-		"VM_MEMORY_OVERHEAD_PERCENT": {Flag: "vm-memory-overhead-percent", Type: "number", Default: "0.075"},
+		"VM_MEMORY_OVERHEAD_PERCENT": {Flag: "vm-memory-overhead-percent", Type: "number"},
 		"BATCH_MAX_DURATION":         {Flag: "batch-max-duration", Type: "duration", Default: "10s"},
 		"METRICS_PORT":               {Flag: "metrics-port", Type: "number", Default: "8080"},
 		"DISABLE_LEADER_ELECTION":    {Flag: "disable-leader-election", Type: "boolean"},

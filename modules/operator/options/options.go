@@ -71,7 +71,7 @@ type Options struct {
 	AllowedPlans, DeniedPlans string // see Plans
 	PlanPrices                string // see Prices
 
-	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
+	VMMemoryOverhead *float64             // share of a plan's memory that pods cannot have, 0 <= x < 1; nil: it is estimated
 	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
 	AllowHTTP        bool                 // plain http to an address that is not loopback
 	DisableDryRun    bool                 // skip the checks of a LinodeNodeClass that call the API

@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := options.Options{
 		Token: secret, APIURL: "https://api.linode.com", APIVersion: "v4beta", ClientTimeout: 30 * time.Second,
-		Mode: v1alpha1.ModeLKE, ClusterName: "demo", BootstrapTokens: true, VMMemoryOverhead: 0.075,
+		Mode: v1alpha1.ModeLKE, ClusterName: "demo", BootstrapTokens: true,
 		AllowedPlans: "*", DeniedPlans: "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		CreateDeadline: 10 * time.Second, SettleTime: 4 * time.Second, RetryDelay: 2 * time.Second,
 		ListLag: 2 * time.Minute, LateEffect: 2 * time.Minute, PlanRest: 3 * time.Minute,
@@ -69,6 +69,11 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"unregistered taint", nil, nil, func(o options.Options) any { return o.UnregisteredTaint }, false},
 		{"unregistered taint by a flag", []string{"--lke-unregistered-taint"}, nil, func(o options.Options) any { return o.UnregisteredTaint },
 			true},
+		{"no share of memory", nil, nil, func(o options.Options) any { return o.VMMemoryOverhead == nil }, true},
+		{"a share of memory", nil, []string{"VM_MEMORY_OVERHEAD_PERCENT", "0.1"},
+			func(o options.Options) any { return *o.VMMemoryOverhead }, 0.1},
+		{"a share of memory of 0", []string{"--vm-memory-overhead-percent=0"}, nil,
+			func(o options.Options) any { return *o.VMMemoryOverhead }, 0.0},
 		{"adoption", nil, []string{"ADOPT_ALPHA", "true"}, func(o options.Options) any { return o.AdoptAlpha }, true},
 		{"price label", nil, []string{"NODE_PRICE_LABEL", "true"}, func(o options.Options) any { return o.NodePriceLabel }, true},
 		{"boolean from the environment", nil, []string{"DISABLE_DRY_RUN", "true"}, func(o options.Options) any { return o.DisableDryRun }, true},

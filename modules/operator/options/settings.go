@@ -100,10 +100,10 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; such a plan is not bought without",
 			kind:  kindText, fix: "use a list such as g2-gpu-rtx4000a1-s=0.52,g2-gpu-*=1.5",
 			set: text(&o.PlanPrices, isPrices)},
-		{flag: "vm-memory-overhead-percent", def: "0.075",
-			usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet", kind: kindNumber,
-			fix: "use a share between 0 and 1, such as 0.075",
-			set: float(&o.VMMemoryOverhead, func(share float64) bool { return share >= 0 && share < 1 })},
+		{flag: "vm-memory-overhead-percent",
+			usage: "share of a plan's memory that pods cannot have, for plans of which no node was seen yet; not set: an estimate by tier and mode",
+			kind:  kindNumber, fix: "use a share between 0 and 1, such as 0.075, or leave it out",
+			set: optional(&o.VMMemoryOverhead, parseShare)},
 		{flag: "learned-capacity-configmap",
 			usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers", kind: kindText,
 			fix: "use namespace/name, such as kube-system/karpenter-learned-capacity", set: parsed(&o.LearnedCapacity, parseNamespacedName, nil)},
@@ -248,6 +248,26 @@ func text[T ~string](to *T, valid func(T) bool) func(string) error {
 
 func float(to *float64, valid func(float64) bool) func(string) error {
 	return parsed(to, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }, valid)
+}
+
+// optional stores nil for a setting that is not set.
+func optional[T any](to **T, parse func(string) (T, error)) func(string) error {
+	return func(value string) error {
+		if value == "" {
+			*to = nil
+			return nil
+		}
+		*to = new(T)
+		return parsed(*to, parse, nil)(value)
+	}
+}
+
+func parseShare(text string) (float64, error) {
+	share, err := strconv.ParseFloat(text, 64)
+	if err == nil && !(share >= 0 && share < 1) { // true for NaN as well
+		err = errors.New("not between 0 and 1")
+	}
+	return share, err
 }
 
 func positive(d time.Duration) bool { return d > 0 }

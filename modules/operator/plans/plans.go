@@ -18,6 +18,7 @@ import (
 
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
@@ -35,7 +36,8 @@ type Shown struct {
 	Plans          []instancetype.Plan
 	Regions        []Region
 	Selection      selection.Selection // what the settings allow
-	MemoryOverhead float64
+	Tier           string              // see instancetype.Settings, and the next
+	MemoryOverhead *float64
 }
 
 // An offer is one plan in one region.
@@ -92,13 +94,14 @@ func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.S
 	return table.Flush()
 }
 
-// Markdown returns the rows of the generated page: each plan once, with the regions whose price differs and those without it.
+// Markdown returns the rows of the generated page: each plan once, with the regions whose price differs and those without it, and with
+// what its nodes have to allocate on each tier.
 func Markdown(shown Shown) string {
 	var rows strings.Builder
-	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | GPU | USD/hour | USD/month | other prices | not available " +
-		"in |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | memory on Enterprise | GPU | USD/hour | USD/month | " +
+		"other prices | not available in |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, plan := range slices.SortedFunc(slices.Values(shown.Plans), byPrice("")) {
-		shown.Plans = []instancetype.Plan{plan}
+		shown.Plans, shown.Tier = []instancetype.Plan{plan}, status.TierStandard
 		offers := shown.offers(nil)
 		if len(offers) == 0 {
 			continue
@@ -112,7 +115,9 @@ func Markdown(shown Shown) string {
 				without = append(without, o.region)
 			}
 		}
-		cells := append(offers[0].columns(), dollars(plan.Price.Hourly), dollars(plan.Price.Monthly), strings.Join(prices, "<br>"),
+		shown.Tier = status.TierEnterprise
+		cells := slices.Insert(offers[0].columns(), 5, shown.offers(nil)[0].memory())
+		cells = append(cells, dollars(plan.Price.Hourly), dollars(plan.Price.Monthly), strings.Join(prices, "<br>"),
 			regions(without, len(offers)))
 		cells[0] = "`" + cells[0] + "`"
 		rows.WriteString("| " + strings.Join(cells, " | ") + " |\n")
@@ -152,7 +157,7 @@ func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 				continue
 			}
 			o := offer{plan: plan, region: region.ID, out: plan.Excluded(s.Selection), it: instancetype.Convert(plan, true, instancetype.Settings{
-				Region: region.ID, MemoryOverhead: s.MemoryOverhead, Kubelet: kubelet,
+				Region: region.ID, Tier: s.Tier, MemoryOverhead: s.MemoryOverhead, Kubelet: kubelet,
 			})}
 			if available, listed := region.Availability[plan.ID]; o.out == "" && listed && !available {
 				o.out = "not available in " + region.ID
@@ -186,8 +191,14 @@ func (o offer) columns() []string {
 	allocatable := o.it.Allocatable()
 	return []string{
 		o.plan.ID, string(o.plan.Class), strconv.Itoa(o.plan.VCPUs), gib(int64(o.plan.Memory) << 20),
-		fmt.Sprintf("%s, %s", allocatable.Cpu(), gib(allocatable.Memory().Value())), gpu,
+		fmt.Sprintf("%s, %s", allocatable.Cpu(), o.memory()), gpu,
 	}
+}
+
+// memory returns what pods can have of it.
+func (o offer) memory() string {
+	allocatable := o.it.Allocatable()
+	return gib(allocatable.Memory().Value())
 }
 
 func (o offer) hourly() string  { return dollars(o.plan.PriceIn(o.region).Hourly) }

@@ -115,7 +115,7 @@ func (r Refusal) key() key { return key{r.NodePool.UID, r.NodeClass.UID} }
 
 // classFields are how fields begin that a class alone sets: those of LKE's requests, of instances.Spec, and of the class itself.
 var classFields = []string{
-	"firewall_id", "disk_encryption", "Spec.Network", "Spec.Image", "Spec.MaintenancePolicy", "Spec.PlacementGroup",
+	"firewall_id", "disk_encryption", "isolation", "Spec.Network", "Spec.Image", "Spec.MaintenancePolicy", "Spec.PlacementGroup",
 	claims.FieldPlacementGroups,
 }
 

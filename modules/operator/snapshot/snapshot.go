@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -31,8 +32,12 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
+
+// PoolLabel is the label of LKE with the ID of a node's pool.
+const PoolLabel = "lke.linode.com/pool-id"
 
 // Command prints a cluster as Read accepts it. NodePools and LinodeNodeClasses are objects of their own, since kubectl refuses kinds
 // that the cluster does not have.
@@ -285,6 +290,30 @@ func (s *Snapshot) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, "\n]}\n")
 	return err
+}
+
+// mostOfStandard is more than nodes of LKE Standard keep back of their memory, 100 MiB, and less than those of LKE Enterprise are known to.
+const mostOfStandard = 255 << 20
+
+// Tier returns the tier of an LKE cluster, "" if nothing shows that it is an Enterprise one. The operator writes the version of an
+// Enterprise cluster, such as v1.33.6+lke7, into the status of each class; before it runs, the memory that nodes keep back tells.
+func (s *Snapshot) Tier() string {
+	for _, class := range s.NodeClasses {
+		if strings.Contains(class.Status.KubernetesVersion, "+lke") {
+			return status.TierEnterprise
+		}
+	}
+	for _, node := range s.Nodes {
+		if _, lke := node.Labels[PoolLabel]; !lke {
+			continue
+		}
+		kept := node.Status.Capacity.Memory().DeepCopy()
+		kept.Sub(*node.Status.Allocatable.Memory())
+		if !node.Status.Allocatable.Memory().IsZero() && kept.Value() > mostOfStandard {
+			return status.TierEnterprise
+		}
+	}
+	return ""
 }
 
 // Region returns the region of most nodes, "" if none has the label.

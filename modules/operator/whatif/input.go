@@ -17,7 +17,7 @@ import (
 )
 
 // PoolLabel is the label of LKE with the ID of a node's pool.
-const PoolLabel = "lke.linode.com/pool-id"
+const PoolLabel = snapshot.PoolLabel
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 

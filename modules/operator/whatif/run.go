@@ -36,14 +36,12 @@ type Input struct {
 
 	Region         string              // "" = the region of the cluster's nodes
 	Mode           v1alpha1.Mode       // of the operator; "" = lke
+	Tier           string              // of the LKE cluster; "" = the one that the cluster shows, else standard
 	Keep           []string            // IDs of LKE pools that stay, with their pods
 	Plans          selection.Selection // what the operator may buy; zero = its defaults
-	MemoryOverhead float64             // as the operator's VM_MEMORY_OVERHEAD_PERCENT; 0 = its default
+	MemoryOverhead *float64            // the operator's VM_MEMORY_OVERHEAD_PERCENT; nil = not set
 	Sensitivity    bool                // compute the range and the variations too
 }
-
-// defaultMemoryOverhead is the default of VM_MEMORY_OVERHEAD_PERCENT.
-const defaultMemoryOverhead = 0.075
 
 // run is one computation: the input, prepared.
 type run struct {
@@ -109,7 +107,8 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 		r.monthly[plan.ID] = plan.PriceIn(input.Region).Monthly
 	}
 	r.catalog = instancetype.NewCatalog(input.API, instancetype.Config{
-		Region: input.Region, Mode: input.Mode, Plans: input.Plans, MemoryOverhead: cmp.Or(input.MemoryOverhead, defaultMemoryOverhead),
+		Region: input.Region, Mode: input.Mode, Tier: cmp.Or(input.Tier, input.Cluster.Tier()), Plans: input.Plans,
+		MemoryOverhead: input.MemoryOverhead,
 	})
 	if err := r.catalog.Refresh(ctx); err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,10 +19,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -158,6 +161,39 @@ func TestAKeptPoolHoldsItsPods(t *testing.T) {
 	_, err := whatif.Run(t.Context(), whatif.Input{Cluster: cluster, Keep: []string{"8"}})
 	if err == nil || !strings.Contains(err.Error(), "[7 9]") {
 		t.Errorf("a pool that does not exist: %v", err)
+	}
+}
+
+// Nodes of the cluster show its tier, before any operator runs there. The plan of 8 GiB was not seen.
+func TestMemoryOfUnseenPlansIsEstimatedByTheTier(t *testing.T) {
+	enterprise := node("7", "lke1-7-000", "g6-standard-2", "2", "3827Mi")
+	enterprise.Status.Allocatable = maps.Clone(enterprise.Status.Capacity)
+	enterprise.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("2360Mi")
+	for name, c := range map[string]struct {
+		node     *corev1.Node
+		tier     string
+		overhead *float64
+		holds    string // the smallest of the two that holds a pod of 6.5 GiB
+	}{
+		"Standard":               {node: nodes(1)[0], holds: "g6-standard-4"},
+		"nodes of Enterprise":    {node: enterprise, holds: "g6-standard-6"},
+		"Enterprise by the flag": {node: node("7", "lke1-7-000", "g6-standard-2", "2", "3827Mi"), tier: "enterprise", holds: "g6-standard-6"},
+		"a share that is set":    {node: enterprise, overhead: ptr.To(0.075), holds: "g6-standard-4"},
+		"another share, Standard": {node: node("7", "lke1-7-000", "g6-standard-2", "2", "3827Mi"), overhead: ptr.To(0.25),
+			holds: "g6-standard-6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &snapshot.Snapshot{Nodes: []*corev1.Node{c.node}}
+			workload(cluster, "large", 1, "100m", "6656Mi")
+			allowed, err := selection.Parse("g6-standard-4,g6-standard-6", selection.NoPlans)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := run(t, whatif.Input{Cluster: cluster, Tier: c.tier, MemoryOverhead: c.overhead, Plans: allowed})
+			if len(report.Then) != 1 || report.Then[0].Plan != c.holds {
+				t.Errorf("then: %+v, want %s", report.Then, c.holds)
+			}
+		})
 	}
 }
 

@@ -46,7 +46,7 @@ func simulatedPlans(ctx context.Context) (plans.Shown, error) {
 	if err != nil {
 		return plans.Shown{}, err
 	}
-	shown := plans.Shown{Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}
+	shown := plans.Shown{Selection: o.Plans()}
 	if shown.Plans, err = instancetype.Plans(ctx, client); err != nil {
 		return plans.Shown{}, err
 	}

@@ -5,13 +5,35 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // Machine is the size of a plan, in the Linode API's units.
 type Machine struct {
 	VCPUs, GPUs      int
 	MemoryMB, DiskMB int
+	Tier             string // of LKE; "" where the machine is no worker of LKE
+	Memory           Memory
 }
+
+// Memory is how much of it a worker shows and how much its kubelet keeps back,
+// where that was not recorded.
+type Memory string
+
+// The variants. Sources: FACTS.md, section 18, rows 1 to 3 of the first table.
+const (
+	// MemoryLean: on Standard the fixed part and 1/64 are missing; kubelets of
+	// Enterprise keep back the most that users' remarks allow.
+	MemoryLean Memory = ""
+	// MemoryLeaner: plans above the recorded ones lie on the line through these, so
+	// that about 4.9% are missing.
+	MemoryLeaner Memory = "leaner"
+	// MemoryByPod: kubelets of Enterprise keep back 255 MiB and 11 MiB for each pod.
+	MemoryByPod Memory = "by-pod"
+	// MemoryByShare: kubelets of Enterprise keep back a share, less of each further part.
+	MemoryByShare Memory = "by-share"
+)
 
 // A node's own figures beside its plan's, all in KiB. Two plans were recorded on
 // real LKE nodes (Kubernetes 1.35, 2026).
@@ -23,7 +45,7 @@ var (
 )
 
 // The kubelet's own reservations, as the recorded difference between capacity
-// and allocatable memory shows: its default eviction thresholds and no more.
+// and allocatable memory shows on Standard: its default eviction thresholds and no more.
 const (
 	memoryThreshold   = 100 << 10 // KiB
 	diskThresholdPart = 10        // percent of the disk
@@ -33,13 +55,11 @@ const (
 // Capacity returns what the kubelet of such a machine reports as capacity and
 // allocatable.
 //
-// Memory and disk lie on the line through the two recorded plans and are exact
-// for those; for every other plan they are extrapolated: about 4.9% of memory and
-// 1.6% of disk are missing from large plans. Real large nodes probably miss less
-// memory, so that what schedules here schedules there. GPUs are reported as if
+// Disk lies on the line through the two recorded plans, which 1.6% are missing
+// from; memory is exact for these two. Above, see Memory. GPUs are reported as if
 // NVIDIA's device plugin were installed.
 func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
-	memory := onLine(int64(m.MemoryMB)<<10, memorySmall, memoryLarge)
+	memory := memoryOf(m)
 	disk := onLine(int64(m.DiskMB)<<10, diskSmall, diskLarge)
 	capacity = corev1.ResourceList{
 		corev1.ResourceCPU:                   *resource.NewQuantity(int64(m.VCPUs), resource.DecimalSI),
@@ -53,9 +73,47 @@ func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 		capacity["nvidia.com/gpu"] = *resource.NewQuantity(int64(m.GPUs), resource.DecimalSI)
 	}
 	allocatable = capacity.DeepCopy()
-	allocatable[corev1.ResourceMemory] = kibibytes(memory - memoryThreshold)
+	allocatable[corev1.ResourceMemory] = kibibytes(memory - memoryThreshold - Reserved(m))
 	allocatable[corev1.ResourceEphemeralStorage] = *resource.NewQuantity((disk<<10)/100*(100-diskThresholdPart), resource.DecimalSI)
 	return capacity, allocatable
+}
+
+// memoryOf is what the kernel leaves of the plan's memory, in KiB.
+func memoryOf(m Machine) int64 {
+	plan := int64(m.MemoryMB) << 10
+	if plan <= memoryLarge.plan || m.Memory == MemoryLeaner {
+		return onLine(plan, memorySmall, memoryLarge)
+	}
+	pages := func(plan int64) int64 { return plan / 64 }
+	fixed := memoryLarge.plan - pages(memoryLarge.plan) - memoryLarge.node
+	return plan - pages(plan) - fixed
+}
+
+// Reserved is the memory, in KiB, that a kubelet keeps from pods beyond its
+// eviction threshold.
+func Reserved(m Machine) int64 {
+	const mib, gib = 1 << 10, 1 << 20
+	if m.Tier != linodesim.Enterprise {
+		return 0
+	}
+	byPod, byShare, rest := int64(255+11*podsPerNode)*mib, int64(0), int64(m.MemoryMB)<<10
+	for _, part := range []struct{ size, percent int64 }{{4 * gib, 25}, {4 * gib, 20}, {8 * gib, 10}, {112 * gib, 6}, {rest, 2}} {
+		taken := min(rest, part.size)
+		byShare, rest = byShare+taken*part.percent/100, rest-taken
+	}
+	switch m.Memory {
+	case MemoryByPod:
+		return byPod
+	case MemoryByShare:
+		return byShare
+	case MemoryLean, MemoryLeaner:
+	}
+	return max(byPod, byShare)
+}
+
+// machineOf is the machine of a worker.
+func machineOf(e linodesim.Event, memory Memory) Machine {
+	return Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB, Tier: e.Cluster.Tier, Memory: memory}
 }
 
 // onLine is the value at plan on the line through two figures.

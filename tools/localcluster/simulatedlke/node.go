@@ -35,7 +35,7 @@ func Registered(e linodesim.Event, extra map[string]string) *corev1.Node {
 	}
 	maps.Copy(labels, e.Labels)
 	maps.Copy(labels, extra)
-	capacity, allocatable := Capacity(Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
+	capacity, allocatable := Capacity(machineOf(e, MemoryLean))
 	return &corev1.Node{
 		// The controller manager attaches volumes only to nodes whose kubelet leaves it to it.
 		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: labels, Annotations: map[string]string{attachNote: "true"}},

@@ -37,9 +37,29 @@ func TestCapacity(t *testing.T) {
 			list("cpu", "2", "memory", "4022024Ki", "ephemeral-storage", "82470344Ki", "pods", "110"),
 			list("cpu", "2", "memory", "3919624Ki", "pods", "110"),
 		},
-		"g6-standard-4, extrapolated": {
+		"g6-standard-4: the fixed part and 1/64 are missing": {
 			simulatedlke.Machine{VCPUs: 4, MemoryMB: 8192, DiskMB: 163840},
+			list("cpu", "4", "memory", "8150792Ki", "ephemeral-storage", "164993469Ki"), list("memory", "8048392Ki"),
+		},
+		"g6-standard-4, leaner": {
+			simulatedlke.Machine{VCPUs: 4, MemoryMB: 8192, DiskMB: 163840, Memory: simulatedlke.MemoryLeaner},
 			list("cpu", "4", "memory", "8011480Ki", "ephemeral-storage", "164993469Ki"), list("memory", "7909080Ki"),
+		},
+		"Enterprise, about 6 GiB of 8": {
+			simulatedlke.Machine{VCPUs: 4, MemoryMB: 8192, DiskMB: 163840, Tier: linodesim.Enterprise},
+			list("memory", "8150792Ki"), list("memory", "6160956Ki"),
+		},
+		"Enterprise by pod": {
+			simulatedlke.Machine{VCPUs: 4, MemoryMB: 8192, DiskMB: 163840, Tier: linodesim.Enterprise, Memory: simulatedlke.MemoryByPod},
+			list("memory", "8150792Ki"), list("memory", "6548232Ki"),
+		},
+		"Enterprise by share, 4 GiB": {
+			simulatedlke.Machine{VCPUs: 2, MemoryMB: 4096, DiskMB: 81920, Tier: linodesim.Enterprise, Memory: simulatedlke.MemoryByShare},
+			list("memory", "4022024Ki"), list("memory", "2871048Ki"),
+		},
+		"Enterprise, 4 GiB": {
+			simulatedlke.Machine{VCPUs: 2, MemoryMB: 4096, DiskMB: 81920, Tier: linodesim.Enterprise},
+			list("memory", "4022024Ki"), list("memory", "2419464Ki"),
 		},
 		"a GPU plan": {
 			simulatedlke.Machine{VCPUs: 4, MemoryMB: 16384, DiskMB: 512000, GPUs: 2},

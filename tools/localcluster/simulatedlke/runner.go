@@ -39,6 +39,8 @@ type Config struct {
 	Labels, Annotations map[string]string
 	// KubeletPort of the server on this machine that serves the nodes' logs; 0 = none does.
 	KubeletPort int
+	// Memory of the nodes that kwok simulates, where it was not recorded.
+	Memory Memory
 	// ReapplyRemoved: labels and taints of the pool that a user removes from a
 	// Node come back, as LKE may or may not do.
 	ReapplyRemoved bool
@@ -199,6 +201,7 @@ func (r *Runner) change(name string, edit func(*machine)) {
 func (r *Runner) register(ctx context.Context, name string, m machine) error {
 	node := Registered(m.wanted, r.cfg.Labels)
 	ServedBy(node, r.cfg.KubeletPort)
+	node.Status.Capacity, node.Status.Allocatable = Capacity(machineOf(m.wanted, r.cfg.Memory))
 	maps.Copy(node.Annotations, r.cfg.Annotations)
 	_, err := r.nodes.Create(ctx, node, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {

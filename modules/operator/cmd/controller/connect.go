@@ -109,8 +109,8 @@ func (p *platform) connect(ctx context.Context) error {
 		return err
 	}
 	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
-		Region: p.cluster.Region, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
-		Prices: o.Prices(), PlanRest: o.PlanRest, OnRefused: p.metrics.Refused,
+		Region: p.cluster.Region, Tier: p.cluster.Tier, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead,
+		Interval: o.CatalogInterval, Prices: o.Prices(), PlanRest: o.PlanRest, OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
 			if err != nil && !errors.Is(err, context.Canceled) { // canceled: the process ends

@@ -89,6 +89,8 @@ func TestWhatifRefusesBeforeItReads(t *testing.T) {
 		"--plans-allow":                      {"--plans-allow", "a b"},
 		`--region: no region with Ku`:        {"--region", "nowhere"},
 		`--mode: "eks" is none of`:           {"--mode", "eks"},
+		`--tier: "premium" is none of`:       {"--tier", "premium"},
+		"is not a share between 0 and 1":     {"--vm-memory-overhead-percent", "7.5"},
 		"--prices: use api, builtin":         {"--prices", "cheap"},
 		"no node is of pool 9":               {"--keep", "9"},
 		"no NodePool of karpenter.sh/v1":     {"--nodepools", "../../../../docs/examples/linodenodeclass.yaml"},
@@ -268,6 +270,20 @@ spec:
 			if !regexp.MustCompile(want).MatchString(out) {
 				t.Errorf("%s: no %s in\n%s", format, want, out)
 			}
+		}
+	}
+}
+
+func TestPlansShowMemoryByTier(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                  "4, 7.6Gi",
+		"--tier enterprise":                 "4, 5.8Gi",
+		"--mode instance --tier enterprise": "4, 7.3Gi",
+		"--tier enterprise --vm-memory-overhead-percent 0": "4, 7.9Gi",
+	} {
+		out, err := execute(t, "", append([]string{"plans", "--regions", "us-ord", "--prices", "builtin"}, strings.Fields(args)...)...)
+		if row := regexp.MustCompile(`(?m)^g6-standard-4 .*$`).FindString(out); err != nil || !strings.Contains(row, want) {
+			t.Errorf("%q: %q, want %s, %v", args, row, want, err)
 		}
 	}
 }

@@ -19,12 +19,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
-const (
-	// allRegions stands for the regions with Kubernetes.
-	allRegions = "all"
-	// vmMemoryOverhead is the default of VM_MEMORY_OVERHEAD_PERCENT.
-	vmMemoryOverhead = 0.075
-)
+// allRegions stands for the regions with Kubernetes.
+const allRegions = "all"
 
 func newPlans() *cobra.Command {
 	from, cost, out := &source{}, &prices{}, &format{}
@@ -143,7 +139,7 @@ func shownPlans(cmd *cobra.Command, from *source, cost *prices, regions []string
 	if err != nil {
 		return plans.Shown{}, nil, err
 	}
-	shown := plans.Shown{Selection: selected, MemoryOverhead: vmMemoryOverhead}
+	shown := plans.Shown{Selection: selected, Tier: cost.tierOf(cluster), MemoryOverhead: cost.memoryOverhead()}
 	if shown.Plans, err = instancetype.Plans(cmd.Context(), list); err != nil {
 		return plans.Shown{}, nil, err
 	}

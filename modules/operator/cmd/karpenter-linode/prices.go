@@ -11,10 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
 const (
@@ -28,7 +30,8 @@ const (
 // prices is where plans and prices come from, and which plans count.
 type prices struct {
 	from, url   string
-	mode        string
+	mode, tier  string
+	overhead    float64 // less than 0: not given
 	allow, deny string
 }
 
@@ -40,6 +43,11 @@ func (p *prices) flags(cmd *cobra.Command) {
 		"lke or instance")
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance)},
 		cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&p.tier, "tier", "", "tier of the LKE cluster, by which memory is estimated: standard or enterprise; without "+
+		"it what the nodes and classes of the cluster show, else standard")
+	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{status.TierStandard, status.TierEnterprise},
+		cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().Float64Var(&p.overhead, "vm-memory-overhead-percent", -1, "as the operator's setting; without it memory is estimated")
 	cmd.Flags().StringVar(&p.allow, "plans-allow", selection.DefaultAllow, "plans that the operator may buy, as its setting PLANS_ALLOW")
 	cmd.Flags().StringVar(&p.deny, "plans-deny", "", "plans of those that it may not buy, as its setting PLANS_DENY; without it "+
 		selection.DefaultDeny+", in instance mode none")
@@ -52,6 +60,12 @@ func (p *prices) address(cmd *cobra.Command) {
 
 func (p *prices) selection() (selection.Selection, error) {
 	deny := p.deny
+	if p.tier != "" && p.tier != status.TierStandard && p.tier != status.TierEnterprise {
+		return selection.Selection{}, fmt.Errorf("--tier: %q is none of %s, %s", p.tier, status.TierStandard, status.TierEnterprise)
+	}
+	if p.overhead != -1 && !(p.overhead >= 0 && p.overhead < 1) {
+		return selection.Selection{}, fmt.Errorf("--vm-memory-overhead-percent: %v is not a share between 0 and 1, such as 0.075", p.overhead)
+	}
 	switch v1alpha1.Mode(p.mode) {
 	case v1alpha1.ModeLKE:
 		deny = cmp.Or(deny, selection.DefaultDeny)
@@ -65,6 +79,19 @@ func (p *prices) selection() (selection.Selection, error) {
 		return s, fmt.Errorf("--plans-allow, --plans-deny: %w", err)
 	}
 	return s, nil
+}
+
+// tierOf returns the tier by which memory is estimated.
+func (p *prices) tierOf(cluster *snapshot.Snapshot) string {
+	return instancetype.TierIn(v1alpha1.Mode(p.mode), cmp.Or(p.tier, cluster.Tier()))
+}
+
+// memoryOverhead returns the operator's setting, nil if it is not given.
+func (p *prices) memoryOverhead() *float64 {
+	if p.overhead < 0 {
+		return nil
+	}
+	return &p.overhead
 }
 
 // list returns the plans and where they are from.

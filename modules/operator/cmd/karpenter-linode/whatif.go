@@ -61,14 +61,14 @@ func inputOf(cmd *cobra.Command, from *source, cost *prices) (whatif.Input, erro
 		return whatif.Input{}, err
 	}
 	list, origin, err := cost.list(cmd.Context())
-	return whatif.Input{Cluster: cluster, API: list, Prices: origin, Plans: selected, Mode: v1alpha1.Mode(cost.mode)}, err
+	return whatif.Input{Cluster: cluster, API: list, Prices: origin, Plans: selected, Mode: v1alpha1.Mode(cost.mode),
+		Tier: cost.tierOf(cluster), MemoryOverhead: cost.memoryOverhead()}, err
 }
 
 func newWhatif() *cobra.Command {
 	from, cost, out := &source{}, &prices{}, &format{}
 	var region string
 	var keep []string
-	var overhead float64
 	var sensitivity bool
 	cmd := &cobra.Command{
 		Use:   "whatif",
@@ -93,7 +93,7 @@ func newWhatif() *cobra.Command {
 					return err
 				}
 			}
-			input.Region, input.Keep, input.MemoryOverhead, input.Sensitivity = region, keep, overhead, sensitivity
+			input.Region, input.Keep, input.Sensitivity = region, keep, sensitivity
 			report, err := whatif.Run(cmd.Context(), input)
 			if err != nil {
 				return err
@@ -113,7 +113,6 @@ func newWhatif() *cobra.Command {
 	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it that of the nodes")
 	completeRegions(cmd, "region")
 	cmd.Flags().StringSliceVar(&keep, "keep", nil, "IDs of LKE pools that stay as they are, with their pods")
-	cmd.Flags().Float64Var(&overhead, "vm-memory-overhead-percent", 0, "as the operator's setting; 0 is its default")
 	cmd.Flags().BoolVar(&sensitivity, "sensitivity", true, "also compute the range by the order of arrivals, and what changes of each "+
 		"NodePool would make of it")
 	return cmd

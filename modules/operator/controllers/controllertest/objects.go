@@ -69,12 +69,15 @@ func NewPod(ctx context.Context, node *corev1.Node, change func(*corev1.Pod)) *c
 }
 
 // NewClaim creates a NodeClaim that has the Node, and waits until the cache has it.
-func NewClaim(ctx context.Context, node *corev1.Node) *karpv1.NodeClaim {
+func NewClaim(ctx context.Context, node *corev1.Node, change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
 	ginkgo.GinkgoHelper()
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim-of-" + node.Name}, Spec: karpv1.NodeClaimSpec{
 		NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "none"},
 		Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
 	}}
+	for _, f := range change {
+		f(claim)
+	}
 	gomega.Expect(Kube.Create(ctx, claim)).To(gomega.Succeed())
 	ginkgo.DeferCleanup(func(ctx context.Context) {
 		gomega.Expect(client.IgnoreNotFound(Kube.Delete(ctx, claim))).To(gomega.Succeed())

@@ -40,7 +40,7 @@ func registerLearning(ctx context.Context) {
 
 func newCatalog(ctx context.Context) *instancetype.Catalog {
 	GinkgoHelper()
-	c := instancetype.NewCatalog(NewLinode(), instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
+	c := instancetype.NewCatalog(NewLinode(), instancetype.Config{Region: "us-ord"})
 	Expect(c.Refresh(ctx)).To(Succeed())
 	return c
 }

@@ -2,6 +2,9 @@
 //
 //   - NodesJoining is False while nodes of it were launched and never joined, or its launches were given up, until a node joins.
 //
+//   - PurchasesDelivered is False while LKE has accepted purchases of a plan that the NodePool may take, and made no Linode. It names what
+//     LKE Enterprise does not report: want of capacity, and the account's limit of Linodes or vCPUs.
+//
 //   - DriftStalled is True while nodes have drifted and no replacement can be made first: a limit of the account or the cluster is
 //     reached, or a static NodePool has no room between its replicas and its limit.
 //
@@ -43,6 +46,7 @@ import (
 // The conditions.
 const (
 	ConditionNodesJoining = "NodesJoining"
+	ConditionDelivered    = "PurchasesDelivered"
 	ConditionDriftStalled = "DriftStalled"
 	ConditionAvailable    = "InstanceTypesAvailable"
 	ConditionLimits       = "LimitsSet"
@@ -55,6 +59,8 @@ const interval = time.Minute
 type Provider interface {
 	Failures(nodePool string) []backoff.Failure
 	Limited(ctx context.Context, nodePool *karpv1.NodePool) bool
+	// Overdue returns which plans rest because no Linode came of a purchase, "" for none.
+	Overdue(nodePool *karpv1.NodePool) string
 	// Unbuyable returns why the NodePool can get no node now, "" if it can.
 	Unbuyable(ctx context.Context, nodePool *karpv1.NodePool) string
 }
@@ -93,6 +99,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	}
 	stored := nodePool.DeepCopy()
 	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
+	c.show(nodePool, ConditionDelivered, metav1.ConditionFalse, "PurchaseOverdue", c.provider.Overdue(nodePool))
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
 	c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
 	set(nodePool, ConditionLimits, metav1.ConditionFalse, EventNoLimits, c.unbounded(nodePool)) // warn repeats the event

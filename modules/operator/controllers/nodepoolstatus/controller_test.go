@@ -27,10 +27,12 @@ type provider struct {
 	failures []backoff.Failure
 	limited  bool
 	nothing  string
+	overdue  string
 }
 
 func (p *provider) Failures(string) []backoff.Failure                  { return p.failures }
 func (p *provider) Limited(context.Context, *karpv1.NodePool) bool     { return p.limited }
+func (p *provider) Overdue(*karpv1.NodePool) string                    { return p.overdue }
 func (p *provider) Unbuyable(context.Context, *karpv1.NodePool) string { return p.nothing }
 
 type told []string
@@ -59,9 +61,11 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 		drifted  string // NodePool of a drifted NodeClaim
 		joining  string // words of the condition NodesJoining; "" = it is not there
 		stalled  string
+		silent   string
 	}{
-		"nothing":               {},
-		"nodes that never join": {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
+		"purchases of which nothing came": {provider: provider{overdue: "the account's limit"}, silent: "the account's limit"},
+		"nothing":                         {},
+		"nodes that never join":           {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
 		"launches that are given up": {provider: provider{failures: []backoff.Failure{{Record: pacing.Record{InARow: 2}}}},
 			joining: "given up 2 times"},
 		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
@@ -102,7 +106,8 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 			}
 			check(nodepoolstatus.ConditionNodesJoining, tt.joining)
 			check(nodepoolstatus.ConditionDriftStalled, tt.stalled)
-			if want := len(strings.Fields(tt.joining)) > 0 || len(strings.Fields(tt.stalled)) > 0; (len(*events) == 1) != want {
+			check(nodepoolstatus.ConditionDelivered, tt.silent)
+			if want := tt.joining+tt.stalled+tt.silent != ""; (len(*events) == 1) != want {
 				t.Errorf("told %q", *events)
 			}
 			tt.provider = provider{}
@@ -113,6 +118,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 			reconcile()
 			check(nodepoolstatus.ConditionNodesJoining, "")
 			check(nodepoolstatus.ConditionDriftStalled, "")
+			check(nodepoolstatus.ConditionDelivered, "")
 		})
 	}
 }

@@ -126,7 +126,7 @@ func publicAddress(spec mapping) (comments []string) {
 	_ = value.Encode(false) // a boolean always encodes
 	mapping{isolation}.set("publicIPv4", value)
 	spec.set("isolation", isolation)
-	spec.comment("isolation", "# in limited availability: an account without access gets no node")
+	spec.comment("isolation", "# LKE Enterprise only, and in limited availability: an account without access gets no node")
 	return nil
 }
 

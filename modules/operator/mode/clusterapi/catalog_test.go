@@ -25,7 +25,7 @@ func offered(t *testing.T, o *objects) *catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := instancetype.NewCatalog(api, instancetype.Config{Region: region, Mode: v1alpha1.ModeClusterAPI, MemoryOverhead: 0.075})
+	of := instancetype.NewCatalog(api, instancetype.Config{Region: region, Mode: v1alpha1.ModeClusterAPI})
 	if err := of.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -18,13 +18,29 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
+// fieldIsolation names the field of a class as the Linode API names that of a pool.
+const fieldIsolation = "isolation"
+
 // Claim returns the NodeClaim's node, one that it has or a new one.
 func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+	if err := b.unsupported(l.NodeClass); err != nil {
+		return claims.Node{}, err
+	}
 	wanted := b.Request(l.NodeClaim, l.NodePool, l.NodeClass, l.InstanceType.Name)
 	if b.cfg.UnregisteredTaint != nil && b.cfg.UnregisteredTaint() {
 		wanted.Key.Template.Taints = append(wanted.Key.Template.Taints, unregistered)
 	}
 	return b.read(b.cfg.Pools.Claim(ctx, wanted))
+}
+
+// unsupported refuses what LKE Standard cannot make. A class that was Ready before an upgrade of the operator may have it until it is
+// checked again.
+func (b *Backend) unsupported(class *v1alpha1.LinodeNodeClass) error {
+	if class.Spec.Isolation == nil || b.cfg.Cluster.Tier != lke.Standard {
+		return nil
+	}
+	return claims.Invalid("claim", fieldIsolation, "only nodes of an LKE Enterprise cluster can be without public addresses; "+
+		"remove spec.isolation from LinodeNodeClass %s", class.Name)
 }
 
 // Request returns what Claim requests to make a node of a type for a NodeClaim, without the taint for unregistered nodes.

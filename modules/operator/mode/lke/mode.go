@@ -25,9 +25,9 @@ import (
 // Find implements mode.Find.
 func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (mode.Cluster, error) {
 	found, err := FindCluster(ctx, client, wanted)
-	return mode.Cluster{Region: found.Region, Log: found.log, New: func(_ context.Context, deps mode.Deps) (mode.Nodes, error) {
-		return New(found, deps)
-	}}, err
+	cluster := mode.Cluster{Region: found.Region, Tier: found.Tier, Log: found.log}
+	cluster.New = func(_ context.Context, deps mode.Deps) (mode.Nodes, error) { return New(found, deps) }
+	return cluster, err
 }
 
 // New returns the nodes of a cluster's pools.

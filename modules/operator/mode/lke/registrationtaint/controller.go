@@ -17,10 +17,13 @@
 //   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an operator. If a
 //     NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a moment; if not, it is
 //     drained, and then tainted.
-//   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the pool
-//     has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
-//     Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted, because no pod can use the
-//     Node.
+//   - A taint on a registered Node was put there by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the pool has it, the Node
+//     is the NodeClaim's and no other Node has its provider ID. LKE Standard applies a pool's taints after kubelets have registered without
+//     them, so the taint is removed once. The second time LKE has put it back, and it is not removed again, which would have no end: the
+//     NodeClaim is deleted, because no pod can use the Node. Config.OnReturned is called each time, so that pools are made without the
+//     taint.
+//   - Taints of the NodePool that LKE applies late need nothing here: core puts them, and startup taints, on the Node in the write that
+//     lifts the taint. If LKE replaces the list of taints before that write, the taint is put on again.
 //
 // When core registers a Node before the taint is there, it logs an error that needs nothing, and goes on.
 // Registered by cmd/controller; it runs on the leader only.
@@ -59,6 +62,7 @@ const (
 	longestPause  = time.Minute
 	untilDrained  = 2 * time.Second
 	foreignMemory = 30 * time.Second // for how long an instance that is not ours is not read again
+	lateMemory    = 24 * time.Hour   // within which a taint that is there again was put back
 	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
 )
 
@@ -83,11 +87,13 @@ type Controller struct {
 	recorder events.Recorder
 	cfg      Config
 	foreign  *cache.Expiring // instances that are not ours, and Nodes that were reported
+	late     *cache.Expiring // UIDs of Nodes from which LKE's taint was removed that came after their registration
 }
 
 // NewController returns a Controller. kube may read from a cache.
 func NewController(kube client.Client, pools Pools, drainer *drain.Drainer, recorder events.Recorder, cfg Config) *Controller {
-	return &Controller{kube: kube, pools: pools, drainer: drainer, recorder: recorder, cfg: cfg, foreign: cache.NewExpiring()}
+	return &Controller{kube: kube, pools: pools, drainer: drainer, recorder: recorder, cfg: cfg, foreign: cache.NewExpiring(),
+		late: cache.NewExpiring()}
 }
 
 // Reconcile looks at one Node.
@@ -112,7 +118,7 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	if registered(node) {
 		decided, err := c.cameBack(ctx, node, claims)
 		if err != nil || decided {
-			return reconcile.Result{}, err
+			return controllers.Requeue(err)
 		}
 		return reconcile.Result{RequeueAfter: pause(node)}, nil
 	}
@@ -175,7 +181,10 @@ func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, erro
 	}), nil
 }
 
-// cameBack replaces a Node whose taint LKE has put back, by one that comes without. A Node that a client has made to look like another
+// cameBack deals with the pool's taint on a Node that is registered. LKE Standard puts a pool's taints on Nodes after their kubelets have
+// registered without them, so the first time the taint is removed: no pod can stay on the Node otherwise. One that is there again was put
+// back, and the Node is replaced by one that comes without. In both cases new pools come without the taint, because it would drive pods
+// away from each of their Nodes. A Node that a client has made to look like another
 // NodeClaim's changes nothing. It is not decided while what identifies the Node is not complete: LKE may be sooner than core, which
 // writes the NodeClaim's node name after it has removed the taint, and no event of the Node tells of that.
 func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*karpv1.NodeClaim) (decided bool, err error) {
@@ -203,6 +212,12 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 		return true, nil
 	}
 	c.cfg.OnReturned()
+	if _, again := c.late.Get(node.UID); !again {
+		return true, c.remove(ctx, node)
+	}
+	if err := c.kube.Patch(ctx, node, controllers.Lock(node.DeepCopy())); err != nil { // the cache may be from before the removal
+		return true, fmt.Errorf("checking that node %s is as it was read: %w", node.Name, err)
+	}
 	if err := c.kube.Delete(ctx, claim); err != nil {
 		return true, client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
 	}
@@ -215,6 +230,25 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 		"LKE_UNREGISTERED_TAINT to false",
 		"node", node.Name, "NodeClaim", claim.Name)
 	return true, nil
+}
+
+// remove takes LKE's taint off a Node that is registered. An error repeats it.
+func (c *Controller) remove(ctx context.Context, node *corev1.Node) error {
+	stored := node.DeepCopy()
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints,
+		func(t corev1.Taint) bool { return t.MatchTaint(&karpv1.UnregisteredNoExecuteTaint) })
+	if err := c.kube.Patch(ctx, node, controllers.Lock(stored)); err != nil {
+		return fmt.Errorf("removing the taint %s from node %s: %w", karpv1.UnregisteredTaintKey, node.Name, err)
+	}
+	c.late.Set(node.UID, true, lateMemory)
+	c.recorder.Publish(events.Event{
+		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintLate",
+		Message: "LKE has put the pool's taint " + karpv1.UnregisteredTaintKey + " on this node after Karpenter had registered it, which " +
+			"drives its pods away. The taint is removed and new pools come without it; set LKE_UNREGISTERED_TAINT to false",
+	})
+	log.FromContext(ctx).Info("removed an unregistered taint that LKE has put on a registered node; new pools come without, set "+
+		"LKE_UNREGISTERED_TAINT to false", "node", node.Name)
+	return nil
 }
 
 func registered(node *corev1.Node) bool {

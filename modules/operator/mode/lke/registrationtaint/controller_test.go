@@ -2,17 +2,23 @@ package registrationtaint_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
+	"sigs.k8s.io/karpenter/pkg/state/nodepoolhealth"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -157,12 +163,48 @@ func registerAs(ctx context.Context, claim *karpv1.NodeClaim, name string) {
 	}).Should(Equal(name))
 }
 
+var (
+	ofTeam        = corev1.Taint{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}
+	startup       = corev1.Taint{Key: "startup", Effect: corev1.TaintEffectNoSchedule}
+	uninitialized = corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true",
+		Effect: corev1.TaintEffectNoSchedule}
+)
+
+// supported is as much of a CloudProvider as core needs to register a node.
+type supported struct{ cloudprovider.CloudProvider }
+
+func (supported) GetSupportedNodeClasses() []status.Object {
+	return []status.Object{&v1alpha1.LinodeNodeClass{}}
+}
+
+// registeredByCore lets core's own controller register the node of a launched NodeClaim, or find that it is.
+func registeredByCore(ctx context.Context, claim *karpv1.NodeClaim) {
+	GinkgoHelper()
+	Expect(Kube.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
+	claim.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched)
+	Expect(Kube.Status().Update(ctx, claim)).To(Succeed())
+	core := lifecycle.NewController(clock.RealClock{}, Manager.GetClient(), supported{}, Recorded, nil, nodepoolhealth.NewState(), nil)
+	Eventually(func(g Gomega) {
+		_, err := core.Reconcile(ctx, claim)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeRegistered).IsTrue()).To(BeTrue())
+	}).Should(Succeed())
+}
+
+// appliedLate has the pool's taint come after the registration, once.
+func appliedLate(ctx context.Context, node *corev1.Node) {
+	GinkgoHelper()
+	addTaint(ctx, node)
+	Eventually(func() []string { return TaintsOf(ctx, node) }).Should(BeEmpty())
+}
+
 func returned(n *corev1.Node) {
 	n.Spec.Taints = append(n.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
 }
 
 func addTaint(ctx context.Context, node *corev1.Node) {
 	GinkgoHelper()
+	Expect(Kube.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
 	stored := node.DeepCopy()
 	returned(node)
 	Expect(Kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
@@ -259,14 +301,28 @@ var _ = Describe("Nodes without a NodeClaim", func() {
 		Consistently(func() []string { return TaintsOf(ctx, node) }).WithTimeout(3 * time.Second).Should(BeEmpty())
 		Expect(Exists(ctx, pod)).To(BeTrue())
 	})
-	It("are replaced when LKE puts the taint back", func(ctx context.Context) {
+	It("keep their NodeClaim when LKE applies the pool's taint after their registration", func(ctx context.Context) {
 		node := NewNode(ctx, inPool("1", isRegistered))
 		claim := NewClaim(ctx, node)
 		registerAs(ctx, claim, node.Name)
 		before := guarded.returns()
-		stored := node.DeepCopy()
-		node.Spec.Taints = append(node.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
-		Expect(Kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
+		addTaint(ctx, node)
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(BeEmpty())
+		Expect(guarded.returns()).To(BeNumerically(">", before), "new pools come without the taint")
+		Eventually(func() int { return Recorded.Count(node.Name, "UnregisteredTaintLate") }).Should(Equal(1))
+		Expect(Kube.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
+		node.Labels["changed"] = "yes"
+		Expect(Kube.Update(ctx, node)).To(Succeed())
+		Consistently(func() bool { return Exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
+	})
+
+	It("are replaced when LKE puts the taint back", func(ctx context.Context) {
+		node := NewNode(ctx, inPool("1", isRegistered))
+		claim := NewClaim(ctx, node)
+		registerAs(ctx, claim, node.Name)
+		appliedLate(ctx, node)
+		before := guarded.returns()
+		addTaint(ctx, node)
 		Eventually(func() bool { return Exists(ctx, claim) }).Should(BeFalse())
 		Expect(guarded.returns()).To(BeNumerically(">", before))
 		Eventually(func() int { return Recorded.Count(node.Name, "UnregisteredTaintReturned") }).Should(Equal(1))
@@ -276,10 +332,51 @@ var _ = Describe("Nodes without a NodeClaim", func() {
 		node := NewNode(ctx, inPool("1", isRegistered))
 		claim := NewClaim(ctx, node)
 		addTaint(ctx, node)
-		Consistently(func() bool { return Exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
+		Consistently(func() []string { return TaintsOf(ctx, node) }).WithTimeout(2 * time.Second).Should(ConsistOf(unregistered))
 		registerAs(ctx, claim, node.Name)
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(BeEmpty())
+		addTaint(ctx, node)
 		Eventually(func() bool { return Exists(ctx, claim) }).Should(BeFalse())
 	})
+
+	It("get it again when LKE replaces their taints before they are registered", func(ctx context.Context) {
+		node := NewNode(ctx, inPool("1"))
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(unregistered))
+		Expect(Kube.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
+		node.Spec.Taints = []corev1.Taint{ofTeam}
+		Expect(Kube.Update(ctx, node)).To(Succeed())
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf("team:NoSchedule", unregistered))
+	})
+
+	DescribeTable("have all taints of their NodeClaim before pods can come",
+		func(ctx context.Context, atRegistration bool) {
+			node := NewNode(ctx, inPool("1", func(n *corev1.Node) {
+				n.Spec.Taints = []corev1.Taint{uninitialized}
+				if atRegistration {
+					n.Spec.Taints = append(n.Spec.Taints, ofTeam)
+				}
+			}))
+			claim := NewClaim(ctx, node, func(c *karpv1.NodeClaim) {
+				c.Spec.Taints, c.Spec.StartupTaints = []corev1.Taint{ofTeam}, []corev1.Taint{startup}
+			})
+			Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ContainElement(unregistered))
+			Expect(Kube.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
+			node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint == uninitialized })
+			Expect(Kube.Update(ctx, node)).To(Succeed()) // as the cloud controller manager does
+			Expect(TaintsOf(ctx, node)).To(ContainElement(unregistered), "no pod can come before core has registered the node")
+			registeredByCore(ctx, claim)
+			Expect(TaintsOf(ctx, node)).To(ConsistOf("team:NoSchedule", "startup:NoSchedule"))
+
+			// An agent removes the startup taint, and only then does LKE apply the pool's.
+			Expect(Kube.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
+			node.Spec.Taints = []corev1.Taint{ofTeam}
+			Expect(Kube.Update(ctx, node)).To(Succeed())
+			registeredByCore(ctx, claim)
+			Consistently(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf("team:NoSchedule"), "startup taints come back")
+		},
+		Entry("when the kubelet registers with the pool's taints", true),
+		Entry("when the kubelet registers without them", false),
+	)
 	DescribeTable("that are made to look like a NodeClaim's change nothing",
 		func(ctx context.Context, forge func(context.Context, *corev1.Node, *karpv1.NodeClaim)) {
 			victim := NewNode(ctx, inPool("1", isRegistered))
