@@ -70,7 +70,10 @@ type Machine struct {
 	Deleting bool
 	// ProviderID is "" until the infrastructure provider has made the machine.
 	ProviderID string
-	NodeName   string
+	// NodeName is the name of the Node that has ProviderID, which its kubelet sets.
+	NodeName string
+	// Infrastructure is the name of the infrastructure provider's machine. CAPL labels the Linode with it, and the node's name is that label.
+	Infrastructure string
 	// Phase is Cluster API's, and Pending the message of the first condition that is not met.
 	Phase, Pending string
 	Created        time.Time

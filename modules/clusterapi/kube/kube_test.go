@@ -46,7 +46,7 @@ func TestDeploymentsThatAreNotUsedNameTheCure(t *testing.T) {
 func TestAPauseOfItsOwnIsNoRefusal(t *testing.T) {
 	d := object[machineDeployment](t, `{metadata: {annotations: {cluster.x-k8s.io/paused: "", karpenter.k8s.linode/removal: old/2}},
 		spec: {rollout: {strategy: {type: OnDelete}}}, status: {conditions: [{type: Paused, status: "True"}]}}`)
-	if got := d.convert(nil); got.Refusal != "" || !got.Paused || got.Removal.Set != "old" || got.Removal.Replicas != 2 {
+	if got := d.convert(nil, ""); got.Refusal != "" || !got.Paused || got.Removal.Set != "old" || got.Removal.Replicas != 2 {
 		t.Errorf("%+v", got)
 	}
 }

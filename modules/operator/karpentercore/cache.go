@@ -39,18 +39,24 @@ func bounded(next toolscache.TransformFunc) toolscache.TransformFunc {
 	}
 }
 
-// ofKubelets leaves of requests for other signers what identifies them.
+// longestRequest is how long a kubelet's certificate request may be. One with an RSA key of 4096 bits and ten names has 3 KiB. A joining
+// node may make as many requests as it likes, of a megabyte each, and Kubernetes keeps them for 24 hours.
+const longestRequest = 16 << 10
+
+// ofKubelets leaves of requests for other signers what identifies them, and of one that is too long all but the request.
 func ofKubelets(in any) (any, error) {
 	csr, is := in.(*certificatesv1.CertificateSigningRequest)
 	if !is {
 		return in, nil
 	}
 	csr.ManagedFields = nil
-	switch csr.Spec.SignerName {
-	case certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName:
-	default:
+	switch {
+	case csr.Spec.SignerName != certificatesv1.KubeletServingSignerName &&
+		csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		csr.Spec = certificatesv1.CertificateSigningRequestSpec{SignerName: csr.Spec.SignerName}
 		csr.Status = certificatesv1.CertificateSigningRequestStatus{}
+	case len(csr.Spec.Request) > longestRequest:
+		csr.Spec.Request = nil // no request of a kubelet, so it is not approved
 	}
 	return csr, nil
 }
