@@ -125,7 +125,8 @@ func TestNodeClaimsAreTheControllersWithoutAValue(t *testing.T) {
 	}, charts.ResetValues)
 	controller, admin := b.as(t, theController), b.as(t, "admin")
 	b.untilEnforced(t, admin)
-	refused(t, "a NodeClaim by an administrator", admin.Create(t.Context(), nodeClaimNamed(t, "control-plane-1")), "only Karpenter's controller")
+	refused(t, "a NodeClaim by an administrator", admin.Create(t.Context(), nodeClaimNamed(t, "control-plane-1")),
+		"only Karpenter's controller")
 	accepted(t, "a NodeClaim by the controller", controller.Create(t.Context(), nodeClaimNamed(t, "default-a")))
 	accepted(t, "a NodePool without limits", admin.Create(t.Context(), nodePoolWith(t, "endless", "weight: 1")))
 }

@@ -36,7 +36,7 @@ func nodeRequest(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// Whoever acts with the operator's account approves no request but those of its bootstrap tokens, although RBAC lets it approve any of the
+// A process with the operator's account approves no request but those of its bootstrap tokens, although RBAC lets it approve any of the
 // signer's. What no policy can compare is the name in the request.
 func TestOperatorApprovesNoRequestButThoseOfItsTokens(t *testing.T) {
 	b := startBare(t)
@@ -53,14 +53,17 @@ func TestOperatorApprovesNoRequestButThoseOfItsTokens(t *testing.T) {
 		t.Helper()
 		csr := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: signer,
-				Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage},
+				Usages:  []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage},
 				Request: nodeRequest(t)}}
 		accepted(t, "the request "+name, as(t, b.config, user, append(groups, "system:masters", "system:authenticated")...).Create(ctx, csr))
 		return csr
 	}
-	decide := func(by client.Client, csr *certificatesv1.CertificateSigningRequest, decision certificatesv1.RequestConditionType, reason string) error {
+	decide := func(
+		by client.Client, csr *certificatesv1.CertificateSigningRequest, decision certificatesv1.RequestConditionType, reason string,
+	) error {
 		decided := csr.DeepCopy()
-		decided.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: decision, Status: corev1.ConditionTrue, Reason: reason}}
+		decided.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{
+			{Type: decision, Status: corev1.ConditionTrue, Reason: reason}}
 		return by.SubResource("approval").Update(ctx, decided)
 	}
 	const words, once = "of certificate requests the operator decides only", "decides on a certificate request once"
@@ -80,7 +83,8 @@ func TestOperatorApprovesNoRequestButThoseOfItsTokens(t *testing.T) {
 		"a request by a token of kubeadm's": asked("kubeadm", token, []string{"system:bootstrappers:kubeadm:default-node-token"}, kubelets,
 			certificatesv1.UsageClientAuth),
 		"a request by the operator itself": asked("itself", theController, []string{group}, kubelets, certificatesv1.UsageClientAuth),
-		"a serving certificate":            asked("serving", "system:node:demo-a", []string{"system:nodes"}, serving, certificatesv1.UsageServerAuth),
+		"a serving certificate": asked("serving", "system:node:demo-a", []string{"system:nodes"}, serving,
+			certificatesv1.UsageServerAuth),
 		"a user's certificate": asked("user", token, []string{group}, certificatesv1.KubeAPIServerClientSignerName,
 			certificatesv1.UsageClientAuth),
 	} {

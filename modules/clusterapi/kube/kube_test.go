@@ -51,6 +51,15 @@ func TestAPauseOfItsOwnIsNoRefusal(t *testing.T) {
 	}
 }
 
+// Cluster API takes the nodeRef from whichever Node has the provider ID, which a kubelet sets.
+func TestTheNameOfTheNodeIsThatOfTheInfrastructureMachine(t *testing.T) {
+	m := object[machine](t, `{metadata: {name: workers-b}, spec: {providerID: "linode://2", infrastructureRef: {kind: LinodeMachine, name: linode-b}},
+		status: {nodeRef: {name: linode-a}}}`)
+	if got := m.convert(infrastructure{}, ""); got.NodeName != "linode-b" || got.Node().Name != "linode-b" {
+		t.Errorf("the node of %+v is named %s", got, got.Node().Name)
+	}
+}
+
 // The texts are those of linodego's errors, as CAPL puts them into its conditions.
 func TestAMachineThatCannotBeMadeHasTheKindOfItsRefusal(t *testing.T) {
 	infra := func(message string) infraMachine {

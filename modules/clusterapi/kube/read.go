@@ -141,8 +141,8 @@ func (b *Backend) Template(ctx context.Context, ref clusterapi.TemplateRef) (*un
 	return found, failure(op, ref.Kind+" "+ref.Name, err)
 }
 
-// OtherClusters returns the names of other Clusters that have MachineDeployments or Machines in the namespace: a right on one object of these
-// kinds is a right on all of a namespace.
+// OtherClusters returns the names of other Clusters that have MachineDeployments or Machines in the namespace: a right on one object of
+// these kinds is a right on all of a namespace.
 func (b *Backend) OtherClusters(ctx context.Context) ([]string, error) {
 	others := map[string]bool{}
 	for _, resource := range []string{"machinedeployments", "machines"} {
@@ -236,7 +236,7 @@ func (m machine) convert(infra infrastructure, problem string) clusterapi.Machin
 		Name: m.Name, UID: string(m.UID), ResourceVersion: m.ResourceVersion, Deployment: m.Labels[deploymentLabel], Set: m.Labels[setLabel],
 		Claim: clusterapi.ParseClaim(m.Annotations[clusterapi.ClaimAnnotation]), Released: mark == clusterapi.ReleasedValue,
 		Marked: marked && mark != clusterapi.ReleasedValue, Deleting: m.DeletionTimestamp != nil, ProviderID: m.Spec.ProviderID,
-		NodeName: m.Status.NodeRef.Name, Infrastructure: ref.Name, Phase: m.Status.Phase, Created: m.CreationTimestamp.Time,
+		NodeName: ref.Name, Phase: m.Status.Phase, Created: m.CreationTimestamp.Time,
 	}
 	if owner := metav1.GetControllerOf(&m.ObjectMeta); owner != nil {
 		result.Set = owner.Name

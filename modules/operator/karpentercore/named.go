@@ -43,8 +43,9 @@ type named struct {
 // Core takes the Node with the NodeClaim's provider ID for its node: it gives it the labels and takes its taint off, repairs the NodeClaim
 // for the Node's conditions, and deletes the NodeClaim with the Node. But a kubelet sets the provider ID, the labels and the finalizers of
 // its own Node, so a node could take the NodeClaim of another NodePool, or have it replaced. Its name it cannot choose: that is in its
-// certificate. naming compares it with what the mode knows of the NodeClaim's instance. Such a Node keeps its taint karpenter.sh/unregistered and is reported by an event on the NodeClaim, whose own node is
-// registered when it comes. A NodeClaim that was registered with a Node keeps it, whatever its name is.
+// certificate. naming compares it with what the mode knows of the NodeClaim's instance. Such a Node keeps its taint
+// karpenter.sh/unregistered and is reported by an event on the NodeClaim, whose own node is registered when it comes. A NodeClaim that was
+// registered with a Node keeps it, whatever its name is.
 //
 // Lists of all Nodes are whole: core compares names there, and a look at each Node's NodeClaim would cost more than it proves.
 func Named(next manager.Manager, naming Naming, recorder events.Recorder) manager.Manager {

@@ -96,7 +96,8 @@ func TestOnlyTheNodeOfTheNodeClaimsNameIsItsNode(t *testing.T) {
 func TestOtherListsOfNodesAreWhole(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "any"}}).Build()
 	nodes := &corev1.NodeList{}
-	if err := karpentercore.NamedClient(kube, karpentercore.ByName(strings.ToUpper), &recorded{}).List(t.Context(), nodes); err != nil || len(nodes.Items) != 1 {
+	named := karpentercore.NamedClient(kube, karpentercore.ByName(strings.ToUpper), &recorded{})
+	if err := named.List(t.Context(), nodes); err != nil || len(nodes.Items) != 1 {
 		t.Errorf("%d Nodes, %v", len(nodes.Items), err)
 	}
 }

@@ -90,6 +90,6 @@ func checkBound(field, key string, operator corev1.NodeSelectorOperator, values 
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: the operator %s of the key %q has the values %.100q; it takes one whole number, such as [\"4\"]", field, operator, key,
-		values)
+	return fmt.Errorf("%s: the operator %s of the key %q has the values %.100q; it takes one whole number, such as [\"4\"]", field, operator,
+		key, values)
 }

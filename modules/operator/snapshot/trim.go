@@ -16,7 +16,7 @@ import (
 )
 
 // Trim keeps of all objects the fields that a scheduling decision reads, each of them named here: a field that Kubernetes or this project
-// adds is left out until somebody decides about it. TestTrimKeepsNoFieldButThese fills every field.
+// adds is left out until it is added here. TestTrimKeepsNoFieldButThese fills every field.
 func (s *Snapshot) Trim() {
 	each(s.Nodes, trimNode)
 	each(s.Namespaces, func(n *corev1.Namespace) { *n = corev1.Namespace{ObjectMeta: trimMeta(n.ObjectMeta)} })

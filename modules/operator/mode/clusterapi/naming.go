@@ -1,7 +1,6 @@
 package clusterapi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -25,6 +24,6 @@ func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node stri
 		}
 		m, _ = b.view.machine(id)
 	}
-	name = cmp.Or(m.Infrastructure, m.Name)
+	name = m.Node().Name
 	return name == node, name, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // A kubelet chooses the provider ID of its Node, and Cluster API then takes that Node for the Machine's: the name decides.
 func TestANodeIsTheMachinesOnlyUnderTheNameOfItsLinodeMachine(t *testing.T) {
-	victim := clusterapi.Machine{Name: "general-b", Infrastructure: "linode-b", NodeName: "linode-a", ProviderID: "linode://2",
+	victim := clusterapi.Machine{Name: "general-b", NodeName: "linode-b", ProviderID: "linode://2",
 		Claim: claims.Claimant{Name: "b", UID: "u"}}
 	o := newObjects(t, of("general", "g6-standard-2"))
 	o.world.Machines = []clusterapi.Machine{victim}

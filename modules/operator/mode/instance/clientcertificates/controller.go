@@ -4,8 +4,8 @@
 // name. Here a request is approved, if its signer is kubernetes.io/kube-apiserver-client-kubelet and all of this holds: a bootstrap token
 // sends it whose ID is the one of a NodeClaim, in the group of the operator's tokens; the subject is system:node:<name> of system:nodes,
 // with the Linode label of that same NodeClaim as the name and no other name; the usages are those of a client certificate; the NodeClaim
-// is neither registered nor being deleted; no Node of that name is older than the NodeClaim, which would be another machine's. A node that is registered renews its certificate with the one that it has, which Kubernetes'
-// approver compares.
+// is neither registered nor being deleted; no Node of that name is older than the NodeClaim, which would be another machine's. A node that
+// is registered renews its certificate with the one that it has, which Kubernetes' approver compares.
 //
 // Package certificates has the rest: requests that are not approved stay undecided and are reported. No request to the Linode API is made.
 // Not guaranteed: that the sending process runs on that Linode; who holds the token within its 15 minutes may be that node.
