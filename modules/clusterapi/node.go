@@ -1,6 +1,7 @@
 package clusterapi
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -13,15 +14,12 @@ const ProviderIDPrefix = "linode://"
 // Node returns the Machine in the vocabulary of package claims. InstanceID is 0 while there is no provider ID, and for one that is
 // not a Linode's. InstanceType, Region and Tags are those of the deployment's template, which a Machine does not contain.
 func (m Machine) Node() claims.Node {
-	node := claims.Node{Name: m.NodeName, Status: m.Phase, Created: m.Created}
+	node := claims.Node{Name: cmp.Or(m.NodeName, m.Name), Status: m.Phase, Created: m.Created}
 	if m.Claim != (claims.Claimant{}) {
 		node.Claim = claims.Tags{}.Value(m.Claim.Name)
 	}
 	if text, ok := strings.CutPrefix(m.ProviderID, ProviderIDPrefix); ok {
 		node.InstanceID, _ = strconv.Atoi(text)
-	}
-	if node.Name == "" {
-		node.Name = m.Name
 	}
 	if m.Deleting || m.Released {
 		node.Health = claims.Deleting

@@ -116,6 +116,21 @@ func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
 	accepted(t, "the end of a NodePool from before", admin.Delete(ctx, old))
 }
 
+// Without a value the NodeClaims are the controller's alone, and NodePools are as they were.
+func TestNodeClaimsAreTheControllersWithoutAValue(t *testing.T) {
+	b := startBare(t)
+	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
+		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"},
+	}, charts.ResetValues)
+	controller, admin := b.as(t, theController), b.as(t, "admin")
+	b.untilEnforced(t, admin)
+	refused(t, "a NodeClaim by an administrator", admin.Create(t.Context(), nodeClaimNamed(t, "control-plane-1")),
+		"only Karpenter's controller")
+	accepted(t, "a NodeClaim by the controller", controller.Create(t.Context(), nodeClaimNamed(t, "default-a")))
+	accepted(t, "a NodePool without limits", admin.Create(t.Context(), nodePoolWith(t, "endless", "weight: 1")))
+}
+
 // untilEnforced waits until the API server has compiled the policies, which takes it a moment.
 func (b bare) untilEnforced(t *testing.T, admin client.Client) {
 	t.Helper()

@@ -55,6 +55,7 @@ var others = map[string][]string{
 	"settings.instance.allow.authorizedUsers":    {`{region: us-ord, settings: {mode: instance}}`, `settings: {instance: {allow: {authorizedUsers: [a]}}}`},
 	"settings.instance.bootstrapTokens":          {`{region: us-ord, settings: {mode: instance}}`, `settings: {instance: {bootstrapTokens: false}}`},
 	"settings.instance.bootstrapTokenPolicy":     {`{region: us-ord, settings: {mode: instance}}`, `settings: {instance: {bootstrapTokenPolicy: false}}`},
+	"admissionPolicy.nodeClaims":                 {`admissionPolicy: {nodeClaims: false}`},
 	"admissionPolicy.enabled":                    {`admissionPolicy: {enabled: true}`},
 	"admissionPolicy.nodePoolLimits":             {`admissionPolicy: {enabled: true}`, `admissionPolicy: {nodePoolLimits: false}`},
 	"admissionPolicy.exemptUsers":                {`admissionPolicy: {enabled: true}`, `admissionPolicy: {exemptUsers: [administrator]}`},

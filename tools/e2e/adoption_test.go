@@ -134,13 +134,13 @@ func (e *environment) alphaNodeClaim(t *testing.T, name string, instance linodes
 			},
 		},
 	}
-	g.Expect(e.kube.Create(ctx, claim)).To(Succeed())
+	g.Expect(e.account(t).Create(ctx, claim)).To(Succeed())
 	claim.Status.ProviderID, claim.Status.NodeName = node.Spec.ProviderID, node.Name
 	claim.Status.Capacity, claim.Status.Allocatable = node.Status.Capacity, node.Status.Allocatable
 	for _, condition := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized} {
 		claim.StatusConditions().SetTrue(condition)
 	}
-	g.Expect(e.kube.Status().Update(ctx, claim)).To(Succeed())
+	g.Expect(e.account(t).Status().Update(ctx, claim)).To(Succeed())
 
 	patch := client.MergeFrom(node.DeepCopy())
 	for key, value := range labels {

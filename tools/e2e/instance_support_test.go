@@ -127,7 +127,7 @@ func (e *environment) aged(t *testing.T, name string, age time.Duration) {
 				claim.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-age))
 			}
 		}
-		g.Expect(e.kube.Status().Patch(ctx, claim, patch)).To(Succeed())
+		g.Expect(e.account(t).Status().Patch(ctx, claim, patch)).To(Succeed())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 

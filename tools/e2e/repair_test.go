@@ -126,7 +126,7 @@ func futileReboot(t *testing.T, e *environment) {
 		stored := claim.DeepCopy()
 		at = slices.IndexFunc(claim.Status.Conditions, func(c status.Condition) bool { return c.Type == karpv1.ConditionTypeInitialized })
 		claim.Status.Conditions[at].LastTransitionTime = metav1.NewTime(time.Now().Add(-21 * time.Minute))
-		g.Expect(e.kube.Status().Patch(ctx, claim, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))).To(Succeed())
+		g.Expect(e.account(t).Status().Patch(ctx, claim, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))).To(Succeed())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.event(t, "NodeClaim", claim.Name, "did not recover")
 	since.awaitGone(t, instance)

@@ -46,8 +46,17 @@ func TestDeploymentsThatAreNotUsedNameTheCure(t *testing.T) {
 func TestAPauseOfItsOwnIsNoRefusal(t *testing.T) {
 	d := object[machineDeployment](t, `{metadata: {annotations: {cluster.x-k8s.io/paused: "", karpenter.k8s.linode/removal: old/2}},
 		spec: {rollout: {strategy: {type: OnDelete}}}, status: {conditions: [{type: Paused, status: "True"}]}}`)
-	if got := d.convert(nil); got.Refusal != "" || !got.Paused || got.Removal.Set != "old" || got.Removal.Replicas != 2 {
+	if got := d.convert(nil, ""); got.Refusal != "" || !got.Paused || got.Removal.Set != "old" || got.Removal.Replicas != 2 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Cluster API takes the nodeRef from whichever Node has the provider ID, which a kubelet sets.
+func TestTheNameOfTheNodeIsThatOfTheInfrastructureMachine(t *testing.T) {
+	m := object[machine](t, `{metadata: {name: workers-b}, spec: {providerID: "linode://2", infrastructureRef: {kind: LinodeMachine, name: linode-b}},
+		status: {nodeRef: {name: linode-a}}}`)
+	if got := m.convert(infrastructure{}, ""); got.NodeName != "linode-b" || got.Node().Name != "linode-b" {
+		t.Errorf("the node of %+v is named %s", got, got.Node().Name)
 	}
 }
 

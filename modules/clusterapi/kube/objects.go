@@ -89,10 +89,7 @@ type machine struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              machineSpec `json:"spec"`
 	Status            struct {
-		Phase   string `json:"phase"`
-		NodeRef struct {
-			Name string `json:"name"`
-		} `json:"nodeRef"`
+		Phase      string      `json:"phase"`
 		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/samber/lo"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -18,6 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // A verdict maps a kind of error to the end of a NodeClaim's launch.
@@ -170,19 +169,7 @@ func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string
 }
 
 // bounded cuts a text that holds words of the API's to what a condition and an event may have, and to printable characters.
-func bounded(text string) string {
-	const most = 1000
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-3], "") + "..."
-}
+func bounded(text string) string { return printable.Bounded(text, 1000) }
 
 // heldFor is for how long a static NodePool makes no NodeClaim after one that got no node.
 const heldFor = time.Minute

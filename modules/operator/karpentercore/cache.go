@@ -5,37 +5,58 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 )
 
-// CacheOptions are the cache's: the Leases of kubelets only, and no fields that nothing here reads. What is not cached is not in the
-// patches that are made from the cache either, so it is not removed.
+// CacheOptions are the cache's: the Leases of kubelets only, no fields that nothing here reads, and no quantity that no node can have. What
+// is not cached is not in the patches that are made from the cache either, so it is not removed.
 func CacheOptions() cache.Options {
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: bounded(cache.TransformStripManagedFields()),
 		ByObject: map[client.Object]cache.ByObject{
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
-			&corev1.Node{}:          {Transform: withoutImages},
-			&corev1.Pod{}:           {Transform: withoutContents},
+			&corev1.Node{}:          {Transform: bounded(withoutImages)},
+			&corev1.Pod{}:           {Transform: bounded(withoutContents)},
 			// Requests for two signers are read, and a field selector names one at most.
 			&certificatesv1.CertificateSigningRequest{}: {Transform: ofKubelets},
 		},
 	}
 }
 
-// ofKubelets leaves of requests for other signers what identifies them.
+// bounded bounds the quantities of what a transform leaves: core computes with those of pods, DaemonSets, NodePools, NodeClaims, Nodes,
+// volumes and attachments, and one of 1e9999999 takes a core for minutes.
+func bounded(next toolscache.TransformFunc) toolscache.TransformFunc {
+	return func(in any) (any, error) {
+		out, err := next(in)
+		if err == nil {
+			quantity.Bound(out)
+		}
+		return out, err
+	}
+}
+
+// longestRequest is how long a kubelet's certificate request may be. One with an RSA key of 4096 bits and ten names has 3 KiB. A joining
+// node may make as many requests as it likes, of a megabyte each, and Kubernetes keeps them for 24 hours.
+const longestRequest = 16 << 10
+
+// ofKubelets leaves of requests for other signers what identifies them, and of one that is too long all but the request.
 func ofKubelets(in any) (any, error) {
 	csr, is := in.(*certificatesv1.CertificateSigningRequest)
 	if !is {
 		return in, nil
 	}
 	csr.ManagedFields = nil
-	switch csr.Spec.SignerName {
-	case certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName:
-	default:
+	switch {
+	case csr.Spec.SignerName != certificatesv1.KubeletServingSignerName &&
+		csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		csr.Spec = certificatesv1.CertificateSigningRequestSpec{SignerName: csr.Spec.SignerName}
 		csr.Status = certificatesv1.CertificateSigningRequestStatus{}
+	case len(csr.Spec.Request) > longestRequest:
+		csr.Spec.Request = nil // no request of a kubelet, so it is not approved
 	}
 	return csr, nil
 }

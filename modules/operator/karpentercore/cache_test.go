@@ -105,6 +105,11 @@ func TestRequestsOfKubeletsAreCachedWhole(t *testing.T) {
 			}
 		}
 	}
+	long, err := transform(&certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{
+		SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Username: "system:bootstrap:abcdef", Request: make([]byte, 1<<20)}})
+	if csr := long.(*certificatesv1.CertificateSigningRequest); err != nil || len(csr.Spec.Request) > 0 || csr.Spec.Username == "" {
+		t.Errorf("of a request of a megabyte the cache keeps %d bytes, %v", len(csr.Spec.Request), err)
+	}
 	for signer, whole := range map[string]bool{
 		certificatesv1.KubeletServingSignerName: true, certificatesv1.KubeAPIServerClientKubeletSignerName: true, "example.com/other": false,
 	} {

@@ -55,7 +55,7 @@ var ErrNoNamespace = errors.New("the process runs in no pod, so the namespace of
 
 // Logger returns core's logger, and makes it that of controller-runtime and client-go.
 func Logger(ctx context.Context, o *coreoptions.Options) (logr.Logger, error) {
-	zapLogger, err := logging.DefaultZapConfig(coreoptions.ToContext(ctx, o), "controller").Build()
+	zapLogger, err := boundedLines(logging.DefaultZapConfig(coreoptions.ToContext(ctx, o), "controller")).Build()
 	if err != nil {
 		return logr.Logger{}, fmt.Errorf("opening the log: %w", err)
 	}

@@ -18,10 +18,22 @@ import (
 // EventNodeRefused is the reason of the event on a NodeClaim whose provider ID a Node of another name has.
 const EventNodeRefused = "NodeRefused"
 
-// named is a client for which a Node has the provider ID of a NodeClaim only if its name is the one that the NodeClaim's node must have.
+// A Naming returns whether a Node may be the node of a NodeClaim by its name, and which name that node must have, "" if any may do. Its
+// error says that this is not known now.
+type Naming func(ctx context.Context, claim *karpv1.NodeClaim, node string) (own bool, name string, err error)
+
+// ByName is the Naming of nodes whose name is known before they are made.
+func ByName(nodeName func(nodeClaim string) string) Naming {
+	return func(_ context.Context, claim *karpv1.NodeClaim, node string) (bool, string, error) {
+		name := nodeName(claim.Name)
+		return name == node, name, nil
+	}
+}
+
+// named is a client for which a Node has the provider ID of a NodeClaim only if its name is one that the NodeClaim's node can have.
 type named struct {
 	client.Client
-	nodeName func(nodeClaim string) string
+	naming   Naming
 	recorder events.Recorder
 }
 
@@ -31,12 +43,13 @@ type named struct {
 // Core takes the Node with the NodeClaim's provider ID for its node: it gives it the labels and takes its taint off, repairs the NodeClaim
 // for the Node's conditions, and deletes the NodeClaim with the Node. But a kubelet sets the provider ID, the labels and the finalizers of
 // its own Node, so a node could take the NodeClaim of another NodePool, or have it replaced. Its name it cannot choose: that is in its
-// certificate. Such a Node keeps its taint karpenter.sh/unregistered and is reported by an event on the NodeClaim, whose own node is
-// registered when it comes. A NodeClaim that was registered with a Node keeps it, whatever its name is.
+// certificate. naming compares it with what the mode knows of the NodeClaim's instance. Such a Node keeps its taint
+// karpenter.sh/unregistered and is reported by an event on the NodeClaim, whose own node is registered when it comes. A NodeClaim that was
+// registered with a Node keeps it, whatever its name is.
 //
 // Lists of all Nodes are whole: core compares names there, and a look at each Node's NodeClaim would cost more than it proves.
-func Named(next manager.Manager, nodeName func(nodeClaim string) string, recorder events.Recorder) manager.Manager {
-	return namedManager{next, NamedClient(next.GetClient(), nodeName, recorder)}
+func Named(next manager.Manager, naming Naming, recorder events.Recorder) manager.Manager {
+	return namedManager{next, NamedClient(next.GetClient(), naming, recorder)}
 }
 
 type namedManager struct {
@@ -48,8 +61,8 @@ type namedManager struct {
 func (m namedManager) GetClient() client.Client { return m.kube }
 
 // NamedClient returns the client of a [Named] manager.
-func NamedClient(next client.Client, nodeName func(nodeClaim string) string, recorder events.Recorder) client.Client {
-	return named{next, nodeName, recorder}
+func NamedClient(next client.Client, naming Naming, recorder events.Recorder) client.Client {
+	return named{next, naming, recorder}
 }
 
 // Get implements client.Client.
@@ -65,11 +78,16 @@ func (n named) Get(ctx context.Context, key client.ObjectKey, object client.Obje
 	if err != nil {
 		return err
 	}
-	if len(claims) > 0 && !n.isOf(node.Name, claims) {
-		n.report(&claims[0], node.Name)
-		node.Spec.ProviderID = ""
-		delete(node.Labels, karpv1.NodePoolLabelKey)
+	if len(claims) == 0 {
+		return nil
 	}
+	own, name, err := n.isOf(ctx, node.Name, claims)
+	if err != nil || own {
+		return err
+	}
+	n.report(&claims[0], node.Name, name)
+	node.Spec.ProviderID = ""
+	delete(node.Labels, karpv1.NodePoolLabelKey)
 	return nil
 }
 
@@ -90,15 +108,22 @@ func (n named) List(ctx context.Context, list client.ObjectList, options ...clie
 	if err != nil || len(claims) == 0 {
 		return err
 	}
-	nodes.Items = slices.DeleteFunc(nodes.Items, func(node corev1.Node) bool {
-		if n.isOf(node.Name, claims) {
-			return false
+	kept := nodes.Items[:0:0]
+	for i := range nodes.Items {
+		node := &nodes.Items[i]
+		own, name, err := n.isOf(ctx, node.Name, claims)
+		switch {
+		case err != nil:
+			return err
+		case own:
+			kept = append(kept, *node)
+			continue
 		}
 		log.FromContext(ctx).Info("a Node has the provider ID of a NodeClaim whose node has another name; it is not registered",
-			"Node", node.Name, "NodeClaim", claims[0].Name, "name", n.nodeName(claims[0].Name))
-		n.report(&claims[0], node.Name)
-		return true
-	})
+			"Node", node.Name, "NodeClaim", claims[0].Name, "name", name)
+		n.report(&claims[0], node.Name, name)
+	}
+	nodes.Items = kept
 	return nil
 }
 
@@ -111,20 +136,32 @@ func (n named) claimsOf(ctx context.Context, providerID string) ([]karpv1.NodeCl
 	return claims.Items, nil
 }
 
-// isOf returns whether a Node is that of one of the NodeClaims, which it leaves as they are.
-func (n named) isOf(node string, claims []karpv1.NodeClaim) bool {
-	return slices.ContainsFunc(claims, func(claim karpv1.NodeClaim) bool {
-		return n.nodeName(claim.Name) == node || claim.Status.NodeName == node &&
-			claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
-	})
+// isOf returns whether a Node is that of one of the NodeClaims, which it leaves as they are, and the name that the node of the first of
+// them must have.
+func (n named) isOf(ctx context.Context, node string, claims []karpv1.NodeClaim) (own bool, name string, err error) {
+	if slices.ContainsFunc(claims, func(claim karpv1.NodeClaim) bool {
+		return claim.Status.NodeName == node && claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
+	}) {
+		return true, node, nil
+	}
+	for i := range claims {
+		own, wanted, err := n.naming(ctx, &claims[i], node)
+		if err != nil || own {
+			return own, wanted, err
+		}
+		if i == 0 {
+			name = wanted
+		}
+	}
+	return false, name, nil
 }
 
-func (n named) report(claim *karpv1.NodeClaim, node string) {
+func (n named) report(claim *karpv1.NodeClaim, node, name string) {
 	n.recorder.Publish(events.Event{
 		InvolvedObject: claim.DeepCopy(), Type: corev1.EventTypeWarning, Reason: EventNodeRefused,
 		Message: fmt.Sprintf("Node %s has this NodeClaim's provider ID %s, and its node must be named %s: it is not registered "+
 			"and stays tainted; "+
-			"remove it if its Linode is another one", node, claim.Status.ProviderID, n.nodeName(claim.Name)),
+			"remove it if its Linode is another one", node, claim.Status.ProviderID, name),
 		DedupeValues: []string{string(claim.UID), node},
 	})
 }

@@ -32,6 +32,9 @@ func node(name, id string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: id}}
 }
 
+// ownNames names the node of NodeClaim b own-b.
+var ownNames = karpentercore.ByName(func(claim string) string { return "own-" + claim })
+
 // withIndexes is a client with core's indexes.
 func withIndexes(objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
@@ -70,7 +73,7 @@ func TestOnlyTheNodeOfTheNodeClaimsNameIsItsNode(t *testing.T) {
 			kube := withIndexes(append(test.nodes, claim, node("other", "linode://9"))...)
 			events := &recorded{}
 			found, err := nodeclaimutils.NodeForNodeClaim(t.Context(),
-				karpentercore.NamedClient(kube, func(claim string) string { return "own-" + claim }, events), claim)
+				karpentercore.NamedClient(kube, ownNames, events), claim)
 			if test.want == "" && !nodeclaimutils.IsNodeNotFoundError(err) || test.want != "" && (err != nil || found.Name != test.want) {
 				t.Errorf("the node is %v, %v; expected %q", found, err, test.want)
 			}
@@ -93,7 +96,8 @@ func TestOnlyTheNodeOfTheNodeClaimsNameIsItsNode(t *testing.T) {
 func TestOtherListsOfNodesAreWhole(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "any"}}).Build()
 	nodes := &corev1.NodeList{}
-	if err := karpentercore.NamedClient(kube, strings.ToUpper, &recorded{}).List(t.Context(), nodes); err != nil || len(nodes.Items) != 1 {
+	named := karpentercore.NamedClient(kube, karpentercore.ByName(strings.ToUpper), &recorded{})
+	if err := named.List(t.Context(), nodes); err != nil || len(nodes.Items) != 1 {
 		t.Errorf("%d Nodes, %v", len(nodes.Items), err)
 	}
 }
@@ -125,7 +129,7 @@ func TestTheConditionsOfAnImpostorDoNotReachRepair(t *testing.T) {
 				claim.Status.NodeName = ""
 			}
 			kube, log := withIndexes(claim, own, impostor), &recorded{}
-			hiding := karpentercore.NamedClient(kube, func(claim string) string { return "own-" + claim }, log)
+			hiding := karpentercore.NamedClient(kube, ownNames, log)
 			cluster := state.NewCluster(clock.RealClock{}, hiding, nil)
 			cluster.UpdateNodeClaim(claim)
 			reconciler := informer.NewNodeController(hiding, cluster)
@@ -156,7 +160,7 @@ func TestTheConditionsOfAnImpostorDoNotReachRepair(t *testing.T) {
 func TestTheDeletionOfAnImpostorKeepsTheNodeClaim(t *testing.T) {
 	claim, own, impostor := victim()
 	kube := withIndexes(claim, own, impostor)
-	hiding := karpentercore.NamedClient(kube, func(claim string) string { return "own-" + claim }, &recorded{})
+	hiding := karpentercore.NamedClient(kube, ownNames, &recorded{})
 	if err := kube.Delete(t.Context(), impostor); err != nil {
 		t.Fatal(err)
 	}

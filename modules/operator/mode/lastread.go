@@ -41,6 +41,18 @@ func (l *LastRead[T]) Nodes(list []T) []claims.Node {
 	return nodes
 }
 
+// Any returns whether the latest state of some instance is one that is looked for.
+func (l *LastRead[T]) Any(is func(T) bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, read := range l.byID {
+		if is(read) {
+			return true
+		}
+	}
+	return false
+}
+
 // Get returns the latest state of an instance, false if none is stored.
 func (l *LastRead[T]) Get(instanceID int) (T, bool) {
 	l.mu.Lock()

@@ -25,6 +25,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
@@ -73,8 +74,8 @@ type Nodes struct {
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone
 	Firewalls   upkeep.Firewalls                     // of the instances; nil: they have none of their own
-	// NodeName returns the name that the node of a NodeClaim must have; nil: any.
-	NodeName func(nodeClaim string) string
+	// Naming returns which Node may be a NodeClaim's, of those that claim its provider ID.
+	Naming karpentercore.Naming
 	// NodeLabels returns the labels that the platform puts on the Node of an instance; nil: none.
 	NodeLabels func(instanceID int) map[string]string
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // barWidth is the width of a bar in columns.
@@ -23,8 +25,8 @@ func (v View) Lines(r *lipgloss.Renderer) (head, nodes []string) {
 		dollars(v.Total.Hourly, 3), dollars(v.Total.Monthly, 2)))+waiting(r, v.Waiting))
 	sums := [][]string{{"POOL", "NODES", "CPU", "MEMORY", "PODS", "$/HOUR", "$/MONTH"}}
 	for _, s := range append(v.Pools[:len(v.Pools):len(v.Pools)], v.Total) {
-		sums = append(sums, []string{s.Pool, fmt.Sprint(s.Nodes), bar(r, s.CPU), bar(r, s.Memory), fmt.Sprint(s.Pods), dollars(s.Hourly, 3),
-			dollars(s.Monthly, 2)})
+		sums = append(sums, []string{printable.Text(s.Pool), fmt.Sprint(s.Nodes), bar(r, s.CPU), bar(r, s.Memory), fmt.Sprint(s.Pods),
+			dollars(s.Hourly, 3), dollars(s.Monthly, 2)})
 	}
 	table := align(sums)
 	head = append(head, faint.Render(table[0]))
@@ -35,8 +37,8 @@ func (v View) Lines(r *lipgloss.Renderer) (head, nodes []string) {
 		if !n.Priced {
 			hourly, monthly = "?", "?"
 		}
-		rows = append(rows, []string{n.Name, n.Pool, n.Plan, bar(r, n.CPU), bar(r, n.Memory), pods(n), hourly, monthly,
-			duration.HumanDuration(time.Duration(n.AgeSeconds) * time.Second), shown(r, n.State)})
+		rows = append(rows, []string{printable.Text(n.Name), printable.Text(n.Pool), printable.Text(n.Plan), bar(r, n.CPU), bar(r, n.Memory),
+			pods(n), hourly, monthly, duration.HumanDuration(time.Duration(n.AgeSeconds) * time.Second), shown(r, n.State)})
 	}
 	table = align(rows)
 	return append(head, "", faint.Render(table[0])), table[1:]

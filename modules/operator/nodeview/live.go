@@ -7,6 +7,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // Source returns the present view.
@@ -87,7 +89,7 @@ func (m live) View() string {
 	head, nodes := m.view.Lines(m.renderer)
 	foot := "q leaves, arrows scroll"
 	if m.err != nil {
-		foot = "the cluster does not answer: " + strings.Join(strings.Fields(m.err.Error()), " ")
+		foot = "the cluster does not answer: " + strings.Join(strings.Fields(printable.Text(m.err.Error())), " ")
 	}
 	nodes = nodes[min(m.scrolled, len(nodes)):]
 	if room := m.height - len(head) - 2; m.height > 0 && len(nodes) > room {

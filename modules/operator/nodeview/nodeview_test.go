@@ -142,6 +142,49 @@ func TestSumsAndRows(t *testing.T) {
 }
 
 // TestLive drives the program with keys, over a cluster that stops answering.
+func TestNamesAndErrorsHaveNoEscapeSequences(t *testing.T) {
+	const attack = "\x1b]52;c;Y3VybCBldmlsfHNo\a\u009b2J\u202E"
+	hostile := cluster()
+	for _, node := range hostile.Nodes {
+		node.Name = "n" + attack
+		node.Labels[karpv1.NodePoolLabelKey], node.Labels[corev1.LabelInstanceTypeStable] = "pool"+attack, "plan"+attack
+	}
+	view := nodeview.Of(hostile, prices, now)
+	var out bytes.Buffer
+	if err := view.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\a\u009b\u202e") || !strings.Contains(out.String(), "]52;c;") {
+		t.Errorf("written: %q", out.String())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	failing := func(context.Context) (nodeview.View, error) {
+		return nodeview.View{}, errors.New("the server says " + attack)
+	}
+	screen := &terminal{until: "the server says", end: cancel}
+	_ = nodeview.Live(ctx, failing, time.Hour, tea.WithInput(nil), tea.WithOutput(screen))
+	if shown := screen.text.String(); !strings.Contains(shown, screen.until) || strings.Contains(shown, "\x1b]52") ||
+		strings.ContainsAny(shown, "\a\u009b\u202e") {
+		t.Errorf("on the screen: %q", shown)
+	}
+}
+
+// terminal keeps what is drawn, and ends the program when a text is.
+type terminal struct {
+	until string
+	end   func()
+	text  strings.Builder
+}
+
+func (t *terminal) Write(data []byte) (int, error) {
+	t.text.Write(data)
+	if strings.Contains(t.text.String(), t.until) {
+		t.end()
+	}
+	return len(data), nil
+}
+
 func TestLive(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

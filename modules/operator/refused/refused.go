@@ -19,7 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
+
+// longestMessage bounds a message that is stored, so that 250 refusals find room in an annotation.
+const longestMessage = 100
 
 // Lasts bounds for how long a refusal counts while nothing is changed.
 const Lasts = 5 * time.Minute
@@ -89,6 +93,7 @@ func (l *Launches) Export() []Refusal {
 	})
 	for i := range all {
 		all[i].Until = all[i].Until.UTC().Round(time.Second)
+		all[i].Message = printable.Bounded(all[i].Message, longestMessage)
 	}
 	return all
 }

@@ -7,7 +7,8 @@
 // Trim removes what scheduling does not read, and with it what can be confidential: environment, commands, images, annotations of other
 // programs, conditions' texts. What it writes holds names, labels, resource requests and constraints.
 //
-// Nothing here validates objects: they come from an API server, or are refused by one later.
+// Quantities that no node can have are bounded (package quantity). Requirements are checked as far as core's scheduler relies on it.
+// Nothing else here validates objects: they come from an API server, or are refused by one later.
 package snapshot
 
 import (
@@ -34,6 +35,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 )
 
 // PoolLabel is the label of LKE with the ID of a node's pool.
@@ -170,6 +172,10 @@ func into[T any, P interface {
 	if object.GetName() == "" {
 		return errors.New("it has no name")
 	}
+	quantity.Bound(object)
+	if err := checkRequirements(object); err != nil {
+		return fmt.Errorf("%s: %w", client.ObjectKeyFromObject(object), err)
+	}
 	*list = append(*list, object)
 	return nil
 }
@@ -231,6 +237,7 @@ func listed[T any, P interface {
 		return err
 	}
 	for _, object := range objects {
+		quantity.Bound(object)
 		*to = append(*to, object.(P)) //nolint:forcetypeassert // the list's own items
 	}
 	return nil

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/objectstore"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -81,6 +83,64 @@ func TestReadRefusesWhatIsNoObject(t *testing.T) {
 			t.Errorf("%q is read as %+v", text, s)
 		}
 	}
+}
+
+func TestReadRefusesABoundWithoutANumber(t *testing.T) {
+	const of = `{key: cpu, operator: %OP, values: %V}`
+	pod := `spec: {affinity: {nodeAffinity: {`
+	for field, text := range map[string]string{
+		"spec.template.spec.requirements[0]": `{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {template: {spec: {requirements: [` +
+			of + `]}}}}`,
+		"spec.requirements[0]": `{apiVersion: karpenter.sh/v1, kind: NodeClaim, metadata: {name: a}, spec: {requirements: [` + of + `]}}`,
+		"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]": `{apiVersion: v1, ` +
+			`kind: Pod, metadata: {name: a}, ` + pod + `requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [` + of +
+			`]}]}}}}}`,
+		"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0]": `{apiVersion: v1, kind: Pod, ` +
+			`metadata: {name: a}, ` + pod + `preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [` + of +
+			`]}}]}}}}`,
+		"spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]": `{` +
+			`apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a}, spec: {template: {` + pod +
+			`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [` + of + `]}]}}}}}}}`,
+		"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0]": `{apiVersion: v1, kind: PersistentVolume, metadata: {name: a}, ` +
+			`spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [` + of + `]}]}}}}`,
+	} {
+		for _, operator := range []string{"Gt", "Lt", "Gte", "Lte"} {
+			for values, accepted := range map[string]bool{`[]`: false, `["4", "5"]`: false, `["many"]`: false, `["4"]`: true} {
+				_, err := snapshot.Read(strings.NewReader("# YAML\n" + strings.NewReplacer("%OP", operator, "%V", values).Replace(text)))
+				if (err == nil) != accepted || err != nil && !strings.Contains(err.Error(), " "+field+": the operator "+operator+" of the key") {
+					t.Errorf("%s, %s %s: %v", field, operator, values, err)
+				}
+			}
+		}
+	}
+}
+
+func TestReadBoundsQuantitiesThatNoNodeCanHave(t *testing.T) {
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, resources: {requests: {cpu: "1e9999999"}}}]}}`
+	read, err := snapshot.Read(strings.NewReader("# YAML\n" + pod))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := snapshot.FromCluster(t.Context(), objectstore.New(huge()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, err := snapshot.Running(t.Context(), objectstore.New(huge()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*snapshot.Snapshot{read, cluster, running} {
+		if cpu := s.Pods[0].Spec.Containers[0].Resources.Requests["cpu"]; cpu.AsDec().Scale() < -20 || !quantity.AtMax(cpu) {
+			t.Errorf("a request of %d digits is kept", -cpu.AsDec().Scale())
+		}
+	}
+}
+
+func huge() *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "a"}}
+	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1e9999999")}}}}
+	return pod
 }
 
 func TestTrimLeavesNothingConfidential(t *testing.T) {

@@ -149,9 +149,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	if err != nil {
 		return err
 	}
-	if nodes.NodeName != nil {
-		op.Manager = karpentercore.Named(op.Manager, nodes.NodeName, op.EventRecorder)
-	}
+	op.Manager = karpentercore.Named(op.Manager, nodes.Naming, op.EventRecorder)
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
 	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
 	core := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,

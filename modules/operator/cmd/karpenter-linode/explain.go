@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/explain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
 
@@ -58,7 +59,7 @@ func newExplain() *cobra.Command {
 			if out.name == asJSON {
 				return writeJSON(cmd.OutOrStdout(), x)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", x.Subject, strings.Join(x.Sentences, "\n"))
+			_, err = fmt.Fprintf(printable.Lines(cmd.OutOrStdout()), "%s\n%s\n", x.Subject, strings.Join(x.Sentences, "\n"))
 			return err
 		},
 	}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 func main() {
@@ -25,7 +27,7 @@ func main() {
 	err := newRoot(filepath.Base(os.Args[0])).ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "karpenter-linode:", strings.Join(strings.Fields(err.Error()), " "))
+		fmt.Fprintln(os.Stderr, "karpenter-linode:", strings.Join(strings.Fields(printable.Text(err.Error())), " "))
 		os.Exit(1)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
@@ -47,7 +48,7 @@ func newPlans() *cobra.Command {
 			case out.name == asJSON:
 				return writeJSON(cmd.OutOrStdout(), plans.List(shown))
 			}
-			return plans.Write(cmd.OutOrStdout(), shown)
+			return plans.Write(printable.Lines(cmd.OutOrStdout()), shown)
 		},
 	}
 	from.flags(cmd)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -104,7 +105,7 @@ func newWhatif() *cobra.Command {
 			case asHTML:
 				return report.WriteHTML(cmd.OutOrStdout())
 			}
-			return report.WriteText(cmd.OutOrStdout())
+			return report.WriteText(printable.Lines(cmd.OutOrStdout()))
 		},
 	}
 	from.flags(cmd)

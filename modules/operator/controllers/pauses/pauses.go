@@ -7,6 +7,7 @@
 package pauses
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -48,16 +49,31 @@ type Source struct {
 	take       func(text string)
 }
 
-// Of returns a Source of values that are stored in JSON. export returns them in a fixed order.
+// budget is how long the text of one Source may be, in bytes. The API server takes 256 KiB for all annotations of an object and refuses the
+// object otherwise, with the pauses of every NodePool in it.
+const budget = 80 << 10
+
+// Of returns a Source of values that are stored in JSON. export returns them in a fixed order; those that exceed the budget are left out,
+// the last ones, which costs one refused launch for each after a restart.
 func Of[T any](annotation string, export func() []T, take func([]T)) Source {
 	return Source{annotation: annotation,
 		export: func() (string, error) {
-			all := export()
-			if len(all) == 0 {
+			var text []byte
+			for _, one := range export() {
+				value, err := compact(one)
+				if err != nil {
+					return "", err
+				}
+				if len(text)+len(value)+2 > budget {
+					break
+				}
+				text = append(append(text, ','), value...)
+			}
+			if len(text) == 0 {
 				return "", nil
 			}
-			text, err := json.Marshal(all)
-			return string(text), err
+			text[0] = '['
+			return string(text) + "]", nil
 		},
 		take: func(text string) {
 			var all []T
@@ -65,6 +81,15 @@ func Of[T any](annotation string, export func() []T, take func([]T)) Source {
 				take(all)
 			}
 		}}
+}
+
+// compact returns a value in JSON without the escapes that HTML needs.
+func compact(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimRight(text.Bytes(), "\n"), err
 }
 
 // New returns a Keeper. reader must read from the API server.

@@ -2,7 +2,9 @@ package pauses_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +41,42 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The API server refuses an object whose annotations have more than 256 KiB, as a fake client does not.
+func TestManyRefusedNodePoolsLeaveRoomForThePauses(t *testing.T) {
+	for refusals, kept := range map[int]int{250: 250, 5000: 250} {
+		synctest.Test(t, func(t *testing.T) {
+			launches, failing := refused.New(), backoff.New()
+			long := strings.Repeat("the API says <no> & more ", 200)
+			for n := range refusals {
+				launches.Note(refused.Source{
+					NodePool:  refused.Version{UID: types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", n)), Generation: 12},
+					NodeClass: refused.Version{UID: "11111111-1111-1111-1111-111111111111", Generation: 12},
+				}, "type", long)
+				failing.Failed(backoff.Target{NodePool: fmt.Sprintf("nodepool-of-a-team-%d", n), Plan: "g6-dedicated-56"}, pacing.Joins)
+			}
+			kube := cluster("")
+			sources := func(l *refused.Launches, b *backoff.Backoff) *pauses.Keeper {
+				return pauses.New(kube, kube, name, pauses.Of(pauses.Annotation, b.Export, b.Import),
+					pauses.Of(pauses.RefusedAnnotation, l.Export, l.Import), pauses.Of(pauses.PlansAnnotation, l.Export, l.Import))
+			}
+			must(t, sources(launches, failing).Save(t.Context()))
+			configMap := &corev1.ConfigMap{}
+			must(t, kube.Get(t.Context(), name, configMap))
+			total := 0
+			for key, value := range configMap.Annotations {
+				total += len(key) + len(value)
+			}
+			time.Sleep(2 * time.Second)
+			after, again := refused.New(), backoff.New()
+			must(t, sources(after, again).Load(t.Context()))
+			if got := len(after.Export()); total > 250<<10 || got < kept || len(again.Export()) < kept {
+				t.Errorf("%d refusals: %d bytes of annotations, %d refusals and %d pauses are kept, want %d", refusals, total, got,
+					len(again.Export()), kept)
+			}
+		})
 	}
 }
 

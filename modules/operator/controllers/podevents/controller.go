@@ -6,6 +6,8 @@
 //     instance type has enough resources", and no word of the limits.
 //   - The pod requires a zone that there is not, such as one of another cloud. Core's event lists all requirements and does not name the
 //     zone that there is.
+//   - The pod requests more than any node can have, such as a cpu of 1e9999999. The cache bounds it (package quantity), and core's event
+//     says only that no instance type has enough resources.
 //
 // It reads from the cache only, publishes at most podsPerRound events in a round and one per pod in five minutes. Static NodePools do
 // not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
@@ -35,6 +37,7 @@ const (
 	EventNoNodePoolReady = "NoNodePoolReady"
 	EventLimitsReached   = "LimitsReached"
 	EventUnknownZone     = "UnknownZone"
+	EventImpossible      = "ImpossibleRequest"
 )
 
 const (
@@ -75,7 +78,9 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		return reconciler.Result{}, err
 	}
 	for _, pod := range pods[:min(len(pods), podsPerRound)] {
-		if why != "" {
+		if message := impossible(pod); message != "" {
+			c.warn(pod, EventImpossible, message)
+		} else if why != "" {
 			c.warn(pod, EventNoNodePoolReady, why)
 		} else if message := elsewhere(pod, bounds); message != "" {
 			c.warn(pod, EventUnknownZone, message)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -19,6 +20,7 @@ import (
 
 	_ "github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1" // NodePools in the scheme
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 )
 
 type published []string
@@ -82,6 +84,22 @@ func TestAPendingPodIsToldThatNoNodePoolIsReady(t *testing.T) {
 				t.Errorf("told %q, want %q", *told, tt.want)
 			}
 		})
+	}
+}
+
+func TestAPodThatRequestsWhatNoNodeCanHaveIsTold(t *testing.T) {
+	pod := pending("waiting")
+	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1e9999999"), corev1.ResourceMemory: resource.MustParse("1Gi")}}}}
+	quantity.Bound(pod) // as the cache does
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pod, pool("good", metav1.ConditionTrue, time.Hour)).
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
+	told := &published{}
+	if _, err := podevents.NewController(kube, &plans{}, told).Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(*told) != 1 || !strings.Contains((*told)[0], "ImpossibleRequest: ") || !strings.Contains((*told)[0], "requests cpu of") {
+		t.Errorf("told %q", *told)
 	}
 }
 

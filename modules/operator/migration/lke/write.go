@@ -7,20 +7,25 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 //go:embed manifests.tmpl steps.tmpl
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"quote": func(text any) string { return fmt.Sprintf("%q", fmt.Sprint(text)) },
-	"keys":  func(labels map[string]string) []string { return slices.Sorted(maps.Keys(labels)) },
-	"step":  func(i int) string { return fmt.Sprintf("5.%d", i+1) },
+	"quote":  func(text any) string { return fmt.Sprintf("%q", fmt.Sprint(text)) },
+	"scalar": scalar,
+	"keys":   func(labels map[string]string) []string { return slices.Sorted(maps.Keys(labels)) },
+	"step":   func(i int) string { return fmt.Sprintf("5.%d", i+1) },
 	"nodes": func(n int) string {
 		if n == 1 {
 			return "1 node"
@@ -40,10 +45,24 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 			Enabled bool
 		}{a, url, id, enabled}
 	},
+	"text": printable.Text,
 	"dollars": func(usd float64) string {
 		return strings.TrimSuffix(fmt.Sprintf("%.2f", usd), ".00")
 	},
 }).ParseFS(files, "*.tmpl"))
+
+var plainScalar = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
+
+// scalar quotes a text of the API's that YAML would not read as this text: one with another character than those of a plan or a name, or a
+// word such as yes.
+func scalar(text any) string {
+	plain := fmt.Sprint(text)
+	var read any
+	if err := yaml.Unmarshal([]byte(plain), &read); plainScalar.MatchString(plain) && err == nil && read == plain {
+		return plain
+	}
+	return fmt.Sprintf("%q", plain)
+}
 
 // Write writes the manifests in YAML, with the steps as comments before them.
 func (im *Import) Write(w io.Writer) error {
@@ -56,7 +75,7 @@ func (im *Import) Write(w io.Writer) error {
 			return err
 		}
 	}
-	return templates.ExecuteTemplate(w, "manifests.tmpl", im)
+	return templates.ExecuteTemplate(printable.Lines(w), "manifests.tmpl", im)
 }
 
 // PoolsURL is where the API has the cluster's pools.
@@ -90,5 +109,5 @@ func (p Pool) Request() api.LKENodePoolCreate {
 
 // WriteSteps writes the steps of the hand-over in Markdown.
 func (im *Import) WriteSteps(w io.Writer) error {
-	return templates.ExecuteTemplate(w, "steps.tmpl", im)
+	return templates.ExecuteTemplate(printable.Lines(w), "steps.tmpl", im)
 }

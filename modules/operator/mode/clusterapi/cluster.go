@@ -3,11 +3,11 @@ package clusterapi
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/kube"
@@ -48,9 +48,8 @@ func connect(ctx context.Context, cluster string, deps mode.Deps) (*kube.Backend
 	config := rest.CopyConfig(deps.Operator.GetConfig())
 	if o.ClusterAPIKubeconfig != "" {
 		var err error
-		if config, err = clientcmd.BuildConfigFromFlags("", o.ClusterAPIKubeconfig); err != nil {
-			return nil, &options.Error{Name: "CLUSTERAPI_KUBECONFIG", Found: "cannot be used", Err: err,
-				Fix: "set it to a file with the kubeconfig of the management cluster"}
+		if config, err = management(o.ClusterAPIKubeconfig); err != nil {
+			return nil, err
 		}
 	}
 	config.QPS, config.Burst = 50, 100
@@ -77,5 +76,25 @@ func connect(ctx context.Context, cluster string, deps mode.Deps) (*kube.Backend
 			o.ClusterAPINamespace, Err: err,
 			Fix: "check the namespace, that Cluster API v1.11 or later is installed, and the Role in docs/cluster-api.md"}
 	}
-	return backend, nil
+	return backend, alone(ctx, backend, o.ClusterAPINamespace, cluster)
+}
+
+// alone returns an error if other Clusters share the namespace: Kubernetes grants rights on Machines by namespace, so this operator, or who
+// takes it over, could remove their nodes.
+func alone(ctx context.Context, backend *kube.Backend, namespace, cluster string) error {
+	others, err := backend.OtherClusters(ctx)
+	switch {
+	case err != nil:
+		return &options.Error{Name: "CLUSTERAPI_NAMESPACE", Found: "the Machines of namespace " + namespace + " cannot be read", Err: err,
+			Fix: "check the Role in docs/cluster-api.md"}
+	case len(others) > 0:
+		if more := len(others) - 3; more > 0 {
+			others = append(others[:3:3], fmt.Sprintf("%d more", more))
+		}
+		return &options.Error{Name: "CLUSTERAPI_NAMESPACE",
+			Found: fmt.Sprintf("namespace %s has Machines of other Clusters (%s) beside those of %s, and this operator's rights cover them all",
+				namespace, strings.Join(others, ", "), cluster),
+			Fix: "give each Cluster a namespace of its own in the management cluster, as docs/cluster-api.md shows"}
+	}
+	return nil
 }

@@ -40,7 +40,7 @@ func New(ctx context.Context, cluster, region string, deps mode.Deps) (mode.Node
 	version := newVersion(deps.Operator.KubernetesInterface.Discovery())
 	return mode.Nodes{
 		Backend: backend, Engine: backend, Catalog: &catalog{Catalog: deps.Catalog, view: seen, region: region},
-		Begin: func(bool) { engine.Begin() },
+		Begin: func(bool) { engine.Begin() }, Naming: backend.Naming,
 		Cluster: func(context.Context) status.Cluster {
 			return status.Cluster{Mode: v1alpha1.ModeClusterAPI, Region: region, ControlPlaneVersion: version.read(time.Now()),
 				MachineDeployments: func(ctx context.Context, class *v1alpha1.LinodeNodeClass) status.Finding {

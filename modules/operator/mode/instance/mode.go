@@ -18,6 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clientcertificates"
@@ -93,7 +94,7 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
 			}
 		},
-		Firewalls: keeper, NodeName: cluster.nodeName,
+		Firewalls: keeper, Naming: karpentercore.ByName(cluster.nodeName),
 	}
 	if tokens != nil {
 		nodes.Controllers = append(nodes.Controllers, bootstraptoken.NewController(tokens),

@@ -69,6 +69,7 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 				Cluster: cluster.ID, OnUnidentified: deps.Metrics.Unidentified, OnReturned: func() { taintReturned.Store(true) },
 			}),
 		},
+		Naming: backend.Naming,
 		NodeLabels: func(instanceID int) map[string]string {
 			return map[string]string{registrationtaint.PoolIDLabel: strconv.Itoa(pools.PoolOf(instanceID))}
 		},

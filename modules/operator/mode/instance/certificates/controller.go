@@ -3,6 +3,7 @@ package certificates
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 const (
@@ -26,6 +28,8 @@ const (
 	givenUp = 15 * time.Minute
 	// remembered is how long a reported request is kept in mind; Kubernetes deletes a pending one after 24 h.
 	remembered = 25 * time.Hour
+	// longestReason bounds a reason in the log and in an event: a subject may have a megabyte.
+	longestReason = 600
 )
 
 // Judgement returns why a request is not approved, empty if it is, and whether time may cure that.
@@ -47,7 +51,7 @@ type Controller struct {
 	kube     client.Client
 	recorder events.Recorder
 	cfg      Config
-	reported *cache.Expiring // by UID: the reason
+	reported *cache.Expiring // by UID: a checksum of the reason, which repeats what a stranger has sent
 }
 
 // NewController returns a Controller.
@@ -98,10 +102,12 @@ func (c *Controller) approve(ctx context.Context, csr *certificatesv1.Certificat
 }
 
 func (c *Controller) report(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, reason string) {
-	if last, seen := c.reported.Get(csr.UID); seen && last == reason {
+	reason = printable.Bounded(reason, longestReason)
+	checksum := crc32.ChecksumIEEE([]byte(reason))
+	if last, seen := c.reported.Get(csr.UID); seen && last == checksum {
 		return
 	}
-	c.reported.Set(csr.UID, reason, remembered)
+	c.reported.Set(csr.UID, checksum, remembered)
 	log.FromContext(ctx).Info("left a request for a "+c.cfg.Kind+" undecided", "CertificateSigningRequest", csr.Name, "requester",
 		csr.Spec.Username, "reason", reason)
 	c.recorder.Publish(events.Event{

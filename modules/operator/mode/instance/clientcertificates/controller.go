@@ -4,8 +4,8 @@
 // name. Here a request is approved, if its signer is kubernetes.io/kube-apiserver-client-kubelet and all of this holds: a bootstrap token
 // sends it whose ID is the one of a NodeClaim, in the group of the operator's tokens; the subject is system:node:<name> of system:nodes,
 // with the Linode label of that same NodeClaim as the name and no other name; the usages are those of a client certificate; the NodeClaim
-// is neither registered nor being deleted. A node that is registered renews its certificate with the one that it has, which Kubernetes'
-// approver compares.
+// is neither registered nor being deleted; no Node of that name is older than the NodeClaim, which would be another machine's. A node that
+// is registered renews its certificate with the one that it has, which Kubernetes' approver compares.
 //
 // Package certificates has the rest: requests that are not approved stay undecided and are reported. No request to the Linode API is made.
 // Not guaranteed: that the sending process runs on that Linode; who holds the token within its 15 minutes may be that node.
@@ -18,6 +18,8 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
@@ -68,6 +70,15 @@ func judge(
 		return fmt.Sprintf("NodeClaim %s of the node %s is being deleted", claim.Name, node), false, nil
 	case claim.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered):
 		return fmt.Sprintf("NodeClaim %s of the node %s is registered: its node has a certificate", claim.Name, node), false, nil
+	}
+	older := &corev1.Node{}
+	switch err := kube.Get(ctx, client.ObjectKey{Name: node}, older); {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return "", false, fmt.Errorf("reading Node %s: %w", node, err)
+	case !older.CreationTimestamp.After(claim.CreationTimestamp.Time):
+		return fmt.Sprintf("Node %s is older than NodeClaim %s, so it is the node of another machine: delete the NodeClaim, or the Node if its "+
+			"machine is gone", node, claim.Name), true, nil
 	}
 	return "", false, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -22,16 +23,19 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clientcertificates"
 )
 
+var made = time.Now().Add(-time.Minute).Truncate(time.Second)
+
 // scene is one request beside two NodeClaims.
 type scene struct {
 	certificate *x509.CertificateRequest
 	csr         *certificatesv1.CertificateSigningRequest
 	claim       *karpv1.NodeClaim // of the node that asks
+	nodes       []client.Object
 }
 
 func claim(name string) *karpv1.NodeClaim {
 	return &karpv1.NodeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name), CreationTimestamp: metav1.NewTime(made)},
 		Spec:       karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}},
 	}
 }
@@ -55,13 +59,18 @@ func proper() *scene {
 	}
 }
 
+// nodeOf is a Node that was made so long after the NodeClaims.
+func nodeOf(name string, after time.Duration) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(made.Add(after))}}
+}
+
 // run reconciles the request once, so long after it was made.
 func (s *scene) run(t *testing.T, after time.Duration) (approved bool, events []string, again time.Duration) {
 	t.Helper()
 	s.csr.CreationTimestamp = metav1.NewTime(time.Now().Add(-after))
 	s.csr.Spec.Request = controllertest.CertificateRequest(t, s.certificate)
-	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(s.csr, s.claim, claim("default-b")).WithStatusSubresource(s.csr).
-		WithInterceptorFuncs(controllertest.Approval).Build()
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(s.nodes, s.csr, s.claim, claim("default-b"))...).
+		WithStatusSubresource(s.csr).WithInterceptorFuncs(controllertest.Approval).Build()
 	recorder := &controllertest.Recorder{}
 	controller := clientcertificates.NewController(kube, recorder, func(nodeClaim string) string { return "own-" + nodeClaim })
 	stored := &certificatesv1.CertificateSigningRequest{}
@@ -83,8 +92,10 @@ func (s *scene) run(t *testing.T, after time.Duration) (approved bool, events []
 
 func TestFirstCertificateOfAJoiningNodeIsApproved(t *testing.T) {
 	for name, change := range map[string]func(*scene){
-		"before its launch is recorded": func(*scene) {},
-		"launched":                      func(s *scene) { s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) },
+		"before its launch is recorded":                  func(*scene) {},
+		"beside a Node of its own, which it made before": func(s *scene) { s.nodes = []client.Object{nodeOf("own-default-a", time.Second)} },
+		"beside an older Node of another name":           func(s *scene) { s.nodes = []client.Object{nodeOf("own-default-b", -time.Hour)} },
+		"launched":                                       func(s *scene) { s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) },
 		"with an RSA key's usages": func(s *scene) {
 			s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageKeyEncipherment)
 		},
@@ -94,6 +105,16 @@ func TestFirstCertificateOfAJoiningNodeIsApproved(t *testing.T) {
 		if approved, events, again := s.run(t, 0); !approved || len(events) > 0 || again > 0 {
 			t.Errorf("%s: approved %t, events %v, again after %s", name, approved, events, again)
 		}
+	}
+}
+
+// A subject of a megabyte is neither logged nor remembered.
+func TestALongSubjectIsReportedInFewWords(t *testing.T) {
+	s := proper()
+	s.certificate.Subject.CommonName = strings.Repeat("\x1b[2J", 50_000)
+	approved, events, _ := s.run(t, 0)
+	if approved || len(events) != 1 || len(events[0]) > 1000 || strings.Contains(events[0], "\x1b") {
+		t.Errorf("approved %t, %d events of %d bytes", approved, len(events), len(strings.Join(events, "")))
 	}
 }
 
@@ -140,6 +161,12 @@ func TestNoOtherCertificateIsApproved(t *testing.T) {
 		"registered": {func(s *scene) {
 			s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered)
 		}, "is registered", false},
+		"of an older Node": {func(s *scene) {
+			s.nodes = []client.Object{nodeOf("own-default-a", -time.Hour)}
+		}, "Node own-default-a is older than NodeClaim default-a", true},
+		"of a Node that is as old": {func(s *scene) {
+			s.nodes = []client.Object{nodeOf("own-default-a", 0)}
+		}, "is older than NodeClaim default-a", true},
 		"being deleted": {func(s *scene) {
 			s.claim.Finalizers, s.claim.DeletionTimestamp = []string{"karpenter.sh/termination"}, &metav1.Time{Time: time.Now()}
 		}, "is being deleted", false},

@@ -1,0 +1,29 @@
+package clusterapi
+
+import (
+	"context"
+	"fmt"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Naming implements karpentercore.Naming by the infrastructure provider's machine: CAPL labels a Linode with the name of its LinodeMachine,
+// and the bootstrap configuration of docs/cluster-api.md names the node after that label. The Machine's own nodeRef proves nothing, because
+// Cluster API takes it from whichever Node has the provider ID.
+func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node string) (own bool, name string, err error) {
+	id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
+	if err != nil {
+		return true, "", nil //nolint:nilerr // of another provider
+	}
+	m, known := b.view.machine(id)
+	if !known {
+		if _, err := b.Get(ctx, id); err != nil {
+			return false, "", fmt.Errorf("reading the Machine of Linode %d, which Node %s says to be: %w", id, node, err)
+		}
+		m, _ = b.view.machine(id)
+	}
+	name = m.Node().Name
+	return name == node, name, nil
+}

@@ -1,0 +1,38 @@
+package lke
+
+import (
+	"context"
+	"fmt"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Naming implements karpentercore.Naming by the label of the NodeClaim's Linode, as it was last read, or as the API has it.
+//
+// On the Standard tier a node is named as its Linode is labelled (FACTS.md, section 6). No source has the names of nodes on the Enterprise
+// tier: there every Node may be the NodeClaim's but one that is named as another Linode of the operator's pools.
+func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node string) (own bool, name string, err error) {
+	id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
+	if err != nil {
+		return true, "", nil //nolint:nilerr // of another provider
+	}
+	instance, known := b.lastRead.Get(id)
+	if !known || instance.Name == "" {
+		if _, err := b.Get(ctx, id); err != nil {
+			return false, "", fmt.Errorf("reading the label of Linode %d, which Node %s says to be: %w", id, node, err)
+		}
+		instance, _ = b.lastRead.Get(id)
+	}
+	if instance.Name == node {
+		return true, instance.Name, nil
+	}
+	if b.cfg.Cluster.Tier == lke.Enterprise {
+		another := b.lastRead.Any(func(other lkepool.Node) bool { return other.Name == node })
+		return !another, instance.Name, nil
+	}
+	return false, instance.Name, nil
+}

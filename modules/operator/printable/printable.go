@@ -1,0 +1,51 @@
+// Package printable makes texts of other programs safe to show: in a terminal, in which an escape sequence would act, in YAML comments,
+// which a control character such as NEL ends, and in events and conditions, which are one line of a bounded length.
+//
+// Printable is what unicode.IsPrint says: letters, marks, numbers, punctuation, symbols and the ASCII space. Marks that turn the direction
+// of writing are not.
+package printable
+
+import (
+	"io"
+	"strings"
+	"unicode"
+)
+
+// Text returns a text in which each rune that is not printable is a space.
+func Text(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}
+
+// Bounded returns Text, cut to at most so many bytes.
+func Bounded(text string, most int) string {
+	const mark = "..."
+	if cut := text[:min(len(text), most)]; len(cut) < len(text) {
+		text = strings.ToValidUTF8(cut[:len(cut)-len(mark)], "") + mark
+	}
+	return strings.ToValidUTF8(Text(text), "")
+}
+
+// Lines returns a writer that passes printable runes, line feeds and tabs on, and a space for every other rune. Each write must hold whole
+// runes, as those of fmt and text/tabwriter do.
+func Lines(w io.Writer) io.Writer { return lines{w} }
+
+type lines struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (l lines) Write(data []byte) (int, error) {
+	text := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\t' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(data), "?"))
+	if _, err := io.WriteString(l.w, text); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}

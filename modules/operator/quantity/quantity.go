@@ -1,0 +1,131 @@
+// Package quantity bounds the quantities in Kubernetes objects to what a node or a cluster can have.
+//
+// The API server accepts a request such as cpu: "1e9999999". A single comparison or sum with it computes a number of ten million digits,
+// and Karpenter core makes thousands of them in each round of planning: one pod of one user then delays every other pod's node by minutes,
+// and each line of the log about it has 10 MB. So objects are bounded where they enter the process, in the cache's transforms
+// (karpentercore.CacheOptions) and in snapshot.Read, before anything computes with them.
+//
+// Guarantees: Bound looks at the size of a quantity without computing it, so it costs the same for every exponent. It reaches every
+// resource.Quantity in exported fields, slices, maps and pointers of a typed object. Not reached: unstructured objects and interfaces.
+package quantity
+
+import (
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Max is the largest quantity that is kept: 10^15 cores, or bytes (909 TiB). No node has that, and no cluster. Its milli-value still is an
+// int64, which core's metrics compute.
+const Max = 1_000_000_000_000_000
+
+// digits is how many decimal digits a number may have before it is compared exactly: enough for Max in nano-units.
+const digits = 15 + 9 + 2
+
+// Bound replaces every quantity of an object whose magnitude exceeds Max by Max, or by -Max. The object is changed in place.
+func Bound(object any) {
+	if value := reflect.ValueOf(object); value.IsValid() && holds(value.Type()) {
+		bound(value)
+	}
+}
+
+// AtMax returns whether a quantity is Max or was bounded to it.
+func AtMax(q resource.Quantity) bool { return q.CmpInt64(Max) >= 0 }
+
+var of = reflect.TypeFor[resource.Quantity]()
+
+// bound walks a value of a type that holds quantities.
+func bound(value reflect.Value) {
+	switch {
+	case value.Type() == of:
+		if q := value.Addr().Interface().(*resource.Quantity); beyond(*q) { //nolint:forcetypeassert // its type was compared
+			*q = *limit(q)
+		}
+	case value.Kind() == reflect.Pointer:
+		if !value.IsNil() {
+			bound(value.Elem())
+		}
+	case value.Kind() == reflect.Struct:
+		for i := range value.NumField() {
+			if field := value.Type().Field(i); field.IsExported() && holds(field.Type) {
+				bound(value.Field(i))
+			}
+		}
+	case value.Kind() == reflect.Slice, value.Kind() == reflect.Array:
+		for i := range value.Len() {
+			bound(value.Index(i))
+		}
+	case value.Kind() == reflect.Map:
+		boundMap(value)
+	}
+}
+
+// boundMap copies the values of a map, which cannot be changed in place.
+func boundMap(value reflect.Value) {
+	for entries := value.MapRange(); entries.Next(); {
+		changed := reflect.New(value.Type().Elem()).Elem()
+		changed.Set(entries.Value())
+		bound(changed)
+		value.SetMapIndex(entries.Key(), changed)
+	}
+}
+
+func limit(q *resource.Quantity) *resource.Quantity {
+	return resource.NewQuantity(int64(q.Sign())*Max, resource.DecimalSI)
+}
+
+// beyond returns whether a quantity exceeds Max, or is a zero with an exponent that is as expensive.
+func beyond(q resource.Quantity) bool {
+	if !q.IsZero() { // AsInt64 multiplies a zero by ten as often as its exponent says
+		if whole, ok := q.AsInt64(); ok {
+			return whole > Max || whole < -Max
+		}
+	}
+	amount := q.AsDec() // q is a copy, which AsDec changes
+	exponent := -int(amount.Scale())
+	if amount.Sign() == 0 {
+		return exponent < -digits || exponent > digits
+	}
+	// The number has between this many decimal digits and one less: a binary digit is 0.30103 decimal ones.
+	if length := int(float64(amount.UnscaledBig().BitLen())*0.30103) + 1 + exponent; length > digits {
+		return true
+	}
+	if exponent < -digits {
+		return true // below a nano-unit, which the API server rounds away
+	}
+	return q.CmpInt64(Max) > 0 || q.CmpInt64(-Max) < 0
+}
+
+var known sync.Map // reflect.Type: whether it holds quantities
+
+// holds returns whether values of a type can hold a quantity.
+func holds(t reflect.Type) bool {
+	if found, ok := known.Load(t); ok {
+		return found.(bool) //nolint:forcetypeassert // stored below
+	}
+	found := search(t, map[reflect.Type]bool{})
+	known.Store(t, found)
+	return found
+}
+
+func search(t reflect.Type, visited map[reflect.Type]bool) bool {
+	if t == of {
+		return true
+	}
+	if visited[t] {
+		return false // a type that contains itself: the search is under way
+	}
+	visited[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return search(t.Elem(), visited)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if field := t.Field(i); field.IsExported() && search(field.Type, visited) {
+				return true
+			}
+		}
+	}
+	return false
+}
