@@ -33,6 +33,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/rollout"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
@@ -178,6 +179,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		upkeep.NewController(op.GetClient(), nodes.Engine, linodes, nodes.Firewalls),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
+		rollout.NewController(op.GetClient()),
 		launchfindings.NewController(op.GetClient(), linodes),
 		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
