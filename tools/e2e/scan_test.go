@@ -225,8 +225,8 @@ func scanMetrics(t *testing.T, text string) {
 	}
 }
 
-// scanOwn: a label of ours has a value of its closed set, or one that the price list has. Names of NodePools are users' own; package metrics
-// bounds their number.
+// scanOwn: a label of ours has a value of its closed set, or one that the price list has. Names of NodePools are users' own; package
+// metrics bounds their number.
 func scanOwn(t *testing.T, described metrics.Description, label *dto.LabelPair, offered map[string][]string) {
 	t.Helper()
 	name, value := label.GetName(), label.GetValue()
