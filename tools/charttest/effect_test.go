@@ -130,6 +130,8 @@ var others = map[string][]string{
 	"settings.maxNodes":                               {`settings: {maxNodes: 5}`},
 	"settings.maxHourlyPrice":                         {`settings: {maxHourlyPrice: 2.5}`},
 	"settings.adoptAlpha":                             {`settings: {adoptAlpha: true}`},
+	"settings.surgeBeforeDrain":                       {`settings: {surgeBeforeDrain: true}`},
+	"serviceMonitor.keep":                             {`serviceMonitor: {enabled: true, keep: essential}`},
 	"settings.nodePriceLabel":                         {`settings: {nodePriceLabel: true}`},
 	"settings.hostMaintenance":                        {`settings: {hostMaintenance: true}`},
 	"settings.vmMemoryOverheadPercent":                {`settings: {vmMemoryOverheadPercent: 0.1}`},

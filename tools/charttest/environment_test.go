@@ -102,6 +102,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {maxNodes: 1000000}`, "MAX_NODES", "1000000"},
 		{`settings: {maxHourlyPrice: 2.5}`, "MAX_HOURLY_PRICE", "2.5"},
 		{`settings: {adoptAlpha: true}`, "ADOPT_ALPHA", "true"},
+		{`settings: {surgeBeforeDrain: true}`, "SURGE_BEFORE_DRAIN", "true"},
 		{`settings: {nodePriceLabel: true}`, "NODE_PRICE_LABEL", "true"},
 		{`settings: {hostMaintenance: true}`, "HOST_MAINTENANCE", "true"},
 		{`settings: {plans: {deny: []}}`, "PLANS_DENY", "none"},

@@ -162,7 +162,7 @@ func TestCheckQuery(t *testing.T) {
 		{"no PromQL", `sum(karpenter_linode_claims_total`, "unclosed left parenthesis"},
 		{"a metric that is not there", `karpenter_linode_nodes_total > 1`, `no metric "karpenter_linode_nodes_total"`},
 		{"in the denominator", `karpenter_cluster_state_synced / up`, `no metric "up"`},
-		{"a label that is not there", `karpenter_linode_claims_total{nodepool="x"}`, "no label nodepool"},
+		{"a label that is not there", `karpenter_linode_claims_total{node="x"}`, "no label node"},
 		{"by a label that is not there", `sum by (zone) (karpenter_linode_claims_total)`, "no label zone"},
 		{"by a label that was summed away", `sum by (status) (sum by (route) (karpenter_linode_api_requests_total))`, "no label status"},
 		{"on a label that is not there", `karpenter_cluster_state_synced and on (zone) karpenter_build_info`, "no label zone"},

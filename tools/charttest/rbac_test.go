@@ -71,6 +71,7 @@ func TestClusterRights(t *testing.T) {
 		"apps/statefulsets: list watch"),
 		`settings: {schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}}`)
 	check(append(slices.Clone(want), "pods: patch"), `settings: {featureGates: {podDeletionCostManagement: true}}`)
+	check(append(slices.Clone(want), "apps/replicasets: get", "apps/deployments: get patch"), `settings: {surgeBeforeDrain: true}`)
 	check(append(slices.Clone(want), "batch/jobs: get"),
 		`additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}]`)
 }

@@ -76,6 +76,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: NODE_PRICE_LABEL
   value: "true"
 {{- end }}
+{{- if $settings.surgeBeforeDrain }}
+- name: SURGE_BEFORE_DRAIN
+  value: "true"
+{{- end }}
 {{- if $settings.hostMaintenance }}
 - name: HOST_MAINTENANCE
   value: "true"

@@ -32,10 +32,10 @@ type Catalog interface {
 
 // Config configures a CloudProvider. Region is required.
 type Config struct {
-	Region         string                                      // of new nodes
-	CreateDeadline time.Duration                               // how long one Create waits; 0 = 10 s
-	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
-	OnNeverJoined  func(instanceType string)                   // a NodeClaim is deleted whose node never joined; may be nil
+	Region         string                                                // of new nodes
+	CreateDeadline time.Duration                                         // how long one Create waits; 0 = 10 s
+	OnClaim        func(nodePool, outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
+	OnNeverJoined  func(instanceType string)                             // a NodeClaim is deleted whose node never joined; may be nil
 
 	// Keep ends what was going on to remove an instance that a NodeClaim has got; core learns of the instance after it, and not if it
 	// fails. nil = nothing removes an instance in steps.
@@ -96,7 +96,7 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 		cfg.Toleration = defaultToleration
 	}
 	if cfg.OnClaim == nil {
-		cfg.OnClaim = func(string, time.Duration) {}
+		cfg.OnClaim = func(string, string, time.Duration) {}
 	}
 	if cfg.Keep == nil {
 		cfg.Keep = func(context.Context, claims.Node) error { return nil }

@@ -30,7 +30,7 @@ func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error
 	defer cancel()
 	start := time.Now()
 	node, err := c.backend.Claim(ctx, l)
-	c.cfg.OnClaim(outcome(err, c.backend.Mode()), time.Since(start))
+	c.cfg.OnClaim(l.NodeClaim.Labels[karpv1.NodePoolLabelKey], outcome(err, c.backend.Mode()), time.Since(start))
 	if err != nil || c.cfg.Holder == nil {
 		return node, err
 	}

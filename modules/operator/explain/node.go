@@ -25,6 +25,7 @@ func (e Explainer) node(node *corev1.Node) (Explanation, error) {
 	}
 	e.lifecycle(&x, claim)
 	e.whyThisPlan(&x, claim)
+	e.single(&x, node)
 	return x, e.whyItStays(&x, node, claim)
 }
 

@@ -27,6 +27,8 @@
 //     (pkg/controllers/provisioning/provisioner.go:166), which come every 30 s where no pod waits
 //     (pkg/controllers/capacitybuffer/controller.go:137), and deletes as empty what became ready between two of them
 //     (pkg/controllers/disruption/emptiness.go:54). TestCoreStillNeedsTheProvidersAnswers.
+//   - Evicting: core has no hook before it evicts a pod, and drops one that the API server answers with a conflict from its queue, to which
+//     the termination controller adds it again (pkg/controllers/node/termination/terminator/eviction.go:291). TestCoreStillQueuesAPodAgain.
 //   - withoutStarts: controller-runtime v0.24.1 logs three lines for each controller at level info
 //     (pkg/internal/controller/controller.go:247, 302, 305). TestControllerRuntimeStillWritesTheseLines.
 //

@@ -27,7 +27,8 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		retries: d.counter("linode_api", "retries_total", "Repeated requests to the Linode API.", labelMethod, labelRoute),
 	}
 	m.claiming = claiming{
-		claims:    d.counter("linode", "claims_total", "Attempts to claim a node for a NodeClaim by outcome.", labelOutcome),
+		claims: d.counter("linode", "claims_total", "Attempts to claim a node for a NodeClaim by NodePool and outcome.",
+			labelNodePool, labelOutcome),
 		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", labelOutcome),
 
 		actions: d.counter("linode_pool", "actions_total",

@@ -28,6 +28,7 @@ const (
 	labelAction       = "action"
 	labelKind         = "kind"
 	labelCause        = "cause"
+	labelNodePool     = "nodepool"
 	labelInstanceType = "instance_type"
 	labelCapacityType = "capacity_type"
 	labelZone         = "zone"
@@ -57,7 +58,7 @@ func Describe() []Description {
 }
 
 // Values returns the closed set of values of a label, nil for a label whose values are names that the catalog offers:
-// instance_type (besides "other"), capacity_type and zone.
+// instance_type (besides "other"), capacity_type and zone; and nil for nodepool.
 func Values(label string) []string { return slices.Clone(closedSets()[label]) }
 
 // closedSets are the values of labels that are known beforehand.

@@ -43,6 +43,7 @@ type requesting struct {
 // claiming is about attempts of NodeClaims, and what the claim engine did for them.
 type claiming struct {
 	claims    *prometheus.CounterVec
+	nodePools names
 	claimWait *prometheus.HistogramVec
 
 	actions        *prometheus.CounterVec
@@ -87,10 +88,10 @@ func (m *Metrics) APICall(call linode.Call) {
 	}
 }
 
-// Claim counts an attempt to claim a node.
-func (m *Metrics) Claim(outcome string, elapsed time.Duration) {
+// Claim counts an attempt to claim a node for a NodeClaim of a NodePool.
+func (m *Metrics) Claim(nodePool, outcome string, elapsed time.Duration) {
 	outcome = bounded(labelOutcome, outcome)
-	m.claims.WithLabelValues(outcome).Inc()
+	m.claims.WithLabelValues(m.nodePools.name(nodePool), outcome).Inc()
 	m.claimWait.WithLabelValues(outcome).Observe(elapsed.Seconds())
 }
 

@@ -54,7 +54,7 @@ func TestLabelsAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Claim("claimed", time.Second)
+			m.Claim("p", "claimed", time.Second)
 			for claims.KindOf(pools.Release(t.Context(), node.InstanceID, claims.Claimant{Name: claimant})) != claims.KindNotFound {
 				time.Sleep(time.Second)
 			}

@@ -85,6 +85,7 @@ type Options struct {
 
 	AdoptAlpha        bool // take over nodes of the alpha provider
 	HostMaintenance   bool // replace nodes before their host is worked on
+	SurgeBeforeDrain  bool // start the successor of a one-replica Deployment's pod before it is evicted, where an annotation asks for it
 	NodePriceLabel    bool // put each node's price on it, as eks-node-viewer reads it
 	UnregisteredTaint bool // put Karpenter's registration taint on new pools
 

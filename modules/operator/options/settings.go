@@ -128,6 +128,8 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 		boolean("host-maintenance", "replace nodes before announced maintenance of their hosts; takes the token's scope account:read_only",
 			&o.HostMaintenance),
 		boolean("node-price-label", "put the label eks-node-viewer/instance-price with the price in USD per hour on nodes", &o.NodePriceLabel),
+		boolean("surge-before-drain", "start the successor of a one-replica Deployment's pod before it is evicted, where the annotation "+
+			"karpenter.k8s.linode/surge-before-drain asks for it", &o.SurgeBeforeDrain),
 		duration("instance-type-refresh-interval", "5m", "how often plans, prices and availability are read", &o.CatalogInterval),
 		duration("node-repair-toleration", "10m",
 			"how long a node may be broken before the feature gate NodeRepair repairs it; half of it for a stuck kernel or a read-only disk",

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
@@ -33,6 +34,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/rollout"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
@@ -40,6 +42,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/surge"
 )
 
 // operate runs the controllers until ctx ends.
@@ -119,7 +122,12 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		lookup = nodeclass.NewLookup(p.client, mode.AnswerTTL)
 		classes.Lookup, classes.Recheck = lookup, lookup.Young()
 	}
-	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
+	evicting := func(kube client.Client) client.Client { return kube }
+	if o.SurgeBeforeDrain {
+		surger := surge.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, op.Clock)
+		evicting = func(kube client.Client) client.Client { return karpentercore.Evicting(kube, surger.Hold) }
+	}
+	drainer := drain.New(evicting(op.GetClient()), op.GetAPIReader(), op.EventRecorder)
 	config.Keep = drainer.Keep
 	nodes, err := p.cluster.New(ctx, mode.Deps{
 		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD,
@@ -151,7 +159,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	op.Manager = karpentercore.Named(op.Manager, nodes.Naming, op.EventRecorder)
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
-	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
+	kube := evicting(karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held))
 	core := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)
 	op.WithControllers(ctx, core...)
@@ -176,6 +184,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		upkeep.NewController(op.GetClient(), nodes.Engine, linodes, nodes.Firewalls),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
+		rollout.NewController(op.GetClient()),
 		launchfindings.NewController(op.GetClient(), linodes),
 		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),

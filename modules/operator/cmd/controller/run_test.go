@@ -94,7 +94,7 @@ var _ = Describe("The controller", func() {
 
 			Expect(p.get("/metrics")).To(And(
 				ContainSubstring(`karpenter_linode_api_requests_total{method="GET",route="/lke/clusters",status="200"}`),
-				ContainSubstring(`karpenter_linode_claims_total{outcome="claimed"}`),
+				MatchRegexp(`karpenter_linode_claims_total\{nodepool="[a-z-]+",outcome="claimed"\}`),
 				ContainSubstring("karpenter_cloudprovider_instance_type_offering_price_estimate"),
 				ContainSubstring(`karpenter_cloudprovider_instance_type_memory_bytes{instance_type="g6-standard-1"} 2.075951104e+09`),
 				ContainSubstring(`karpenter_linode_pool_actions_total{action="tag instance",result="ok"}`),

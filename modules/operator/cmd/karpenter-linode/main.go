@@ -44,6 +44,6 @@ func newRoot(binary string) *cobra.Command {
 	if strings.HasPrefix(binary, "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl karpenter-linode"}
 	}
-	root.AddCommand(newExplain(), newOpenCostPrices(), newPlans(), newTop(), newWhatif(), newDump(), newImport())
+	root.AddCommand(newExplain(), newOpenCostPrices(), newPlans(), newRollout(), newTop(), newWhatif(), newDump(), newImport())
 	return root
 }

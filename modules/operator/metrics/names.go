@@ -1,0 +1,30 @@
+package metrics
+
+import "sync"
+
+// maxNodePools bounds the series of one metric: a client that makes and deletes NodePools adds no more.
+const maxNodePools = 200
+
+// names are the values of a label that are names of objects: the first ones since the start keep their own series.
+type names struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// name returns the name, or "other" for an empty one and for those beyond the bound.
+func (n *names) name(of string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case of == "":
+		return other
+	case n.known[of]:
+		return of
+	case len(n.known) >= maxNodePools:
+		return other
+	case n.known == nil:
+		n.known = map[string]bool{}
+	}
+	n.known[of] = true
+	return of
+}
