@@ -229,6 +229,37 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+func TestAPlanWithoutAPriceIsNotCheaper(t *testing.T) {
+	list, err := pricelist.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &snapshot.Snapshot{Pods: []*corev1.Pod{pod("web", "a", "500m", "512Mi")}, NodePools: []*karpv1.NodePool{nodePool("default", nil)}}
+	joined(s, "a", "g6-standard-1", "1", "1900Mi", quantities("500m", "512Mi"))
+	present, err := whatif.NewPresent(t.Context(), whatif.Input{Cluster: s, API: list, Region: "us-ord"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpriced := ""
+	for _, it := range present.InstanceTypes(s.NodePools[0]) {
+		if len(it.Offerings) == 0 || it.Offerings.Cheapest().Price <= 0 {
+			unpriced = it.Name
+		}
+	}
+	if unpriced == "" {
+		t.Fatal("every plan has a price: the case needs a plan without one")
+	}
+	x, err := explain.Explainer{Cluster: s, Present: present}.Object("node", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sentence := range x.Sentences {
+		if strings.HasPrefix(sentence, "Cheaper, "+unpriced) || strings.Contains(sentence, "more plans are cheaper") {
+			t.Errorf("%s has no price: %s", unpriced, sentence)
+		}
+	}
+}
+
 func TestNamesThatNothingHasOrThatAreNotClear(t *testing.T) {
 	s := &snapshot.Snapshot{Pods: []*corev1.Pod{pod("a", "a", "1", "1Gi"), pod("b", "a", "1", "1Gi")},
 		NodePools: []*karpv1.NodePool{nodePool("default", nil)}}

@@ -85,11 +85,18 @@ func (e Explainer) whyThisPlan(x *Explanation, claim *karpv1.NodeClaim) {
 		return
 	}
 	price := hourly(all[i])
-	cheaper := slices.DeleteFunc(all, func(it *cloudprovider.InstanceType) bool { return hourly(it) >= price })
+	// A plan without an offering has no price here, and the comparison would take it for free.
+	cheaper := slices.DeleteFunc(all, func(it *cloudprovider.InstanceType) bool {
+		return hourly(it) <= 0 || hourly(it) >= price
+	})
 	slices.SortFunc(cheaper, func(a, b *cloudprovider.InstanceType) int {
 		return cmp.Or(cmp.Compare(hourly(b), hourly(a)), cmp.Compare(a.Name, b.Name))
 	})
 	requests := claim.Spec.Resources.Requests
+	if price <= 0 {
+		x.add("The price of its plan is not known, so it is not compared with other plans.")
+		return
+	}
 	if len(cheaper) == 0 {
 		x.add("Its plan is the cheapest that there is.")
 		return
@@ -169,6 +176,7 @@ func (e Explainer) whyItStays(x *Explanation, node *corev1.Node, claim *karpv1.N
 	return nil
 }
 
+// hourly returns the lowest price of a plan, and 0 if no offering has one.
 func hourly(it *cloudprovider.InstanceType) float64 {
 	if len(it.Offerings) == 0 {
 		return 0

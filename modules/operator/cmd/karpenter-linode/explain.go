@@ -15,7 +15,7 @@ import (
 // kinds are the names by which kubectl calls what can be explained.
 var kinds = map[string]string{
 	"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "node", "no": "node", "nodeclaim": "nodeclaim",
-	"nodeclaims": "nodeclaim",
+	"nodeclaims": "nodeclaim", "nodeclaim.karpenter.sh": "nodeclaim", "nodeclaims.karpenter.sh": "nodeclaim",
 }
 
 func newExplain() *cobra.Command {
@@ -27,7 +27,7 @@ func newExplain() *cobra.Command {
 		Long: "explain runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide about one object, " +
 			"and why. It changes nothing.",
 		Example: "  karpenter-linode explain pod web-6f7d --namespace shop\n  karpenter-linode explain node/lke123-456-789\n" +
-			"  karpenter-linode explain default-x7k2p",
+			"  karpenter-linode explain default-x7k2p\n  karpenter-linode explain nodeclaim.karpenter.sh/default-x7k2p",
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: completeObjects(from),
 		RunE: func(cmd *cobra.Command, args []string) error {

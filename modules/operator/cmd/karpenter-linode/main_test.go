@@ -215,16 +215,17 @@ func TestImportLKE(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	for args, want := range map[string]string{
-		"pod web":           "It runs on node lke1-7-a.",
-		"pod/web":           "pod default/web\n",
-		"web":               "It runs on node lke1-7-a.",
-		"web -n default":    "It runs on node lke1-7-a.",
-		"node/lke1-7-a":     "It is of LKE pool 7, plan g6-standard-4 ($48 a month).",
-		"no lke1-7-a":       "leaves it alone",
-		"lke1-7-a -o json":  `"subject": "node lke1-7-a"`,
-		"web -n elsewhere":  "!there is no pod web in namespace elsewhere",
-		"nodeclaim missing": "!there is no NodeClaim missing",
-		"deployment/web":    "!none of pod, node, nodeclaim",
+		"pod web":                        "It runs on node lke1-7-a.",
+		"pod/web":                        "pod default/web\n",
+		"web":                            "It runs on node lke1-7-a.",
+		"web -n default":                 "It runs on node lke1-7-a.",
+		"node/lke1-7-a":                  "It is of LKE pool 7, plan g6-standard-4 ($48 a month).",
+		"no lke1-7-a":                    "leaves it alone",
+		"lke1-7-a -o json":               `"subject": "node lke1-7-a"`,
+		"web -n elsewhere":               "!there is no pod web in namespace elsewhere",
+		"nodeclaim missing":              "!there is no NodeClaim missing",
+		"nodeclaim.karpenter.sh/missing": "!there is no NodeClaim missing",
+		"deployment/web":                 "!none of pod, node, nodeclaim",
 	} {
 		out, err := execute(t, cluster, append([]string{"explain", "--from", "-", "--prices", "builtin"}, strings.Fields(args)...)...)
 		if want, refused := strings.CutPrefix(want, "!"); refused {

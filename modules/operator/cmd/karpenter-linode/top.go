@@ -145,11 +145,12 @@ func follow(ctx context.Context, a *access) (client.Reader, error) {
 	go func() { _ = c.Start(ctx) }()
 	bounded, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
+	// The cache refuses readings until it is started. The first reading adds its kinds and waits until they are synchronized.
+	if !c.WaitForCacheSync(bounded) {
+		return nil, errors.New("the cache of the cluster's objects did not start")
+	}
 	if _, err := snapshot.Running(bounded, c); err != nil {
 		return nil, err
-	}
-	if !c.WaitForCacheSync(bounded) {
-		return nil, errors.New("the cluster does not answer")
 	}
 	return c, nil
 }
