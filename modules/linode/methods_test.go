@@ -161,16 +161,13 @@ var notOffered = []api.OperationID{
 	api.OpUpdateVolume,
 	api.OpAppendInstanceConfigInterface, api.OpCreateVPCSubnet, api.OpDeleteInstanceConfigInterface, api.OpDeleteVPCSubnet,
 	api.OpGetInstanceConfigInterface, api.OpListInstanceConfigInterfaces, api.OpListVPCIPs, api.OpListVPCIPv6s,
-	api.OpMigrateInstance, api.OpRebootInstance, api.OpRebuildInstance, api.OpReorderInstanceConfigInterfaces, api.OpResizeInstance,
-	api.OpResizeInstanceDisk, api.OpUpdateAccountSettings, api.OpUpdateInstanceConfigInterface, api.OpUpdateVPC,
+	api.OpRebootInstance, api.OpReorderInstanceConfigInterfaces,
+	api.OpUpdateAccountSettings, api.OpUpdateInstanceConfigInterface, api.OpUpdateVPC,
 	api.OpUpdateVPCSubnet,
-	api.OpCreateDomain, api.OpCreateDomainRecord, api.OpDeleteDomain, api.OpDeleteDomainRecord, api.OpGetDomain,
-	api.OpGetDomainRecord, api.OpGetFirewallDevice, api.OpListDomainRecords, api.OpListDomains,
-	api.OpListInstanceInterfaceFirewalls, api.OpUpdateDomainRecord, api.OpUpdateInstanceInterface,
-	api.OpAddInstanceIP, api.OpDeleteInstanceIP, api.OpShareIPs, api.OpListReservedIPs, api.OpReserveIP, api.OpGetReservedIP,
-	api.OpDeleteReservedIP, api.OpListBuckets, api.OpCreateBucket, api.OpGetBucket, api.OpDeleteBucket, api.OpGetBucketAccess,
-	api.OpUpdateBucketAccess, api.OpListObjectStorageKeys, api.OpCreateObjectStorageKey, api.OpGetObjectStorageKey,
-	api.OpDeleteObjectStorageKey,
+
+	api.OpGetFirewallDevice,
+	api.OpListInstanceInterfaceFirewalls, api.OpUpdateInstanceInterface,
+	api.OpAddInstanceIP, api.OpDeleteInstanceIP, api.OpShareIPs,
 }
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.

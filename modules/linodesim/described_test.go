@@ -170,21 +170,10 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
 	p.ids["{firewallId}"], p.ids["{groupId}"], p.ids["{vpcId}"], p.ids["{subnetId}"] = id(firewall), id(group), id(vpc), subnet
 	p.prepareWrites(operation, where, id(vpc), subnet, disk)
-	bucket := "backups"
-	if operation == "createBucket" { // the example makes that one
-		bucket = "another"
-	}
-	made("/object-storage/buckets", `{"label":"`+bucket+`","region":"au-mel"}`)
-	p.ids["{bucket}"] = bucket
-	p.ids["{keyId}"] = id(made("/object-storage/keys", `{"label":"one","bucket_access":[{"region":"au-mel","bucket_name":"`+bucket+`","permissions":"read_only"}]}`))
-	p.ids["{address}"] = made("/networking/reserved/ips", `{"region":"au-mel","tags":["tagged"]}`).body["address"].(string)
 	if operation == "deleteInstanceIP" {
 		p.ids["{address}"] = made(where+"/ips", `{"type":"ipv4","public":true}`).body["address"].(string)
 	}
 	p.ids["public"] = newer.body["ipv4"].([]any)[0].(string)
-	zone := made("/domains", `{"domain":"example.net","type":"master","soa_email":"admin@example.net","tags":["tagged"]}`)
-	p.ids["{domainId}"] = id(zone)
-	p.ids["{domainRecordId}"] = id(made("/domains/"+id(zone)+"/records", `{"type":"A","name":"www","target":"192.0.2.9"}`))
 	switch operation {
 	case "updateLKENodePool": // the example is of Enterprise
 		p.ids["{clusterId}"] = id(enterprise)

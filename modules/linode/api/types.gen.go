@@ -115,72 +115,6 @@ func (e AccountSettingsUpdateMaintenancePolicy) Valid() bool {
 	}
 }
 
-// Defines values for BucketAccessUpdateACL.
-const (
-	BucketAccessUpdateACLAuthenticatedRead BucketAccessUpdateACL = "authenticated-read"
-	BucketAccessUpdateACLPrivate           BucketAccessUpdateACL = "private"
-	BucketAccessUpdateACLPublicRead        BucketAccessUpdateACL = "public-read"
-	BucketAccessUpdateACLPublicReadWrite   BucketAccessUpdateACL = "public-read-write"
-)
-
-// Valid indicates whether the value is a known member of the BucketAccessUpdateACL enum.
-func (e BucketAccessUpdateACL) Valid() bool {
-	switch e {
-	case BucketAccessUpdateACLAuthenticatedRead:
-		return true
-	case BucketAccessUpdateACLPrivate:
-		return true
-	case BucketAccessUpdateACLPublicRead:
-		return true
-	case BucketAccessUpdateACLPublicReadWrite:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for BucketCreateACL.
-const (
-	BucketCreateACLAuthenticatedRead BucketCreateACL = "authenticated-read"
-	BucketCreateACLPrivate           BucketCreateACL = "private"
-	BucketCreateACLPublicRead        BucketCreateACL = "public-read"
-	BucketCreateACLPublicReadWrite   BucketCreateACL = "public-read-write"
-)
-
-// Valid indicates whether the value is a known member of the BucketCreateACL enum.
-func (e BucketCreateACL) Valid() bool {
-	switch e {
-	case BucketCreateACLAuthenticatedRead:
-		return true
-	case BucketCreateACLPrivate:
-		return true
-	case BucketCreateACLPublicRead:
-		return true
-	case BucketCreateACLPublicReadWrite:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for BucketPermissionPermissions.
-const (
-	BucketPermissionPermissionsReadOnly  BucketPermissionPermissions = "read_only"
-	BucketPermissionPermissionsReadWrite BucketPermissionPermissions = "read_write"
-)
-
-// Valid indicates whether the value is a known member of the BucketPermissionPermissions enum.
-func (e BucketPermissionPermissions) Valid() bool {
-	switch e {
-	case BucketPermissionPermissionsReadOnly:
-		return true
-	case BucketPermissionPermissionsReadWrite:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for DiskEncryption.
 const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
@@ -193,138 +127,6 @@ func (e DiskEncryption) Valid() bool {
 	case DiskEncryptionDisabled:
 		return true
 	case DiskEncryptionEnabled:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainStatus.
-const (
-	DomainStatusActive   DomainStatus = "active"
-	DomainStatusDisabled DomainStatus = "disabled"
-)
-
-// Valid indicates whether the value is a known member of the DomainStatus enum.
-func (e DomainStatus) Valid() bool {
-	switch e {
-	case DomainStatusActive:
-		return true
-	case DomainStatusDisabled:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainType.
-const (
-	DomainTypeMaster DomainType = "master"
-	DomainTypeSlave  DomainType = "slave"
-)
-
-// Valid indicates whether the value is a known member of the DomainType enum.
-func (e DomainType) Valid() bool {
-	switch e {
-	case DomainTypeMaster:
-		return true
-	case DomainTypeSlave:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainCreateType.
-const (
-	DomainCreateTypeMaster DomainCreateType = "master"
-	DomainCreateTypeSlave  DomainCreateType = "slave"
-)
-
-// Valid indicates whether the value is a known member of the DomainCreateType enum.
-func (e DomainCreateType) Valid() bool {
-	switch e {
-	case DomainCreateTypeMaster:
-		return true
-	case DomainCreateTypeSlave:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainRecordType.
-const (
-	DomainRecordTypeA     DomainRecordType = "A"
-	DomainRecordTypeAAAA  DomainRecordType = "AAAA"
-	DomainRecordTypeCAA   DomainRecordType = "CAA"
-	DomainRecordTypeCNAME DomainRecordType = "CNAME"
-	DomainRecordTypeMX    DomainRecordType = "MX"
-	DomainRecordTypeNS    DomainRecordType = "NS"
-	DomainRecordTypePTR   DomainRecordType = "PTR"
-	DomainRecordTypeSRV   DomainRecordType = "SRV"
-	DomainRecordTypeTXT   DomainRecordType = "TXT"
-)
-
-// Valid indicates whether the value is a known member of the DomainRecordType enum.
-func (e DomainRecordType) Valid() bool {
-	switch e {
-	case DomainRecordTypeA:
-		return true
-	case DomainRecordTypeAAAA:
-		return true
-	case DomainRecordTypeCAA:
-		return true
-	case DomainRecordTypeCNAME:
-		return true
-	case DomainRecordTypeMX:
-		return true
-	case DomainRecordTypeNS:
-		return true
-	case DomainRecordTypePTR:
-		return true
-	case DomainRecordTypeSRV:
-		return true
-	case DomainRecordTypeTXT:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainRecordCreateType.
-const (
-	DomainRecordCreateTypeA     DomainRecordCreateType = "A"
-	DomainRecordCreateTypeAAAA  DomainRecordCreateType = "AAAA"
-	DomainRecordCreateTypeCAA   DomainRecordCreateType = "CAA"
-	DomainRecordCreateTypeCNAME DomainRecordCreateType = "CNAME"
-	DomainRecordCreateTypeMX    DomainRecordCreateType = "MX"
-	DomainRecordCreateTypeNS    DomainRecordCreateType = "NS"
-	DomainRecordCreateTypePTR   DomainRecordCreateType = "PTR"
-	DomainRecordCreateTypeSRV   DomainRecordCreateType = "SRV"
-	DomainRecordCreateTypeTXT   DomainRecordCreateType = "TXT"
-)
-
-// Valid indicates whether the value is a known member of the DomainRecordCreateType enum.
-func (e DomainRecordCreateType) Valid() bool {
-	switch e {
-	case DomainRecordCreateTypeA:
-		return true
-	case DomainRecordCreateTypeAAAA:
-		return true
-	case DomainRecordCreateTypeCAA:
-		return true
-	case DomainRecordCreateTypeCNAME:
-		return true
-	case DomainRecordCreateTypeMX:
-		return true
-	case DomainRecordCreateTypeNS:
-		return true
-	case DomainRecordCreateTypePTR:
-		return true
-	case DomainRecordCreateTypeSRV:
-		return true
-	case DomainRecordCreateTypeTXT:
 		return true
 	default:
 		return false
@@ -796,24 +598,6 @@ func (e InstanceDiskCreateFilesystem) Valid() bool {
 	}
 }
 
-// Defines values for InstanceMigrateType.
-const (
-	InstanceMigrateTypeCold InstanceMigrateType = "cold"
-	InstanceMigrateTypeWarm InstanceMigrateType = "warm"
-)
-
-// Valid indicates whether the value is a known member of the InstanceMigrateType enum.
-func (e InstanceMigrateType) Valid() bool {
-	switch e {
-	case InstanceMigrateTypeCold:
-		return true
-	case InstanceMigrateTypeWarm:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for InstancePlacementGroupPlacementGroupPolicy.
 const (
 	InstancePlacementGroupPlacementGroupPolicyFlexible InstancePlacementGroupPlacementGroupPolicy = "flexible"
@@ -841,42 +625,6 @@ const (
 func (e InstancePlacementGroupPlacementGroupType) Valid() bool {
 	switch e {
 	case InstancePlacementGroupPlacementGroupTypeAntiAffinityLocal:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for InstanceRebuildDiskEncryption.
-const (
-	InstanceRebuildDiskEncryptionDisabled InstanceRebuildDiskEncryption = "disabled"
-	InstanceRebuildDiskEncryptionEnabled  InstanceRebuildDiskEncryption = "enabled"
-)
-
-// Valid indicates whether the value is a known member of the InstanceRebuildDiskEncryption enum.
-func (e InstanceRebuildDiskEncryption) Valid() bool {
-	switch e {
-	case InstanceRebuildDiskEncryptionDisabled:
-		return true
-	case InstanceRebuildDiskEncryptionEnabled:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for InstanceResizeMigrationType.
-const (
-	InstanceResizeMigrationTypeCold InstanceResizeMigrationType = "cold"
-	InstanceResizeMigrationTypeWarm InstanceResizeMigrationType = "warm"
-)
-
-// Valid indicates whether the value is a known member of the InstanceResizeMigrationType enum.
-func (e InstanceResizeMigrationType) Valid() bool {
-	switch e {
-	case InstanceResizeMigrationTypeCold:
-		return true
-	case InstanceResizeMigrationTypeWarm:
 		return true
 	default:
 		return false
@@ -2091,119 +1839,6 @@ type BackupsAddon struct {
 	RegionPrices []RegionPrice `json:"region_prices"`
 }
 
-// Bucket A bucket.
-type Bucket struct {
-	// Cluster Older name of the region, such as au-mel-1.
-	Cluster string `json:"cluster"`
-
-	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Created Timestamp `json:"created"`
-
-	// EndpointType E0 to E3.
-	EndpointType string `json:"endpoint_type"`
-
-	// Hostname Name in DNS.
-	Hostname string `json:"hostname"`
-
-	// Label Name.
-	Label string `json:"label"`
-
-	// Objects Number of objects.
-	Objects int `json:"objects"`
-
-	// Region ID of the region.
-	Region string `json:"region"`
-
-	// S3Endpoint Name of the server.
-	S3Endpoint string `json:"s3_endpoint"`
-
-	// Size Bytes.
-	Size int `json:"size"`
-}
-
-// BucketAccess Who may read and write a bucket.
-type BucketAccess struct {
-	// ACL Access.
-	ACL string `json:"acl"`
-
-	// ACLXML The same as XML.
-	ACLXML string `json:"acl_xml"`
-
-	// CorsEnabled Whether pages of other sites may read it.
-	CorsEnabled *bool `json:"cors_enabled"`
-
-	// CorsXML The same as XML.
-	CorsXML *string `json:"cors_xml"`
-}
-
-// BucketAccessUpdate Who may read and write a bucket.
-type BucketAccessUpdate struct {
-	// ACL Who may read and write it; private when left out.
-	ACL *BucketAccessUpdateACL `json:"acl,omitempty"`
-
-	// CorsEnabled Whether pages of other sites may read it.
-	CorsEnabled *bool `json:"cors_enabled,omitempty"`
-}
-
-// BucketAccessUpdateACL Who may read and write it; private when left out.
-type BucketAccessUpdateACL string
-
-// BucketCreate A bucket to create.
-type BucketCreate struct {
-	// ACL Who may read and write it; private when left out.
-	ACL *BucketCreateACL `json:"acl,omitempty"`
-
-	// Cluster Older name of the region.
-	Cluster *string `json:"cluster,omitempty"`
-
-	// CorsEnabled Whether pages of other sites may read it; true when left out.
-	CorsEnabled *bool `json:"cors_enabled,omitempty"`
-
-	// EndpointType Kind of the server.
-	EndpointType *string `json:"endpoint_type,omitempty"`
-
-	// Label Name, 3 to 63 lower-case letters, digits, - and .
-	Label string `json:"label"`
-
-	// Region ID of the region.
-	Region *string `json:"region,omitempty"`
-}
-
-// BucketCreateACL Who may read and write it; private when left out.
-type BucketCreateACL string
-
-// BucketPage defines model for BucketPage.
-type BucketPage struct {
-	Data []Bucket `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// BucketPermission What a key may do with a bucket.
-type BucketPermission struct {
-	// BucketName Label of the bucket.
-	BucketName string `json:"bucket_name"`
-
-	// Cluster Older name of the region.
-	Cluster *string `json:"cluster,omitempty"`
-
-	// Permissions What it may do.
-	Permissions BucketPermissionPermissions `json:"permissions"`
-
-	// Region ID of the region.
-	Region *string `json:"region,omitempty"`
-}
-
-// BucketPermissionPermissions What it may do.
-type BucketPermissionPermissions string
-
 // DefaultFirewallIDs Firewall of new objects by kind; null for none.
 type DefaultFirewallIDs struct {
 	// Linode Of Linodes with legacy interfaces.
@@ -2236,232 +1871,6 @@ type DefaultFirewallIDsUpdate struct {
 
 // DiskEncryption Whether disks are encrypted.
 type DiskEncryption string
-
-// Domain A domain whose records are served.
-type Domain struct {
-	// AxfrIps Addresses that may copy it.
-	AxfrIps []string `json:"axfr_ips"`
-
-	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Created Timestamp `json:"created"`
-
-	// Description Text.
-	Description string `json:"description"`
-
-	// Domain Name.
-	Domain string `json:"domain"`
-
-	// ExpireSec Of the SOA record.
-	ExpireSec int `json:"expire_sec"`
-
-	// Group Deprecated by the API.
-	Group *string `json:"group,omitempty"`
-
-	// ID Unique ID.
-	ID int `json:"id"`
-
-	// MasterIps Masters of a slave.
-	MasterIps []string `json:"master_ips"`
-
-	// RefreshSec Of the SOA record.
-	RefreshSec int `json:"refresh_sec"`
-
-	// RetrySec Of the SOA record.
-	RetrySec int `json:"retry_sec"`
-
-	// SoaEmail Mail address of its owner.
-	SoaEmail string `json:"soa_email"`
-
-	// Status State.
-	Status DomainStatus `json:"status"`
-
-	// Tags Tags.
-	Tags []string `json:"tags"`
-
-	// TTLSec Default of its records.
-	TTLSec int `json:"ttl_sec"`
-
-	// Type Kind.
-	Type DomainType `json:"type"`
-
-	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Updated Timestamp `json:"updated"`
-}
-
-// DomainStatus State.
-type DomainStatus string
-
-// DomainType Kind.
-type DomainType string
-
-// DomainCreate A domain to create.
-type DomainCreate struct {
-	// AxfrIps Addresses that may copy it.
-	AxfrIps *[]string `json:"axfr_ips,omitempty"`
-
-	// Description Text.
-	Description *string `json:"description,omitempty"`
-
-	// Domain Name.
-	Domain string `json:"domain"`
-
-	// MasterIps Masters of a slave.
-	MasterIps *[]string `json:"master_ips,omitempty"`
-
-	// SoaEmail Mail address of its owner; a master needs one.
-	SoaEmail *string `json:"soa_email,omitempty"`
-
-	// Tags Tags.
-	Tags *[]string `json:"tags,omitempty"`
-
-	// TTLSec Default of its records.
-	TTLSec *int `json:"ttl_sec,omitempty"`
-
-	// Type Kind.
-	Type DomainCreateType `json:"type"`
-}
-
-// DomainCreateType Kind.
-type DomainCreateType string
-
-// DomainPage defines model for DomainPage.
-type DomainPage struct {
-	Data []Domain `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// DomainRecord A record of a domain.
-type DomainRecord struct {
-	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Created Timestamp `json:"created"`
-
-	// ID Unique ID.
-	ID int `json:"id"`
-
-	// Name Name below the domain.
-	Name string `json:"name"`
-
-	// Port Of SRV records.
-	Port int `json:"port"`
-
-	// Priority Of MX and SRV records.
-	Priority int `json:"priority"`
-
-	// Protocol Of SRV records.
-	Protocol *string `json:"protocol"`
-
-	// Service Of SRV records.
-	Service *string `json:"service"`
-
-	// Tag Of CAA records.
-	Tag *string `json:"tag"`
-
-	// Target What it points to.
-	Target string `json:"target"`
-
-	// TTLSec Seconds that it may be cached; 0 is the default.
-	TTLSec int `json:"ttl_sec"`
-
-	// Type Kind.
-	Type DomainRecordType `json:"type"`
-
-	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Updated Timestamp `json:"updated"`
-
-	// Weight Of SRV records.
-	Weight int `json:"weight"`
-}
-
-// DomainRecordType Kind.
-type DomainRecordType string
-
-// DomainRecordCreate A record to add.
-type DomainRecordCreate struct {
-	// Name Name below the domain.
-	Name *string `json:"name,omitempty"`
-
-	// Port Of SRV records.
-	Port *int `json:"port,omitempty"`
-
-	// Priority Of MX and SRV records.
-	Priority *int `json:"priority,omitempty"`
-
-	// Protocol Of SRV records.
-	Protocol *string `json:"protocol,omitempty"`
-
-	// Service Of SRV records.
-	Service *string `json:"service,omitempty"`
-
-	// Tag Of CAA records.
-	Tag *string `json:"tag,omitempty"`
-
-	// Target What it points to.
-	Target *string `json:"target,omitempty"`
-
-	// TTLSec Seconds that it may be cached; 0 is the default.
-	TTLSec *int `json:"ttl_sec,omitempty"`
-
-	// Type Kind.
-	Type DomainRecordCreateType `json:"type"`
-
-	// Weight Of SRV records.
-	Weight *int `json:"weight,omitempty"`
-}
-
-// DomainRecordCreateType Kind.
-type DomainRecordCreateType string
-
-// DomainRecordPage defines model for DomainRecordPage.
-type DomainRecordPage struct {
-	Data []DomainRecord `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// DomainRecordUpdate Changes of a record.
-type DomainRecordUpdate struct {
-	// Name Name below the domain.
-	Name *string `json:"name,omitempty"`
-
-	// Port Of SRV records.
-	Port *int `json:"port,omitempty"`
-
-	// Priority Of MX and SRV records.
-	Priority *int `json:"priority,omitempty"`
-
-	// Protocol Of SRV records.
-	Protocol *string `json:"protocol,omitempty"`
-
-	// Service Of SRV records.
-	Service *string `json:"service,omitempty"`
-
-	// Tag Of CAA records.
-	Tag *string `json:"tag,omitempty"`
-
-	// Target What it points to.
-	Target *string `json:"target,omitempty"`
-
-	// TTLSec Seconds that it may be cached; 0 is the default.
-	TTLSec *int `json:"ttl_sec,omitempty"`
-
-	// Weight Of SRV records.
-	Weight *int `json:"weight,omitempty"`
-}
 
 // Empty The answer of operations that have nothing to tell, `{}`.
 type Empty = map[string]interface{}
@@ -2838,20 +2247,6 @@ type IPAddress struct {
 
 	// VPCNat11 Address in a VPC that this one leads to, with vpc_id and subnet_id, or null.
 	VPCNat11 *map[string]interface{} `json:"vpc_nat_1_1"`
-}
-
-// IPAddressPage defines model for IPAddressPage.
-type IPAddressPage struct {
-	Data []IPAddress `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
 }
 
 // IPShare The addresses that a Linode shares.
@@ -3645,12 +3040,6 @@ type InstanceDiskPage struct {
 	Results ResultCount `json:"results"`
 }
 
-// InstanceDiskResize The wanted size.
-type InstanceDiskResize struct {
-	// Size MB.
-	Size int `json:"size"`
-}
-
 // InstanceFirewallsUpdate Firewalls of a Linode.
 type InstanceFirewallsUpdate struct {
 	// FirewallIds All of them; none takes the Linode out.
@@ -3776,24 +3165,6 @@ type InstanceMetadata struct {
 	UserData *string `json:"user_data,omitempty"`
 }
 
-// InstanceMigrate Where to move.
-type InstanceMigrate struct {
-	// PlacementGroup id of a placement group in the region.
-	PlacementGroup *map[string]interface{} `json:"placement_group,omitempty"`
-
-	// Region ID of the region; its own when left out.
-	Region *string `json:"region,omitempty"`
-
-	// Type Whether it runs meanwhile.
-	Type *InstanceMigrateType `json:"type,omitempty"`
-
-	// Upgrade Whether a pending upgrade is done as well.
-	Upgrade *bool `json:"upgrade,omitempty"`
-}
-
-// InstanceMigrateType Whether it runs meanwhile.
-type InstanceMigrateType string
-
 // InstancePage defines model for InstancePage.
 type InstancePage struct {
 	Data []Instance `json:"data"`
@@ -3840,48 +3211,6 @@ type InstancePlacementGroupReference struct {
 	// ID ID of the group.
 	ID int `json:"id"`
 }
-
-// InstanceRebuild What to install.
-type InstanceRebuild struct {
-	// AuthorizedKeys SSH keys of root.
-	AuthorizedKeys *[]string `json:"authorized_keys,omitempty"`
-
-	// AuthorizedUsers Users whose SSH keys root gets.
-	AuthorizedUsers *[]string `json:"authorized_users,omitempty"`
-
-	// Booted Whether to boot it; yes when left out.
-	Booted *bool `json:"booted,omitempty"`
-
-	// DiskEncryption Encryption of the disks.
-	DiskEncryption *InstanceRebuildDiskEncryption `json:"disk_encryption,omitempty"`
-
-	// Image ID of the image.
-	Image string `json:"image"`
-
-	// Metadata Read by the Linode from the metadata service. Cannot be changed later.
-	Metadata *InstanceMetadata `json:"metadata,omitempty"`
-
-	// RootPass Password of root.
-	RootPass *string `json:"root_pass,omitempty"`
-}
-
-// InstanceRebuildDiskEncryption Encryption of the disks.
-type InstanceRebuildDiskEncryption string
-
-// InstanceResize The wanted plan.
-type InstanceResize struct {
-	// AllowAutoDiskResize Whether a single disk grows or shrinks with it; yes when left out.
-	AllowAutoDiskResize *bool `json:"allow_auto_disk_resize,omitempty"`
-
-	// MigrationType Whether it runs meanwhile.
-	MigrationType *InstanceResizeMigrationType `json:"migration_type,omitempty"`
-
-	// Type ID of the plan.
-	Type string `json:"type"`
-}
-
-// InstanceResizeMigrationType Whether it runs meanwhile.
-type InstanceResizeMigrationType string
 
 // InstanceSpecs What the Linode consists of.
 type InstanceSpecs struct {
@@ -5065,68 +4394,6 @@ type NullableIPAddress struct {
 // NullableTimestamp UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone; or null.
 type NullableTimestamp = Time
 
-// ObjectStorageKey A key.
-type ObjectStorageKey struct {
-	// AccessKey Public part.
-	AccessKey string `json:"access_key"`
-
-	// BucketAccess The buckets; null for all.
-	BucketAccess *[]BucketPermission `json:"bucket_access"`
-
-	// ID Unique ID.
-	ID int `json:"id"`
-
-	// Label Name.
-	Label string `json:"label"`
-
-	// Limited Whether it is for single buckets.
-	Limited bool `json:"limited"`
-
-	// Regions Where it is good.
-	Regions []ObjectStorageRegion `json:"regions"`
-
-	// SecretKey Secret part, in the answer to its POST alone.
-	SecretKey string `json:"secret_key"`
-}
-
-// ObjectStorageKeyCreate A key to create.
-type ObjectStorageKeyCreate struct {
-	// BucketAccess The buckets; all when left out.
-	BucketAccess *[]BucketPermission `json:"bucket_access,omitempty"`
-
-	// Label Name, 3 to 50 characters.
-	Label string `json:"label"`
-
-	// Regions Where it is good; where its buckets are, else everywhere.
-	Regions *[]string `json:"regions,omitempty"`
-}
-
-// ObjectStorageKeyPage defines model for ObjectStorageKeyPage.
-type ObjectStorageKeyPage struct {
-	Data []ObjectStorageKey `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// ObjectStorageRegion A server of object storage.
-type ObjectStorageRegion struct {
-	// EndpointType Kind of the server.
-	EndpointType string `json:"endpoint_type"`
-
-	// ID ID of the region.
-	ID string `json:"id"`
-
-	// S3Endpoint Name of the server.
-	S3Endpoint string `json:"s3_endpoint"`
-}
-
 // PageCount Number of pages at this page size. Read on while page is less than pages.
 type PageCount = int
 
@@ -5456,15 +4723,6 @@ type RegionVPCAvailabilityPage struct {
 	Results ResultCount `json:"results"`
 }
 
-// ReservedIPCreate An address to reserve.
-type ReservedIPCreate struct {
-	// Region ID of the region.
-	Region string `json:"region"`
-
-	// Tags Tags.
-	Tags *[]string `json:"tags,omitempty"`
-}
-
 // ResourceLock What the lock forbids.
 type ResourceLock string
 
@@ -5476,9 +4734,6 @@ type Tag = string
 
 // TagCreate A tag to create.
 type TagCreate struct {
-	// Domains IDs of domains that get it.
-	Domains *[]int `json:"domains,omitempty"`
-
 	// Label A tag; naming one on an object creates it. `key=value` is accepted.
 	Label Tag `json:"label"`
 
@@ -5490,9 +4745,6 @@ type TagCreate struct {
 
 	// Nodebalancers IDs of NodeBalancers that get it.
 	Nodebalancers *[]int `json:"nodebalancers,omitempty"`
-
-	// ReservedIPv4Addresses Addresses that get it; known from the vendor's Go client.
-	ReservedIPv4Addresses *[]string `json:"reserved_ipv4_addresses,omitempty"`
 
 	// Volumes IDs of volumes that get it.
 	Volumes *[]int `json:"volumes,omitempty"`
@@ -5922,9 +5174,6 @@ type VolumeUpdate struct {
 // Address defines model for Address.
 type Address = string
 
-// BucketLabel defines model for BucketLabel.
-type BucketLabel = string
-
 // ClusterID defines model for ClusterID.
 type ClusterID = int
 
@@ -5939,12 +5188,6 @@ type DeviceID = int
 
 // DiskID defines model for DiskID.
 type DiskID = int
-
-// DomainID defines model for DomainID.
-type DomainID = int
-
-// DomainRecordID defines model for DomainRecordID.
-type DomainRecordID = int
 
 // EventID defines model for EventID.
 type EventID = int
@@ -5963,9 +5206,6 @@ type ImageID = string
 
 // InterfaceID defines model for InterfaceID.
 type InterfaceID = int
-
-// KeyID defines model for KeyID.
-type KeyID = int
 
 // LinodeID defines model for LinodeID.
 type LinodeID = int
@@ -6061,44 +5301,6 @@ type ListAccountEventsParams struct {
 
 // ListHostMaintenanceParams defines parameters for ListHostMaintenance.
 type ListHostMaintenanceParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListDomainsParams defines parameters for ListDomains.
-type ListDomainsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListDomainRecordsParams defines parameters for ListDomainRecords.
-type ListDomainRecordsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -6439,25 +5641,6 @@ type ListFirewallDevicesParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
-// ListReservedIPsParams defines parameters for ListReservedIPs.
-type ListReservedIPsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
 // ListNodeBalancersParams defines parameters for ListNodeBalancers.
 type ListNodeBalancersParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -6517,44 +5700,6 @@ type ListNodeBalancerNodesParams struct {
 
 // ListNodeBalancerFirewallsParams defines parameters for ListNodeBalancerFirewalls.
 type ListNodeBalancerFirewallsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListBucketsParams defines parameters for ListBuckets.
-type ListBucketsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListObjectStorageKeysParams defines parameters for ListObjectStorageKeys.
-type ListObjectStorageKeysParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -6803,15 +5948,6 @@ type ListVPCSubnetsParams struct {
 // UpdateAccountSettingsJSONRequestBody defines body for UpdateAccountSettings for application/json ContentType.
 type UpdateAccountSettingsJSONRequestBody = AccountSettingsUpdate
 
-// CreateDomainJSONRequestBody defines body for CreateDomain for application/json ContentType.
-type CreateDomainJSONRequestBody = DomainCreate
-
-// CreateDomainRecordJSONRequestBody defines body for CreateDomainRecord for application/json ContentType.
-type CreateDomainRecordJSONRequestBody = DomainRecordCreate
-
-// UpdateDomainRecordJSONRequestBody defines body for UpdateDomainRecord for application/json ContentType.
-type UpdateDomainRecordJSONRequestBody = DomainRecordUpdate
-
 // CreateImageJSONRequestBody defines body for CreateImage for application/json ContentType.
 type CreateImageJSONRequestBody = ImageCreate
 
@@ -6842,9 +5978,6 @@ type UpdateInstanceConfigInterfaceJSONRequestBody = InstanceConfigInterfaceUpdat
 // CreateInstanceDiskJSONRequestBody defines body for CreateInstanceDisk for application/json ContentType.
 type CreateInstanceDiskJSONRequestBody = InstanceDiskCreate
 
-// ResizeInstanceDiskJSONRequestBody defines body for ResizeInstanceDisk for application/json ContentType.
-type ResizeInstanceDiskJSONRequestBody = InstanceDiskResize
-
 // SetInstanceFirewallsJSONRequestBody defines body for SetInstanceFirewalls for application/json ContentType.
 type SetInstanceFirewallsJSONRequestBody = InstanceFirewallsUpdate
 
@@ -6854,17 +5987,8 @@ type UpdateInstanceInterfaceJSONRequestBody = InstanceInterfaceUpdate
 // AddInstanceIPJSONRequestBody defines body for AddInstanceIP for application/json ContentType.
 type AddInstanceIPJSONRequestBody = InstanceIPCreate
 
-// MigrateInstanceJSONRequestBody defines body for MigrateInstance for application/json ContentType.
-type MigrateInstanceJSONRequestBody = InstanceMigrate
-
 // RebootInstanceJSONRequestBody defines body for RebootInstance for application/json ContentType.
 type RebootInstanceJSONRequestBody = InstanceBoot
-
-// RebuildInstanceJSONRequestBody defines body for RebuildInstance for application/json ContentType.
-type RebuildInstanceJSONRequestBody = InstanceRebuild
-
-// ResizeInstanceJSONRequestBody defines body for ResizeInstance for application/json ContentType.
-type ResizeInstanceJSONRequestBody = InstanceResize
 
 // CreateLKEClusterJSONRequestBody defines body for CreateLKECluster for application/json ContentType.
 type CreateLKEClusterJSONRequestBody = LKEClusterCreate
@@ -6902,9 +6026,6 @@ type UpdateFirewallRulesJSONRequestBody = FirewallRulesCreate
 // ShareIPsJSONRequestBody defines body for ShareIPs for application/json ContentType.
 type ShareIPsJSONRequestBody = IPShare
 
-// ReserveIPJSONRequestBody defines body for ReserveIP for application/json ContentType.
-type ReserveIPJSONRequestBody = ReservedIPCreate
-
 // CreateNodeBalancerJSONRequestBody defines body for CreateNodeBalancer for application/json ContentType.
 type CreateNodeBalancerJSONRequestBody = NodeBalancerCreate
 
@@ -6925,15 +6046,6 @@ type UpdateNodeBalancerNodeJSONRequestBody = NodeBalancerNodeUpdate
 
 // RebuildNodeBalancerConfigJSONRequestBody defines body for RebuildNodeBalancerConfig for application/json ContentType.
 type RebuildNodeBalancerConfigJSONRequestBody = NodeBalancerConfigRebuild
-
-// CreateBucketJSONRequestBody defines body for CreateBucket for application/json ContentType.
-type CreateBucketJSONRequestBody = BucketCreate
-
-// UpdateBucketAccessJSONRequestBody defines body for UpdateBucketAccess for application/json ContentType.
-type UpdateBucketAccessJSONRequestBody = BucketAccessUpdate
-
-// CreateObjectStorageKeyJSONRequestBody defines body for CreateObjectStorageKey for application/json ContentType.
-type CreateObjectStorageKeyJSONRequestBody = ObjectStorageKeyCreate
 
 // CreatePlacementGroupJSONRequestBody defines body for CreatePlacementGroup for application/json ContentType.
 type CreatePlacementGroupJSONRequestBody = PlacementGroupCreate

@@ -21,10 +21,8 @@ type assets struct {
 	defaults   api.DefaultFirewallIDs // by kind of a new object
 	balancing
 	storage
-	domains   map[int]domain
-	addresses map[string]keptAddress
-	settings  api.AccountSettings
-	tags      map[string]bool // made on their own; on objects or not
+	settings api.AccountSettings
+	tags     map[string]bool // made on their own; on objects or not
 }
 
 // balancing is the NodeBalancers with what they have.
@@ -37,9 +35,7 @@ type balancing struct {
 // storage holds data.
 type storage struct {
 	volumes map[int]api.Volume
-	passing map[int]bool      // volumes whose attachment ends with a boot of their Linode
-	buckets map[string]bucket // by region and label
-	keys    map[int]api.ObjectStorageKey
+	passing map[int]bool // volumes whose attachment ends with a boot of their Linode
 }
 
 func newAssets(backups bool) assets {
@@ -49,9 +45,8 @@ func newAssets(backups bool) assets {
 		balancing: balancing{
 			balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
 		},
-		storage: storage{volumes: map[int]api.Volume{}, passing: map[int]bool{}, buckets: map[string]bucket{},
-			keys: map[int]api.ObjectStorageKey{}},
-		domains: map[int]domain{}, addresses: map[string]keptAddress{}, settings: initialSettings(backups), tags: map[string]bool{},
+		storage:  storage{volumes: map[int]api.Volume{}, passing: map[int]bool{}},
+		settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
 
@@ -62,9 +57,7 @@ func (a assets) clone() assets {
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
 		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
 		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends)},
-		storage: storage{volumes: maps.Clone(a.volumes), passing: maps.Clone(a.passing), buckets: maps.Clone(a.buckets),
-			keys: maps.Clone(a.keys)},
-		domains: maps.Clone(a.domains), addresses: maps.Clone(a.addresses),
+		storage:   storage{volumes: maps.Clone(a.volumes), passing: maps.Clone(a.passing)},
 	}
 }
 
@@ -86,12 +79,6 @@ func (a assets) forget(linode int) {
 			v.LinodeID = nil
 			a.volumes[id] = v
 			delete(a.passing, id)
-		}
-	}
-	for address, r := range a.addresses {
-		if r.linode == linode {
-			r.linode = 0
-			a.addresses[address] = r
 		}
 	}
 	maps.DeleteFunc(a.devices, func(_ int, d device) bool { return d.linode == linode })

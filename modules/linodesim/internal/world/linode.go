@@ -131,7 +131,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	if _, ok := w.catalog.Region(b.Region); !ok {
 		bad.invalid("region")
 	}
-	w.Addresses().checkWanted(&bad, deref(b.IPv4), b.Region)
+	w.Addresses().checkWanted(&bad, deref(b.IPv4))
 	checkTags(&bad, deref(b.Tags))
 	// The words are a guess; that there is none: cluster-api-provider-linode, internal/webhook/v1alpha2/linodemachine_webhook.go.
 	if string(deref(b.InterfaceGeneration)) == linodeInterfaces && deref(b.PrivateIP) {
@@ -205,10 +205,6 @@ func (w Linodes) checkPlace(bad *reasons, b *api.InstanceCreate) {
 func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	public, private, v6 := w.addresses()
 	id := w.nextID(&w.seq.instance)
-	if wanted := deref(b.IPv4); len(wanted) > 0 {
-		public = wanted[0]
-		w.Addresses().assign(public, id)
-	}
 	i := &Instance{
 		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
 		Status: StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},

@@ -64,3 +64,30 @@ func (w Linodes) run(i *Instance, booted int) {
 	w.setStatus(LKE, i, StatusRunning)
 	w.Feed().publishBoot(i)
 }
+
+// RebootInstance restarts a Linode that runs.
+func (w Linodes) RebootInstance(linodeID int, b *api.InstanceBoot) error {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return err
+	}
+	config := deref(deref(b).ConfigID)
+	switch {
+	case i.Status == StatusOffline:
+		return Refuse("", "Linode is not running.")
+	case i.Status != StatusRunning:
+		return busy()
+	case config != 0 && w.Configs().configAt(linodeID, config) < 0:
+		return Refuse("config_id", "config_id is not valid")
+	}
+	w.setStatus(w.Actor, i, StatusRebooting)
+	w.Feed().publishLinode(LinodeStops, i)
+	took := w.delays.Join.draw(w.draws.side) / 2
+	job := w.begin(w.User, "linode_reboot", onLinode(i), w.Configs().entity(linodeID, config), 0, took)
+	w.after(took, func() {
+		if i.Status == StatusRebooting {
+			w.run(i, job)
+		}
+	})
+	return nil
+}

@@ -24,8 +24,6 @@ const (
 	StatusDeleting     = "deleting"
 	StatusShuttingDown = "shutting_down"
 	StatusRebooting    = "rebooting"
-	StatusRebuilding   = "rebuilding"
-	StatusMigrating    = "migrating"
 )
 
 // State is the whole world at one moment, a deep copy.

@@ -167,15 +167,14 @@ type sequence struct {
 // sideSequence is for what is no part of LKE.
 type sideSequence struct {
 	disk, config, iface, image, group, vpc, subnet, device int
-	balancer, port, backend, volume, domain, record, key   int
+	balancer, port, backend, volume                        int
 }
 
 var firstIDs = sequence{
 	cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600,
 	sideSequence: sideSequence{
 		disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
-		balancer: 81200, port: 4500, backend: 54300, volume: 21400, domain: 1230, record: 5670,
-		key: 3498000,
+		balancer: 81200, port: 4500, backend: 54300, volume: 21400,
 	},
 }
 
