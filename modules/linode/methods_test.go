@@ -155,7 +155,7 @@ var notOffered = []api.OperationID{
 	api.OpCreateVolume, api.OpDeleteNodeBalancer, api.OpDeleteNodeBalancerConfig, api.OpDeleteNodeBalancerNode, api.OpDeleteVolume,
 	api.OpDetachVolume, api.OpGetFirewallRules, api.OpGetNodeBalancer, api.OpGetNodeBalancerConfig, api.OpGetNodeBalancerNode,
 	api.OpGetVolume, api.OpListInstanceVolumes, api.OpListNodeBalancerConfigs,
-	api.OpListNodeBalancerFirewalls, api.OpListNodeBalancerNodes, api.OpListNodeBalancers, api.OpListVolumes,
+	api.OpListNodeBalancerFirewalls, api.OpListNodeBalancerVPCs, api.OpListNodeBalancerNodes, api.OpListNodeBalancers, api.OpListVolumes,
 	api.OpRebuildNodeBalancerConfig, api.OpResizeVolume, api.OpUpdateFirewall,
 	api.OpUpdateFirewallRules, api.OpUpdateNodeBalancer, api.OpUpdateNodeBalancerConfig, api.OpUpdateNodeBalancerNode,
 	api.OpUpdateVolume,

@@ -137,7 +137,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	made(where+"/configs", `{"label":"vpc","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)
 	p.ids["private"] = linode.body["ipv4"].([]any)[1].(string)
 	balancer := made("/nodebalancers",
-		`{"region":"au-mel","label":"one","tags":["tagged"],"configs":[{"port":8080,"nodes":[{"label":"one","address":"`+p.ids["private"]+`:80"}]}]}`)
+		`{"region":"au-mel","label":"one","tags":["tagged"],"backend_vpcs":[{"subnet_id":`+subnet+`}],"configs":[{"port":8080,"nodes":[{"label":"one","address":"`+p.ids["private"]+`:80"}]}]}`)
 	volume := made("/volumes", `{"region":"au-mel","label":"one","tags":["tagged"]}`)
 	newer := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","interface_generation":"linode","firewall_id":-1}`)
 	time.Sleep(time.Hour)
@@ -186,6 +186,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		p.ids["{deviceId}"] = id(made("/networking/firewalls/"+id(firewall)+"/devices", `{"type":"linode","id":`+id(linode)+`}`))
 	case "deleteVPC":
 		mustDo(t, api, "DELETE", "/v4beta"+where, "")
+		mustDo(t, api, "DELETE", "/v4beta/nodebalancers/"+id(balancer), "")
 	case "getInstanceInterface", "listInstanceInterfaces", "updateInstanceInterface", "listInstanceInterfaceFirewalls":
 		p.ids["{linodeId}"] = id(newer)
 		p.ids["{interfaceId}"] = fmt.Sprint(number(first("/linode/instances/"+id(newer)+"/interfaces", "interfaces")["id"]))

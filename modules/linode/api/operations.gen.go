@@ -242,6 +242,8 @@ const (
 	OpListNodeBalancerFirewalls OperationID = "listNodeBalancerFirewalls"
 	// OpListNodeBalancerNodes is GET /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes.
 	OpListNodeBalancerNodes OperationID = "listNodeBalancerNodes"
+	// OpListNodeBalancerVPCs is GET /nodebalancers/{nodebalancerId}/vpcs.
+	OpListNodeBalancerVPCs OperationID = "listNodeBalancerVPCs"
 	// OpListNodeBalancers is GET /nodebalancers.
 	OpListNodeBalancers OperationID = "listNodeBalancers"
 	// OpListPlacementGroups is GET /placement/groups.
@@ -438,6 +440,7 @@ var operations = []Operation{
 	{ID: OpListNodeBalancerConfigs, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpListNodeBalancerFirewalls, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListNodeBalancerNodes, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
+	{ID: OpListNodeBalancerVPCs, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/vpcs", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpListNodeBalancers, Method: "GET", Route: "/nodebalancers", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"hostname", "id", "ipv4", "label", "region", "tags"}},
 	{ID: OpListPlacementGroups, Method: "GET", Route: "/placement/groups", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "placement_group_type", "region"}},
 	{ID: OpListRegions, Method: "GET", Route: "/regions", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"country", "site_type"}},

@@ -21,6 +21,7 @@ var answers = map[api.OperationID]func() any{
 	api.OpUpdateInstanceInterface:         typed[api.InstanceInterface](),
 	api.OpListInstanceInterfaceFirewalls:  typed[api.FirewallPage](),
 	api.OpGetFirewallDevice:               typed[api.FirewallDevice](),
+	api.OpListNodeBalancerVPCs:            typed[api.NodeBalancerVPCConfigPage](),
 	api.OpUpdateVPCSubnet:                 typed[api.VPCSubnet](),
 	api.OpUpdateVPC:                       typed[api.VPC](),
 	api.OpUpdateInstanceConfigInterface:   typed[api.InstanceConfigInterface](),

@@ -850,6 +850,24 @@ func (e LinodeTypeClass) Valid() bool {
 	}
 }
 
+// Defines values for NodeBalancerFrontendAddressType.
+const (
+	NodeBalancerFrontendAddressTypePublic NodeBalancerFrontendAddressType = "public"
+	NodeBalancerFrontendAddressTypeVPC    NodeBalancerFrontendAddressType = "vpc"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerFrontendAddressType enum.
+func (e NodeBalancerFrontendAddressType) Valid() bool {
+	switch e {
+	case NodeBalancerFrontendAddressTypePublic:
+		return true
+	case NodeBalancerFrontendAddressTypeVPC:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NodeBalancerConfigAlgorithm.
 const (
 	NodeBalancerConfigAlgorithmLeastconn  NodeBalancerConfigAlgorithm = "leastconn"
@@ -1275,8 +1293,9 @@ func (e NodeBalancerConfigRebuildStickiness) Valid() bool {
 
 // Defines values for NodeBalancerCreateType.
 const (
-	NodeBalancerCreateTypeCommon  NodeBalancerCreateType = "common"
-	NodeBalancerCreateTypePremium NodeBalancerCreateType = "premium"
+	NodeBalancerCreateTypeCommon      NodeBalancerCreateType = "common"
+	NodeBalancerCreateTypePremium     NodeBalancerCreateType = "premium"
+	NodeBalancerCreateTypePremium40Gb NodeBalancerCreateType = "premium_40gb"
 )
 
 // Valid indicates whether the value is a known member of the NodeBalancerCreateType enum.
@@ -1285,6 +1304,8 @@ func (e NodeBalancerCreateType) Valid() bool {
 	case NodeBalancerCreateTypeCommon:
 		return true
 	case NodeBalancerCreateTypePremium:
+		return true
+	case NodeBalancerCreateTypePremium40Gb:
 		return true
 	default:
 		return false
@@ -1402,6 +1423,24 @@ func (e NodeBalancerNodeUpdateMode) Valid() bool {
 	case NodeBalancerNodeUpdateModeDrain:
 		return true
 	case NodeBalancerNodeUpdateModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerVPCConfigPurpose.
+const (
+	NodeBalancerVPCConfigPurposeBackend  NodeBalancerVPCConfigPurpose = "backend"
+	NodeBalancerVPCConfigPurposeFrontend NodeBalancerVPCConfigPurpose = "frontend"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerVPCConfigPurpose enum.
+func (e NodeBalancerVPCConfigPurpose) Valid() bool {
+	switch e {
+	case NodeBalancerVPCConfigPurposeBackend:
+		return true
+	case NodeBalancerVPCConfigPurposeFrontend:
 		return true
 	default:
 		return false
@@ -2575,7 +2614,7 @@ type InstanceConfig struct {
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Created *Timestamp `json:"created,omitempty"`
 
-	// Devices What is attached to which device name.
+	// Devices What is attached to which device name. Beyond sdh the names up to the last one in use are there.
 	Devices InstanceConfigDevices `json:"devices"`
 
 	// Helpers What is changed in the file system at each start.
@@ -2623,7 +2662,7 @@ type InstanceConfigCreate struct {
 	// Comments Text.
 	Comments *string `json:"comments,omitempty"`
 
-	// Devices What to attach, by device name sda to sdh.
+	// Devices What to attach, by device name: sda to sdz, sdaa to sdaz, sdba to sdbl. The last one is a guess from the limit of 64 volumes and disks.
 	Devices InstanceConfigDevicesCreate `json:"devices"`
 
 	// Helpers What is changed in the file system at each start.
@@ -2681,7 +2720,7 @@ type InstanceConfigDeviceCreate struct {
 	VolumeID *int `json:"volume_id,omitempty"`
 }
 
-// InstanceConfigDevices What is attached to which device name.
+// InstanceConfigDevices What is attached to which device name. Beyond sdh the names up to the last one in use are there.
 type InstanceConfigDevices struct {
 	// Sda A disk or a volume; null for nothing.
 	Sda *InstanceConfigDevice `json:"sda"`
@@ -2705,10 +2744,11 @@ type InstanceConfigDevices struct {
 	Sdg *InstanceConfigDevice `json:"sdg"`
 
 	// Sdh A disk or a volume; null for nothing.
-	Sdh *InstanceConfigDevice `json:"sdh"`
+	Sdh                  *InstanceConfigDevice            `json:"sdh"`
+	AdditionalProperties map[string]*InstanceConfigDevice `json:"-"`
 }
 
-// InstanceConfigDevicesCreate What to attach, by device name sda to sdh.
+// InstanceConfigDevicesCreate What to attach, by device name: sda to sdz, sdaa to sdaz, sdba to sdbl. The last one is a guess from the limit of 64 volumes and disks.
 type InstanceConfigDevicesCreate map[string]InstanceConfigDeviceCreate
 
 // InstanceConfigHelpers What is changed in the file system at each start.
@@ -2839,7 +2879,7 @@ type InstanceConfigUpdate struct {
 	// Comments Text.
 	Comments *string `json:"comments,omitempty"`
 
-	// Devices What to attach, by device name sda to sdh.
+	// Devices What to attach, by device name: sda to sdz, sdaa to sdaz, sdba to sdbl. The last one is a guess from the limit of 64 volumes and disks.
 	Devices *InstanceConfigDevicesCreate `json:"devices,omitempty"`
 
 	// Helpers What is changed in the file system at each start.
@@ -3847,6 +3887,9 @@ type LinodeTypePage struct {
 
 // NodeBalancer A load balancer of a region.
 type NodeBalancer struct {
+	// BackendConnectivity How its nodes are reached; answers since August 2026, whose values are not known.
+	BackendConnectivity *string `json:"backend_connectivity,omitempty"`
+
 	// ClientConnThrottle Connections per second of a client; 0 is no bound.
 	ClientConnThrottle int `json:"client_conn_throttle"`
 
@@ -3855,6 +3898,12 @@ type NodeBalancer struct {
 
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Created Timestamp `json:"created"`
+
+	// FrontendAddressType Whether clients reach it by public addresses or by addresses in a VPC; answers since August 2026.
+	FrontendAddressType *NodeBalancerFrontendAddressType `json:"frontend_address_type,omitempty"`
+
+	// FrontendVPCSubnetID Subnet of its addresses, null for public ones; answers since August 2026.
+	FrontendVPCSubnetID nullable.Nullable[int] `json:"frontend_vpc_subnet_id,omitempty"`
 
 	// Hostname Name of the public address.
 	Hostname *string `json:"hostname"`
@@ -3871,6 +3920,12 @@ type NodeBalancer struct {
 	// Label Name; unique on the account.
 	Label *string `json:"label"`
 
+	// LKECluster Cluster of LKE that it belongs to, or null.
+	LKECluster *NodeBalancerLKECluster `json:"lke_cluster"`
+
+	// Locks Locks; v4beta only.
+	Locks *[]ResourceLock `json:"locks,omitempty"`
+
 	// Region ID of the region.
 	Region string `json:"region"`
 
@@ -3880,12 +3935,15 @@ type NodeBalancer struct {
 	// Transfer MB in this month.
 	Transfer NodeBalancerTransfer `json:"transfer"`
 
-	// Type common or premium.
+	// Type common, premium or premium_40gb.
 	Type *string `json:"type,omitempty"`
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
 }
+
+// NodeBalancerFrontendAddressType Whether clients reach it by public addresses or by addresses in a VPC; answers since August 2026.
+type NodeBalancerFrontendAddressType string
 
 // NodeBalancerConfig A port of a NodeBalancer.
 type NodeBalancerConfig struct {
@@ -3951,6 +4009,9 @@ type NodeBalancerConfig struct {
 
 	// UDPCheckPort Port of probes for UDP.
 	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+
+	// UDPSessionTimeout Seconds that a session of UDP lasts: 16; of other protocols 0, which is a guess.
+	UDPSessionTimeout *int `json:"udp_session_timeout,omitempty"`
 }
 
 // NodeBalancerConfigAlgorithm How nodes are chosen.
@@ -4131,6 +4192,9 @@ type NodeBalancerConfigRebuildStickiness string
 
 // NodeBalancerCreate A NodeBalancer to create.
 type NodeBalancerCreate struct {
+	// BackendVpcs Subnets of its nodes.
+	BackendVpcs *[]NodeBalancerVPC `json:"backend_vpcs,omitempty"`
+
 	// ClientConnThrottle 0 to 20.
 	ClientConnThrottle *int `json:"client_conn_throttle,omitempty"`
 
@@ -4142,6 +4206,9 @@ type NodeBalancerCreate struct {
 
 	// FirewallID Firewall; the default of the account when left out.
 	FirewallID *int `json:"firewall_id,omitempty"`
+
+	// FrontendVpcs Subnet of its addresses, one at most.
+	FrontendVpcs *[]NodeBalancerVPC `json:"frontend_vpcs,omitempty"`
 
 	// IPv4 Reserved address to use.
 	IPv4 *string `json:"ipv4,omitempty"`
@@ -4158,12 +4225,27 @@ type NodeBalancerCreate struct {
 	// Type Kind.
 	Type *NodeBalancerCreateType `json:"type,omitempty"`
 
-	// Vpcs Subnets of its nodes.
+	// Vpcs Subnets of its nodes; the older name of backend_vpcs.
 	Vpcs *[]NodeBalancerVPC `json:"vpcs,omitempty"`
 }
 
 // NodeBalancerCreateType Kind.
 type NodeBalancerCreateType string
+
+// NodeBalancerLKECluster The cluster of a NodeBalancer; known from the vendor's Go client.
+type NodeBalancerLKECluster struct {
+	// ID ID of the cluster.
+	ID int `json:"id"`
+
+	// Label Its name.
+	Label string `json:"label"`
+
+	// Type lkecluster.
+	Type string `json:"type"`
+
+	// URL Its path in the API.
+	URL string `json:"url"`
+}
 
 // NodeBalancerNode A backend of a port.
 type NodeBalancerNode struct {
@@ -4331,7 +4413,7 @@ type NodeBalancerUpdate struct {
 	Tags *[]string `json:"tags,omitempty"`
 }
 
-// NodeBalancerVPC A subnet in which nodes of a NodeBalancer are.
+// NodeBalancerVPC A subnet in which a NodeBalancer has its addresses or its nodes.
 type NodeBalancerVPC struct {
 	// IPv4Range Part of it that the NodeBalancer uses.
 	IPv4Range *string `json:"ipv4_range,omitempty"`
@@ -4344,6 +4426,50 @@ type NodeBalancerVPC struct {
 
 	// SubnetID ID of the subnet.
 	SubnetID int `json:"subnet_id"`
+
+	// VPCID VPC of the subnet; sent by the vendor's Python client.
+	VPCID *int `json:"vpc_id,omitempty"`
+}
+
+// NodeBalancerVPCConfig A NodeBalancer's part of a subnet.
+type NodeBalancerVPCConfig struct {
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// IPv4Range Its IPv4 network: /32 of a frontend, /30 of a backend.
+	IPv4Range *string `json:"ipv4_range"`
+
+	// IPv6Range Its IPv6 network, or null.
+	IPv6Range *string `json:"ipv6_range"`
+
+	// NodebalancerID ID of the NodeBalancer.
+	NodebalancerID int `json:"nodebalancer_id"`
+
+	// Purpose What the network is for.
+	Purpose NodeBalancerVPCConfigPurpose `json:"purpose"`
+
+	// SubnetID ID of the subnet.
+	SubnetID int `json:"subnet_id"`
+
+	// VPCID ID of the VPC.
+	VPCID int `json:"vpc_id"`
+}
+
+// NodeBalancerVPCConfigPurpose What the network is for.
+type NodeBalancerVPCConfigPurpose string
+
+// NodeBalancerVPCConfigPage defines model for NodeBalancerVPCConfigPage.
+type NodeBalancerVPCConfigPage struct {
+	Data []NodeBalancerVPCConfig `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
 }
 
 // NullableIPAddress An address, or null.
@@ -4907,7 +5033,7 @@ type VPCCreate struct {
 	// IPv4 Private networks to cut subnets from; the default ranges without it.
 	IPv4 *[]AddressRange `json:"ipv4,omitempty"`
 
-	// IPv6 Networks to allocate, by their length, such as /52.
+	// IPv6 Networks to allocate, by their length, such as /52; or auto.
 	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
 
 	// Label Name: letters, digits and dashes.
@@ -4928,11 +5054,11 @@ type VPCCreateVPCType string
 
 // VPCDefaultRanges Networks of VPCs that name none.
 type VPCDefaultRanges struct {
-	// ForbiddenIPv4 Networks that no subnet may overlap.
-	ForbiddenIPv4 []AddressRange `json:"forbidden_ipv4"`
+	// DefaultIPv4Ranges Networks that subnets are cut from.
+	DefaultIPv4Ranges []string `json:"default_ipv4_ranges"`
 
-	// IPv4 Networks that subnets are cut from.
-	IPv4 []AddressRange `json:"ipv4"`
+	// ForbiddenIPv4Ranges Networks that no subnet may overlap.
+	ForbiddenIPv4Ranges []string `json:"forbidden_ipv4_ranges"`
 }
 
 // VPCIPv6Address An address in a network of IPv6.
@@ -4978,7 +5104,7 @@ type VPCSubnet struct {
 	Linodes []VPCSubnetLinode `json:"linodes"`
 
 	// Nodebalancers NodeBalancers in it.
-	Nodebalancers *[]map[string]interface{} `json:"nodebalancers,omitempty"`
+	Nodebalancers *[]VPCSubnetNodeBalancer `json:"nodebalancers,omitempty"`
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
@@ -5020,6 +5146,15 @@ type VPCSubnetLinode struct {
 	Interfaces []VPCSubnetInterface `json:"interfaces"`
 }
 
+// VPCSubnetNodeBalancer A NodeBalancer in a subnet.
+type VPCSubnetNodeBalancer struct {
+	// ID ID of the NodeBalancer.
+	ID int `json:"id"`
+
+	// IPv4Range Its part of the subnet.
+	IPv4Range *string `json:"ipv4_range"`
+}
+
 // VPCSubnetPage defines model for VPCSubnetPage.
 type VPCSubnetPage struct {
 	Data []VPCSubnet `json:"data"`
@@ -5045,6 +5180,9 @@ type VPCUpdate struct {
 	// Description Text.
 	Description *string `json:"description,omitempty"`
 
+	// IPv4 All private networks to cut subnets from; not in every region.
+	IPv4 *[]AddressRange `json:"ipv4,omitempty"`
+
 	// Label Name.
 	Label *string `json:"label,omitempty"`
 }
@@ -5066,6 +5204,9 @@ type Volume struct {
 	// ID Unique ID.
 	ID int `json:"id"`
 
+	// IoReady Whether its Linode can use it; answers of 2026.
+	IoReady *bool `json:"io_ready,omitempty"`
+
 	// Label Name; unique on the account.
 	Label string `json:"label"`
 
@@ -5074,6 +5215,9 @@ type Volume struct {
 
 	// LinodeLabel Its label, or null.
 	LinodeLabel *string `json:"linode_label"`
+
+	// Locks Locks; v4beta only.
+	Locks *[]ResourceLock `json:"locks,omitempty"`
 
 	// Region ID of the region.
 	Region string `json:"region"`
@@ -5717,6 +5861,25 @@ type ListNodeBalancerFirewallsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListNodeBalancerVPCsParams defines parameters for ListNodeBalancerVPCs.
+type ListNodeBalancerVPCsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListPlacementGroupsParams defines parameters for ListPlacementGroups.
 type ListPlacementGroupsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -6088,6 +6251,163 @@ type CreateVPCSubnetJSONRequestBody = VPCSubnetCreate
 
 // UpdateVPCSubnetJSONRequestBody defines body for UpdateVPCSubnet for application/json ContentType.
 type UpdateVPCSubnetJSONRequestBody = VPCSubnetUpdate
+
+// Getter for additional properties for InstanceConfigDevices. Returns the specified
+// element and whether it was found
+func (a InstanceConfigDevices) Get(fieldName string) (value *InstanceConfigDevice, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for InstanceConfigDevices
+func (a *InstanceConfigDevices) Set(fieldName string, value *InstanceConfigDevice) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]*InstanceConfigDevice)
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for InstanceConfigDevices to handle AdditionalProperties
+func (a *InstanceConfigDevices) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["sda"]; found {
+		err = json.Unmarshal(raw, &a.Sda)
+		if err != nil {
+			return fmt.Errorf("error reading 'sda': %w", err)
+		}
+		delete(object, "sda")
+	}
+
+	if raw, found := object["sdb"]; found {
+		err = json.Unmarshal(raw, &a.Sdb)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdb': %w", err)
+		}
+		delete(object, "sdb")
+	}
+
+	if raw, found := object["sdc"]; found {
+		err = json.Unmarshal(raw, &a.Sdc)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdc': %w", err)
+		}
+		delete(object, "sdc")
+	}
+
+	if raw, found := object["sdd"]; found {
+		err = json.Unmarshal(raw, &a.Sdd)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdd': %w", err)
+		}
+		delete(object, "sdd")
+	}
+
+	if raw, found := object["sde"]; found {
+		err = json.Unmarshal(raw, &a.Sde)
+		if err != nil {
+			return fmt.Errorf("error reading 'sde': %w", err)
+		}
+		delete(object, "sde")
+	}
+
+	if raw, found := object["sdf"]; found {
+		err = json.Unmarshal(raw, &a.Sdf)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdf': %w", err)
+		}
+		delete(object, "sdf")
+	}
+
+	if raw, found := object["sdg"]; found {
+		err = json.Unmarshal(raw, &a.Sdg)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdg': %w", err)
+		}
+		delete(object, "sdg")
+	}
+
+	if raw, found := object["sdh"]; found {
+		err = json.Unmarshal(raw, &a.Sdh)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdh': %w", err)
+		}
+		delete(object, "sdh")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]*InstanceConfigDevice)
+		for fieldName, fieldBuf := range object {
+			var fieldVal *InstanceConfigDevice
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for InstanceConfigDevices to handle AdditionalProperties
+func (a InstanceConfigDevices) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["sda"], err = json.Marshal(a.Sda)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sda': %w", err)
+	}
+
+	object["sdb"], err = json.Marshal(a.Sdb)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdb': %w", err)
+	}
+
+	object["sdc"], err = json.Marshal(a.Sdc)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdc': %w", err)
+	}
+
+	object["sdd"], err = json.Marshal(a.Sdd)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdd': %w", err)
+	}
+
+	object["sde"], err = json.Marshal(a.Sde)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sde': %w", err)
+	}
+
+	object["sdf"], err = json.Marshal(a.Sdf)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdf': %w", err)
+	}
+
+	object["sdg"], err = json.Marshal(a.Sdg)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdg': %w", err)
+	}
+
+	object["sdh"], err = json.Marshal(a.Sdh)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdh': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
 
 // Getter for additional properties for InstanceConfigInterfaceCreate. Returns the specified
 // element and whether it was found

@@ -704,6 +704,14 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.NodeBalancers().ListNodeBalancerNodes(nodebalancerID, nodebalancerConfigID)
 		return list(r, items, err)
 	},
+	api.OpListNodeBalancerVPCs: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.NodeBalancers().ListNodeBalancerVPCs(nodebalancerID)
+		return list(r, items, err)
+	},
 	api.OpListNodeBalancers: func(r Request) (any, error) {
 		items, err := r.Seen.NodeBalancers().ListNodeBalancers()
 		return list(r, items, err)

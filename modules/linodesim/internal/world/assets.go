@@ -28,14 +28,16 @@ type assets struct {
 // balancing is the NodeBalancers with what they have.
 type balancing struct {
 	balancers map[int]api.NodeBalancer
-	ports     map[int][]api.NodeBalancerConfig // by NodeBalancer
-	backends  map[int][]api.NodeBalancerNode   // by port
+	ports     map[int][]api.NodeBalancerConfig    // by NodeBalancer
+	backends  map[int][]api.NodeBalancerNode      // by port
+	networks  map[int][]api.NodeBalancerVPCConfig // by NodeBalancer
 }
 
 // storage holds data.
 type storage struct {
 	volumes map[int]api.Volume
 	passing map[int]bool // volumes whose attachment ends with a boot of their Linode
+	usable  map[int]bool // volumes that their Linode can use
 }
 
 func newAssets(backups bool) assets {
@@ -44,8 +46,9 @@ func newAssets(backups bool) assets {
 		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, devices: map[int]device{},
 		balancing: balancing{
 			balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
+			networks: map[int][]api.NodeBalancerVPCConfig{},
 		},
-		storage:  storage{volumes: map[int]api.Volume{}, passing: map[int]bool{}},
+		storage:  storage{volumes: map[int]api.Volume{}, passing: map[int]bool{}, usable: map[int]bool{}},
 		settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
@@ -56,8 +59,9 @@ func (a assets) clone() assets {
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
 		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
-		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends)},
-		storage:   storage{volumes: maps.Clone(a.volumes), passing: maps.Clone(a.passing)},
+		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends),
+			networks: copied(a.networks)},
+		storage: storage{volumes: maps.Clone(a.volumes), passing: maps.Clone(a.passing), usable: maps.Clone(a.usable)},
 	}
 }
 
@@ -79,6 +83,7 @@ func (a assets) forget(linode int) {
 			v.LinodeID = nil
 			a.volumes[id] = v
 			delete(a.passing, id)
+			delete(a.usable, id)
 		}
 	}
 	maps.DeleteFunc(a.devices, func(_ int, d device) bool { return d.linode == linode })

@@ -156,7 +156,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	if err := w.Images().checkImage(deref(b.Image), root, access); err != nil {
 		return err
 	}
-	return w.Pools().checkRoom(&cluster{Cluster: Cluster{Tier: catalog.Enterprise, Region: b.Region}}, b.Type, 1)
+	return w.Pools().checkRoom(&cluster{Cluster: Cluster{Region: b.Region}}, b.Type, 1) // of no tier
 }
 
 // diskSizes divides a plan's storage.
@@ -224,7 +224,7 @@ func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	if b.PlacementGroup != nil {
 		w.Groups().enter(b.PlacementGroup.ID, i)
 	}
-	boot := w.delays.Join.draw(w.draws.rng)
+	boot := w.delays.boot(w.draws.rng)
 	created := w.begin(w.User, "linode_create", onLinode(i), w.Images().entity(i.Image), 0, boot/2)
 	w.equip(i, b, nics, boot/2)
 	w.Firewalls().protect(i, deref(b.FirewallID))

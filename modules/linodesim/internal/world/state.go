@@ -172,6 +172,8 @@ type Guest struct {
 	BootFault   string // why its last boot failed; "" = it did not
 	HasUserData bool
 
+	busyUntil time.Time // jobs are refused until then
+
 	given    string              // label of a worker in a pool with a label; "" = the node's name
 	userData string              // base64, as it was sent; the API shows only that there is some
 	keys     map[string][]string // for SSH, by user

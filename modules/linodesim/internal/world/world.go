@@ -148,10 +148,13 @@ func (w *Moment) in(d time.Duration, run func()) {
 // Catalog returns the plans, regions, images and versions on offer.
 func (w *World) Catalog() *catalog.Catalog { return w.catalog }
 
-// RequestDelay draws how long answering one request takes.
-func (w *World) RequestDelay() time.Duration {
+// RequestDelay draws how long answering one request takes; writes of LKE take their own time.
+func (w *World) RequestDelay(writesLKE bool) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if writesLKE && w.delays.WriteLKE != (Span{}) {
+		return w.delays.WriteLKE.draw(w.draws.latency)
+	}
 	return w.delays.Request.draw(w.draws.latency)
 }
 
@@ -167,14 +170,14 @@ type sequence struct {
 // sideSequence is for what is no part of LKE.
 type sideSequence struct {
 	disk, config, iface, image, group, vpc, subnet, device int
-	balancer, port, backend, volume                        int
+	balancer, port, backend, volume, network               int
 }
 
 var firstIDs = sequence{
 	cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600,
 	sideSequence: sideSequence{
 		disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
-		balancer: 81200, port: 4500, backend: 54300, volume: 21400,
+		balancer: 81200, port: 4500, backend: 54300, volume: 21400, network: 300,
 	},
 }
 
