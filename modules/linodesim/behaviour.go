@@ -73,6 +73,10 @@ type Behaviour struct {
 	// is refused by the vendor's own Terraform provider: that the API refuses it,
 	// too, is inferred.
 	AllowIsolation bool
+	// RefuseBeyondLimits: an Enterprise cluster refuses what goes beyond the account's
+	// limits, as a Standard one does. Users saw pools that were accepted and of
+	// which nothing came, hence the default; whether that is always so is not known.
+	RefuseBeyondLimits bool
 	// RefuseReservedTaintKeys refuses taint keys that contain kubernetes.io or
 	// linode.com. Label keys that do are always refused.
 	RefuseReservedTaintKeys bool
@@ -109,6 +113,6 @@ func (b Behaviour) model() world.Behaviour {
 		LastNode: world.LastNode(b.LastNode), LostLinode: world.LostLinode(b.LostLinode),
 		PassingVolumes: world.PassingVolumes(b.PassingVolumes), AllowLastPool: b.AllowLastPool, AllowZeroCount: b.AllowZeroCount,
 		AllowIsolation: b.AllowIsolation, RefuseReservedTaintKeys: b.RefuseReservedTaintKeys,
-		UnlistedNotFound: b.UnlistedNotFound, LabelForm: b.LabelForm,
+		RefuseBeyondLimits: b.RefuseBeyondLimits, UnlistedNotFound: b.UnlistedNotFound, LabelForm: b.LabelForm,
 	}
 }

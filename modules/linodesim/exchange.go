@@ -175,6 +175,7 @@ func (x *exchange) handle() bool {
 
 // run does what the operation does, in one moment of the world.
 func (x *exchange) run(body []byte) ([]byte, error) {
+	x.caller.AnswersIn = x.pause
 	live, end := x.sim.world.Begin(x.caller)
 	defer end()
 	seen := live

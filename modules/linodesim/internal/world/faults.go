@@ -176,7 +176,7 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	if o := w.faults.lacks(plan, c.Region); o != nil && !(o.Silent && enterprise) {
 		return o.refusal(plan, c.Region)
 	}
-	if !enterprise && w.overLimit(plan, n) { // Enterprise accepts the nodes and says nothing, see Nodes.serve
+	if silent := enterprise && !w.behaviour.RefuseBeyondLimits; !silent && w.overLimit(plan, n) { // Enterprise accepts the nodes and says nothing, see Nodes.serve
 		// These are the API's words.
 		return Refuse("", "Account Limit reached. Please open a support ticket.")
 	}

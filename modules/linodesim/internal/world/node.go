@@ -104,7 +104,7 @@ func (w Nodes) addNode(by Actor, p *pool) time.Duration {
 	}
 	n.grant = func() {
 		w.records.visible = append(w.records.visible, Visibility{
-			ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID, Requested: n.Requested, Visible: w.now.Add(created + tagged),
+			ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID, Requested: n.Requested, Visible: w.now.Add(max(created+tagged, w.AnswersIn)),
 		})
 		boots := !w.faults.neverBoots(p.ID)
 		w.after(created, func() { w.launch(n, tagged, join, boots) })

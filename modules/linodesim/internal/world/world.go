@@ -44,6 +44,8 @@ type Caller struct {
 	Beta   bool     // below /v4beta
 	Scopes []string // of the token, such as lke:read_write; "*" is all
 
+	AnswersIn time.Duration // how long the request's answer takes from now on
+
 	Restricted bool     // the user may do what its roles allow
 	Roles      []string // of a restricted user
 }
