@@ -93,7 +93,7 @@ type Options struct {
 
 	// Behaviour of the simulated platform where the real one is not known; zero is
 	// the report's if Profile is one.
-	// ReapplyRemoved in it is honoured here.
+	// ReapplyRemoved and PoolTaints in it are honoured here.
 	Behaviour linodesim.Behaviour
 
 	// CloudController has flags of the cloud controller manager of instance mode.
