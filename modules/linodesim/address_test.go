@@ -36,8 +36,8 @@ func TestAnAddressIsSharedAndTaken(t *testing.T) {
 	})
 }
 
-// The words are recorded (TestInstance_AddReservedIPToInstanceVariants and TestReservedIPAddresses of the vendor's Go client; an address in
-// use: FACTS 18, third table, 16), but the last two.
+// The words are recorded (TestInstance_AddReservedIPToInstanceVariants and TestReservedIPAddresses of the vendor's Go
+// client; an address in use: FACTS 18, third table, 16), but the last two.
 func TestRefusedAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: linodesim.Fast(), NoRateLimits: true})

@@ -69,7 +69,8 @@ func (c comparison) table() string {
 func TestTheComparisonNamesWhatDiffers(t *testing.T) {
 	got := comparison{
 		{family: familyOf("/v4beta/lke/clusters/1/pools?page=1"), what: "GET pools", served: true},
-		{family: familyOf("/v4/linode/instances/1/configs/2/interfaces"), file: "one", what: "GET", served: true, reasons: []string{"status 400"}},
+		{family: familyOf("/v4/linode/instances/1/configs/2/interfaces"), file: "one", what: "GET", served: true,
+			reasons: []string{"status 400"}},
 		{family: familyOf("/v4/nodebalancers/1/vpcs"), file: "two", what: "GET", reasons: []string{"not served"}},
 		{family: familyOf("/v4/domains"), served: true},
 	}.table()

@@ -129,8 +129,8 @@ func (f *Faults) RestoreCapabilities() {
 	do(f.world, func(w *world.Moment) { w.Faults().RestoreCapabilities() })
 }
 
-// SetAccountLimit bounds the Linodes of the account; 0 = no bound. What goes beyond is refused, but for pools of an Enterprise cluster: those
-// are accepted, and the nodes get no Linode until there is room.
+// SetAccountLimit bounds the Linodes of the account; 0 = no bound. What goes beyond is refused, but for pools of an
+// Enterprise cluster: those are accepted, and the nodes get no Linode until there is room.
 func (f *Faults) SetAccountLimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetAccountLimit(n) })
 }
@@ -140,8 +140,8 @@ func (f *Faults) SetVCPULimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetVCPULimit(n) })
 }
 
-// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; they are exact builds and differ
-// by account and by day. None = those of the catalogue.
+// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; they are
+// exact builds and differ by account and by day. None = those of the catalogue.
 func (f *Faults) OfferEnterpriseVersions(versions ...string) {
 	do(f.world, func(w *world.Moment) { w.Faults().OfferEnterpriseVersions(versions...) })
 }

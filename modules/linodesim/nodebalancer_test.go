@@ -82,8 +82,8 @@ func TestNodeBalancerOfAService(t *testing.T) {
 	})
 }
 
-// A volume that is attached as the CSI driver attaches it, with persist_across_boots false, is lost with a boot of its Linode, at a moment
-// that is not known. One that persists stays.
+// A volume that is attached as the CSI driver attaches it, with persist_across_boots false, is lost with a boot of its
+// Linode, at a moment that is not known. One that persists stays.
 func TestAVolumeThatDoesNotPersistIsLostWithABoot(t *testing.T) {
 	for _, test := range []struct {
 		name                  string

@@ -83,7 +83,7 @@ func Realistic() Profile {
 		Name:         "realistic",
 		Request:      Span{150 * ms, 400 * ms}, // FACTS 18: reads and everything else but LKE's writes 0 to 1 s; the range within is a guess
 		WriteLKE:     Span{2 * s, 4 * s},       // FACTS 18: POST pools 2 s, PUT pool 2 to 4 s, DELETE of a pool or a node 2 s, PUT cluster 3 s
-		InstanceID:   Span{0, 2 * s},           // FACTS 18: the second slot of POST pools within 0 to 2 s on Standard, 3 of 3; on Enterprise a guess
+		InstanceID:   Span{0, 2 * s},           // FACTS 18: the second slot of POST pools, 3 of 3, Standard; on Enterprise a guess
 		NodeListed:   Span{30 * s, 60 * s},     // DESIGN 2: Enterprise node lists lag by 30 to 60 s
 		Tagged:       Span{0, s},               // a guess
 		Join:         Span{85 * s, 200 * s},    // FACTS 18: registered 85 s after the launch (one log), "over 3 minutes" (a README)
@@ -160,8 +160,8 @@ func (p Profile) Scaled(by float64) Profile {
 	if by <= 0 || by == 1 {
 		return p
 	}
-	for _, s := range []*Span{&p.Request, &p.WriteLKE, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Linode, &p.Job, &p.Settle, &p.Gone, &p.Repair,
-		&p.ControlPlane, &p.Endpoints} {
+	for _, s := range []*Span{&p.Request, &p.WriteLKE, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Linode, &p.Job,
+		&p.Settle, &p.Gone, &p.Repair, &p.ControlPlane, &p.Endpoints} {
 		*s = s.scaled(by)
 	}
 	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor} {

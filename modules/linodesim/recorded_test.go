@@ -14,8 +14,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// recorded is one row of FACTS 18, third table: a request in a prepared account, and the answer that was recorded. Its state is made with real
-// requests, in whose place {name} stands for an ID.
+// recorded is one row of FACTS 18, third table: a request in a prepared account, and the answer that was recorded. Its
+// state is made with real requests, in whose place {name} stands for an ID.
 type recorded struct {
 	fact    string
 	profile *linodesim.Profile // nil = instant
@@ -144,7 +144,8 @@ var recordedRows = []recorded{
 	{
 		fact:    "1: a common one has no frontend",
 		prepare: func(a *account) { a.make("vpc", "/vpcs", twoNetworks) },
-		method:  "POST", path: "/nodebalancers", body: `{"region":"us-sea","label":"web","type":"common","frontend_vpcs":[{"subnet_id":{vpc.0}}]}`,
+		method:  "POST", path: "/nodebalancers",
+		body:   `{"region":"us-sea","label":"web","type":"common","frontend_vpcs":[{"subnet_id":{vpc.0}}]}`,
 		status: 400, reason: "NodeBalancer with frontend VPC IP must be premium",
 	},
 	{
@@ -156,8 +157,9 @@ var recordedRows = []recorded{
 	{
 		fact:    "1: a subnet of another region",
 		prepare: func(a *account) { a.make("vpc", "/vpcs", twoNetworks) },
-		method:  "POST", path: "/nodebalancers", status: 400, field: "backend_vpcs[0].subnet_id", reason: "backend_vpcs[0].subnet_id is not valid",
-		body: `{"region":"us-ord","label":"web","backend_vpcs":[{"subnet_id":{vpc.1}}]}`,
+		method:  "POST", path: "/nodebalancers", status: 400, field: "backend_vpcs[0].subnet_id",
+		reason: "backend_vpcs[0].subnet_id is not valid",
+		body:   `{"region":"us-ord","label":"web","backend_vpcs":[{"subnet_id":{vpc.1}}]}`,
 	},
 	{
 		fact: "2: networks of a NodeBalancer, the frontend first",
@@ -269,7 +271,8 @@ var recordedRows = []recorded{
 		},
 		method: "PUT", path: "/linode/instances/{linode}/configs/{config}", status: 200,
 		body: `{"devices":{"sdk":{"volume_id":{k}},"sdl":{"volume_id":{l}}}}`,
-		want: map[string]any{"devices.sdl.volume_id": "{l}", "devices.sdk.volume_id": "{k}", "devices.sdj": nil, "devices.sdi": nil, "devices.sda": nil},
+		want: map[string]any{"devices.sdl.volume_id": "{l}", "devices.sdk.volume_id": "{k}",
+			"devices.sdj": nil, "devices.sdi": nil, "devices.sda": nil},
 		then: func(a *account) {
 			got := mustDo(a.t, a.client, "GET", a.fill("/v4beta/linode/instances/{linode}/configs/{config}"), "")
 			if n := len(got.body["devices"].(map[string]any)); n != 12 {
@@ -334,7 +337,8 @@ var recordedRows = []recorded{
 		},
 	},
 	{
-		fact: "17: the interface of a Linode that was never booted", profile: spans(func(p *linodesim.Profile) { p.Join = linodesim.Exactly(time.Minute) }),
+		fact:    "17: the interface of a Linode that was never booted",
+		profile: spans(func(p *linodesim.Profile) { p.Join = linodesim.Exactly(time.Minute) }),
 		prepare: func(a *account) {
 			a.make("vpc", "/vpcs", twoNetworks)
 			a.make("linode", "/linode/instances", linodeOff)
@@ -368,7 +372,8 @@ var recordedRows = []recorded{
 		method: "GET", path: "/lke/clusters/{lke}/api-endpoints", status: 200,
 	},
 	{
-		fact: "23: a job on a Linode that has just become running", profile: spans(func(p *linodesim.Profile) { p.Settle = linodesim.Exactly(4 * time.Second) }),
+		fact:    "23: a job on a Linode that has just become running",
+		profile: spans(func(p *linodesim.Profile) { p.Settle = linodesim.Exactly(4 * time.Second) }),
 		prepare: func(a *account) { a.make("linode", "/linode/instances", linodeOn) },
 		method:  "POST", path: "/linode/instances/{linode}/reboot", body: `{}`, status: 400, reason: "Linode busy.",
 		then: func(a *account) {

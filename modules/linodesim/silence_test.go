@@ -9,8 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// LKE Enterprise accepts a pool, and more nodes, beyond the account's limits or without capacity, and nothing comes of them until there is
-// room (FACTS 18.7). Standard, and plain Linodes, are refused.
+// LKE Enterprise accepts a pool, and more nodes, beyond the account's limits or without capacity, and nothing comes of
+// them until there is room (FACTS 18.7). Standard, and plain Linodes, are refused.
 func TestEnterpriseSaysNothingAboutWhatItLacks(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -58,8 +58,8 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 	return c
 }
 
-// tagging is what a burst may take beyond 1.15 times the floor: a read that shows the nodes, and a tag for each of 100. The floor was 10 s
-// and held that; with instance IDs within 2 s it is the one write of LKE.
+// tagging is what a burst may take beyond 1.15 times the floor: a read that shows the nodes, and a tag for each of 100.
+// The floor was 10 s and held that; with instance IDs within 2 s it is the one write of LKE.
 const tagging = 2 * time.Second
 
 // Calls do not grow faster than claims, and claims do not wait for each other.

@@ -30,8 +30,8 @@ func (w Addresses) owner(address string) *Instance {
 	return nil
 }
 
-// checkWanted refuses addresses for a new Linode: the account has no reserved ones. The words are recorded for an address in use (FACTS 18,
-// third table, 16) and for any other one (FACTS 17).
+// checkWanted refuses addresses for a new Linode: the account has no reserved ones. The words are recorded for an
+// address in use (FACTS 18, third table, 16) and for any other one (FACTS 17).
 func (w Addresses) checkWanted(bad *reasons, wanted []string) {
 	switch {
 	case len(wanted) == 0:

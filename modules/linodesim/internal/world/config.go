@@ -14,8 +14,8 @@ type config struct {
 	nics []nic // shown as its interfaces
 }
 
-// deviceNames are sda to sdz, sdaa to sdaz and sdba to sdbl: 64, the most volumes and disks of a Linode. sdk and sdl were recorded (FACTS 18,
-// third table, 9); that the last is sdbl is known from the vendor's Go client.
+// deviceNames are sda to sdz, sdaa to sdaz and sdba to sdbl: 64, the most volumes and disks of a Linode. sdk and sdl
+// were recorded (FACTS 18, third table, 9); that the last is sdbl is known from the vendor's Go client.
 var deviceNames = func() []string {
 	var all []string
 	for _, first := range []string{"", "a", "b"} {

@@ -106,8 +106,8 @@ func (w Configs) UpdateInstanceConfigInterface(linodeID, configID, configInterfa
 	return f.legacy(i), nil
 }
 
-// DeleteInstanceConfigInterface removes an interface that is not active: its Linode does not run (one that was never booted: FACTS 18, third
-// table, 17), or runs with another configuration.
+// DeleteInstanceConfigInterface removes an interface that is not active: its Linode does not run (one that was never
+// booted: FACTS 18, third table, 17), or runs with another configuration.
 func (w Configs) DeleteInstanceConfigInterface(linodeID, configID, configInterfaceID int) error {
 	i, _, err := w.nic(linodeID, configID, configInterfaceID)
 	if err != nil {

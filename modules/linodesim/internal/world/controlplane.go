@@ -137,7 +137,8 @@ func (w Clusters) DeleteLKECluster(clusterID int) error {
 // ListLKEClusterAPIEndpoints gives the addresses of a cluster's API server.
 // Nothing listens there.
 func (w Clusters) ListLKEClusterAPIEndpoints(clusterID int) ([]api.LKEClusterAPIEndpoint, error) {
-	host, err := w.controlPlane(clusterID, func(c *cluster) time.Time { return c.addressed }, "Cluster API Endpoints are not yet available. Please try again later.")
+	host, err := w.controlPlane(clusterID, func(c *cluster) time.Time { return c.addressed },
+		"Cluster API Endpoints are not yet available. Please try again later.")
 	return []api.LKEClusterAPIEndpoint{{Endpoint: "https://" + host + ":443"}, {Endpoint: "https://" + host + ":6443"}}, err
 }
 
@@ -157,7 +158,8 @@ users:
 
 // GetLKEClusterKubeconfig gives one without credentials: there is no Kubernetes.
 func (w Clusters) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, error) {
-	host, err := w.controlPlane(clusterID, func(c *cluster) time.Time { return c.Reachable }, "Cluster kubeconfig is not yet available. Please try again later.")
+	host, err := w.controlPlane(clusterID, func(c *cluster) time.Time { return c.Reachable },
+		"Cluster kubeconfig is not yet available. Please try again later.")
 	if err != nil {
 		return api.LKEKubeconfig{}, err
 	}

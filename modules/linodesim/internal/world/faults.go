@@ -113,7 +113,8 @@ func (w Faults) SetVCPULimit(n int) {
 	w.Nodes().serve()
 }
 
-// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; none means those of the catalogue.
+// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; none means
+// those of the catalogue.
 func (w Faults) OfferEnterpriseVersions(versions ...string) {
 	w.faults.enterpriseVersions = versions
 }
@@ -176,7 +177,8 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	if o := w.faults.lacks(plan, c.Region); o != nil && !(o.Silent && enterprise) {
 		return o.refusal(plan, c.Region)
 	}
-	if silent := enterprise && !w.behaviour.RefuseBeyondLimits; !silent && w.overLimit(plan, n) { // Enterprise accepts the nodes and says nothing, see Nodes.serve
+	// Enterprise accepts the nodes, which wait then; see Nodes.serve.
+	if silent := enterprise && !w.behaviour.RefuseBeyondLimits; !silent && w.overLimit(plan, n) {
 		// These are the API's words.
 		return Refuse("", "Account Limit reached. Please open a support ticket.")
 	}

@@ -22,7 +22,9 @@ type FirewallSpec struct {
 
 // AddFirewall makes a Cloud Firewall without the checks of the API, and returns its ID.
 func (w Firewalls) AddFirewall(spec FirewallSpec) int {
-	rules := api.FirewallRulesCreate{InboundPolicy: api.FirewallAction(spec.InboundPolicy), OutboundPolicy: api.FirewallAction(spec.OutboundPolicy)}
+	rules := api.FirewallRulesCreate{
+		InboundPolicy: api.FirewallAction(spec.InboundPolicy), OutboundPolicy: api.FirewallAction(spec.OutboundPolicy),
+	}
 	if spec.Default { // it has the rules of a template
 		rules.Inbound, rules.Outbound = templates()[0].Rules.Inbound, templates()[0].Rules.Outbound
 	}

@@ -89,8 +89,8 @@ func askedSubnets(b *api.VPCCreate) ([]api.VPCSubnetCreate, error) {
 	return deref(b.Subnets), nil
 }
 
-// Lengths of the IPv6 networks of subnets. 56 and 62 were recorded (FACTS 18, third table, 10); that those between are accepted, and that auto
-// is 56, are guesses.
+// Lengths of the IPv6 networks of subnets. 56 and 62 were recorded (FACTS 18, third table, 10); that those between are
+// accepted, and that auto is 56, are guesses.
 const least6, auto6, most6 = 53, 56, 64
 
 // subnetBits reads the length that a request asks for, such as /56.

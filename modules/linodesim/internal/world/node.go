@@ -121,8 +121,9 @@ func (w Nodes) fits(p *pool) bool {
 	return w.faults.lacks(p.Type, p.cluster.Region) == nil && !w.Pools().overLimit(p.Type, 1)
 }
 
-// serve gives nodes that wait for room their Linodes, the first request first, as far as there is room now. LKE Enterprise accepts a pool or
-// more nodes beyond the account's limits, or without capacity, and nothing comes of them (FACTS 18.7).
+// serve gives nodes that wait for room their Linodes, the first request first, as far as there is room now. LKE
+// Enterprise accepts a pool or more nodes beyond the account's limits, or without capacity, and nothing comes of them
+// (FACTS 18.7).
 func (w Nodes) serve() {
 	for _, n := range w.waiting() {
 		if w.fits(n.pool) {
@@ -199,7 +200,8 @@ func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
 	w.after(join, func() { w.join(n, i) })
 }
 
-// longestLabel is how long a label of a pool of LKE Enterprise may be before its nodes never register; the API accepts longer ones (FACTS 18.6).
+// longestLabel is how long a label of a pool of LKE Enterprise may be before its nodes never register; the API accepts
+// longer ones (FACTS 18.6).
 const longestLabel = 15
 
 // unlessRefused is the address, unless the pool's nodes are to have none.
