@@ -104,7 +104,7 @@ func Slow() Profile {
 	return Profile{
 		Name: "slow", Request: Span{400 * ms, 2 * s}, InstanceID: Span{30 * s, 60 * s}, NodeListed: Span{60 * s, 120 * s},
 		Tagged: Span{0, 5 * s}, Join: Exactly(300 * s), Gone: Span{30 * s, 60 * s}, Repair: Span{120 * s, 300 * s},
-		WriteLKE: Span{3 * s, 6 * s}, Job: Span{30 * s, 60 * s}, Settle: Span{0, 10 * s},
+		WriteLKE: Span{2 * s, 4 * s}, Job: Span{30 * s, 60 * s}, Settle: Span{0, 10 * s},
 		ControlPlane: Span{180 * s, 300 * s}, Endpoints: Span{10 * s, 60 * s},
 	}
 }
