@@ -174,7 +174,7 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 		return Refuse("type", "Plan %s is not available in region %s.", plan, c.Region)
 	}
 	enterprise := c.Tier == catalog.Enterprise
-	if o := w.faults.lacks(plan, c.Region); o != nil && !(o.Silent && enterprise) {
+	if o := w.faults.lacks(plan, c.Region); o != nil && (!o.Silent || !enterprise) {
 		return o.refusal(plan, c.Region)
 	}
 	// Enterprise accepts the nodes, which wait then; see Nodes.serve.
