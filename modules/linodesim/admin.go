@@ -17,7 +17,8 @@ import (
 //	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}
 //	DELETE /rules/{id}       ends one rule
 //	DELETE /rules            ends all faults
-//	POST   /faults           {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1, "pool": 855401,
+//	POST   /faults           {"maintenance": true, "account_limit": 5, "vcpu_limit": 24, "enterprise_versions": ["v1.34.6+lke2"],
+//	                          "never_boot": 1, "stall": 1, "pool": 855401,
 //	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true,
 //	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true}
 //	                          pool narrows never_boot and stall; without it they are about any
@@ -87,6 +88,8 @@ func (f *Faults) set(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Maintenance         *bool         `json:"maintenance"`
 		AccountLimit        *int          `json:"account_limit"`
+		VCPULimit           *int          `json:"vcpu_limit"`
+		EnterpriseVersions  *[]string     `json:"enterprise_versions"`
 		NeverBoot           *int          `json:"never_boot"`
 		Stall               *int          `json:"stall"`
 		Pool                int           `json:"pool"`
@@ -104,6 +107,12 @@ func (f *Faults) set(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.AccountLimit != nil {
 		f.SetAccountLimit(*q.AccountLimit)
+	}
+	if q.VCPULimit != nil {
+		f.SetVCPULimit(*q.VCPULimit)
+	}
+	if q.EnterpriseVersions != nil {
+		f.OfferEnterpriseVersions(*q.EnterpriseVersions...)
 	}
 	if q.NeverBoot != nil {
 		f.NeverBoot(q.Pool, *q.NeverBoot)

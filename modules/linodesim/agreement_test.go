@@ -25,7 +25,7 @@ func TestRegionsHaveWhatRecordedOnesHave(t *testing.T) {
 		for _, capability := range r["capabilities"].([]any) {
 			with[capability.(string)]++
 		}
-		if limits := r["placement_group_limits"].(map[string]any); limits["maximum_linodes_per_flexible_pg"] != 5.0 {
+		if limits := r["placement_group_limits"].(map[string]any); limits["maximum_linodes_per_flexible_pg"] != 250.0 {
 			t.Errorf("%s: %v", r["id"], limits)
 		}
 		monitors, _ := r["monitors"].(map[string]any)
@@ -258,7 +258,7 @@ func TestLegacyInterfacesKeepNulls(t *testing.T) {
 			strings.Contains(nat, "any") {
 			t.Errorf("addresses %s", nat)
 		}
-		if got := c.do("GET", linode+"/configs", "", "X-Filter", `{"interfaces":"x"}`); got.status != 400 {
+		if got := c.do("GET", linode+"/configs", "", "X-Filter", `{"interfaces":"x"}`); got.status != 200 { // FACTS 18, third table, 19
 			t.Errorf("filter on interfaces: %d", got.status)
 		}
 	})

@@ -233,7 +233,7 @@ func TestDisksAndConfigs(t *testing.T) {
 		}
 		disk := mustDo(t, api, "POST", path+"/disks", `{"size":1000,"label":"data","filesystem":"raw"}`).body["id"]
 		for _, c := range []struct{ body, field string }{
-			{`{"label":"boot","devices":{"sdz":{"disk_id":1}}}`, "devices.sdz"},
+			{`{"label":"boot","devices":{"sdbm":{"disk_id":1}}}`, "devices.sdbm"},
 			{`{"label":"boot","devices":{"sda":{"disk_id":1}}}`, "devices.sda.disk_id"},
 			{`{"label":"boot","devices":{"sda":{"volume_id":1}}}`, "devices.sda.volume_id"}, {`{"label":"boot","devices":{},"initrd":5}`, "initrd"},
 			{`{"label":"boot","devices":{},"interfaces":[{"purpose":"vlan"}]}`, "interfaces[0].label"},
@@ -294,7 +294,7 @@ func TestTags(t *testing.T) {
 func TestClusterOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		profile := even()
-		profile.ControlPlane = linodesim.Span{Min: time.Minute, Max: time.Minute}
+		profile.ControlPlane, profile.Endpoints = linodesim.Exactly(time.Minute), linodesim.Exactly(10*time.Second)
 		_, api := newSim(t, linodesim.Config{Profile: profile})
 		for _, c := range []struct{ name, body, field string }{
 			{"no pools", `{"label":"a","region":"us-ord","k8s_version":"1.35","node_pools":[]}`, "node_pools"},

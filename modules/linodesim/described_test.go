@@ -137,7 +137,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	made(where+"/configs", `{"label":"vpc","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)
 	p.ids["private"] = linode.body["ipv4"].([]any)[1].(string)
 	balancer := made("/nodebalancers",
-		`{"region":"au-mel","label":"one","tags":["tagged"],"configs":[{"port":8080,"nodes":[{"label":"one","address":"`+p.ids["private"]+`:80"}]}]}`)
+		`{"region":"au-mel","label":"one","tags":["tagged"],"backend_vpcs":[{"subnet_id":`+subnet+`}],"configs":[{"port":8080,"nodes":[{"label":"one","address":"`+p.ids["private"]+`:80"}]}]}`)
 	volume := made("/volumes", `{"region":"au-mel","label":"one","tags":["tagged"]}`)
 	newer := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","interface_generation":"linode","firewall_id":-1}`)
 	time.Sleep(time.Hour)
@@ -170,21 +170,10 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
 	p.ids["{firewallId}"], p.ids["{groupId}"], p.ids["{vpcId}"], p.ids["{subnetId}"] = id(firewall), id(group), id(vpc), subnet
 	p.prepareWrites(operation, where, id(vpc), subnet, disk)
-	bucket := "backups"
-	if operation == "createBucket" { // the example makes that one
-		bucket = "another"
-	}
-	made("/object-storage/buckets", `{"label":"`+bucket+`","region":"au-mel"}`)
-	p.ids["{bucket}"] = bucket
-	p.ids["{keyId}"] = id(made("/object-storage/keys", `{"label":"one","bucket_access":[{"region":"au-mel","bucket_name":"`+bucket+`","permissions":"read_only"}]}`))
-	p.ids["{address}"] = made("/networking/reserved/ips", `{"region":"au-mel","tags":["tagged"]}`).body["address"].(string)
 	if operation == "deleteInstanceIP" {
 		p.ids["{address}"] = made(where+"/ips", `{"type":"ipv4","public":true}`).body["address"].(string)
 	}
 	p.ids["public"] = newer.body["ipv4"].([]any)[0].(string)
-	zone := made("/domains", `{"domain":"example.net","type":"master","soa_email":"admin@example.net","tags":["tagged"]}`)
-	p.ids["{domainId}"] = id(zone)
-	p.ids["{domainRecordId}"] = id(made("/domains/"+id(zone)+"/records", `{"type":"A","name":"www","target":"192.0.2.9"}`))
 	switch operation {
 	case "updateLKENodePool": // the example is of Enterprise
 		p.ids["{clusterId}"] = id(enterprise)
@@ -197,6 +186,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		p.ids["{deviceId}"] = id(made("/networking/firewalls/"+id(firewall)+"/devices", `{"type":"linode","id":`+id(linode)+`}`))
 	case "deleteVPC":
 		mustDo(t, api, "DELETE", "/v4beta"+where, "")
+		mustDo(t, api, "DELETE", "/v4beta/nodebalancers/"+id(balancer), "")
 	case "getInstanceInterface", "listInstanceInterfaces", "updateInstanceInterface", "listInstanceInterfaceFirewalls":
 		p.ids["{linodeId}"] = id(newer)
 		p.ids["{interfaceId}"] = fmt.Sprint(number(first("/linode/instances/"+id(newer)+"/interfaces", "interfaces")["id"]))

@@ -2,7 +2,7 @@
 // a Kubernetes node provider uses: LKE clusters, node pools and nodes of both
 // tiers; Linodes with disks, configurations, interfaces and addresses; plans,
 // regions, images, firewalls, placement groups, VPCs, NodeBalancers, volumes,
-// buckets, reserved addresses, domains, tags, the account and its events. It serves every operation of
+// tags, the account and its events. It serves every operation of
 // openapi/linode.yaml. It is a model of what the platform does, not a mock of a
 // client, so the HTTP of a client, its paging, filters, limits and retries are
 // really run.
@@ -74,10 +74,6 @@
 //	    shutting_down --> offline: Gone
 //	    running --> rebooting: POST reboot
 //	    rebooting --> running: half of Join
-//	    running --> rebuilding: POST rebuild. New disks, the same addresses
-//	    rebuilding --> booting: half of Join
-//	    running --> migrating: POST resize, migrate
-//	    migrating --> booting: half of Join. Another plan, host or region
 //	    offline --> [*]: DELETE, in every state. At once a 404
 //
 // The account's events of all this are scheduled, started and finished when the
@@ -155,8 +151,9 @@
 //
 // Effects of the network: nothing is routed or filtered, user data is not run.
 // Disks and configurations of LKE's workers: their lists are empty. What a
-// NodeBalancer, a volume, a bucket or a domain does: their objects, states and limits are
-// there. Objects in buckets, backups, StackScripts, prefix lists and rule sets of
+// NodeBalancer or a volume does: their objects, states and limits are
+// there. Domains, object storage, reserved addresses, and resizing, migrating and rebuilding a Linode: no client that is
+// tested here asks for them, and GET /unknown lists a request that does. Backups, StackScripts, prefix lists and rule sets of
 // firewalls: requests that name one are refused.
 // LKE's autoscaler, the control plane's ACL, App Platform and audit logs are
 // stored and do nothing; a new kubeconfig differs from the old one and is as

@@ -54,7 +54,8 @@ func recordings(t *testing.T) string {
 
 // TestRecordedExchanges replays recorded requests of the real API against a
 // simulator in the same state: same status, same accepted scopes, same fields,
-// and null where null was recorded.
+// and null where null was recorded. With -v it prints a table of families, and
+// the reason for each exchange that is not the same.
 func TestRecordedExchanges(t *testing.T) {
 	dir := recordings(t)
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -64,7 +65,7 @@ func TestRecordedExchanges(t *testing.T) {
 	if dir == "" || len(files) == 0 {
 		t.Skipf("no recorded exchanges in %q: they are not part of the repository; LINODE_EXCHANGES names their folder", dir)
 	}
-	replayed := 0
+	var results comparison
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			raw, err := os.ReadFile(file)
@@ -75,10 +76,18 @@ func TestRecordedExchanges(t *testing.T) {
 			if err := json.Unmarshal(raw, &list); err != nil {
 				t.Fatal(err)
 			}
-			synctest.Test(t, func(t *testing.T) { replayed += newReplay(t, list).run() })
+			synctest.Test(t, func(t *testing.T) {
+				for _, r := range newReplay(t, list).run() {
+					r.file = t.Name()
+					results = append(results, r)
+					if len(r.reasons) > 0 && r.served {
+						t.Errorf("%s: %s", r.what, strings.Join(r.reasons, "; "))
+					}
+				}
+			})
 		})
 	}
-	t.Logf("%d exchanges replayed, all that there are", replayed)
+	t.Logf("\n%s", results.table())
 }
 
 // replay maps what was recorded to what the simulator has instead.
@@ -92,7 +101,7 @@ func newReplay(t *testing.T, list []exchange) replay {
 	// The account's backup setting at the time shows in its Linodes.
 	raw, _ := json.Marshal(list)
 	profile := even()
-	profile.ControlPlane = linodesim.Span{Min: youth, Max: youth}
+	profile.ControlPlane, profile.Endpoints = linodesim.Exactly(youth), linodesim.Exactly(youth)
 	_, api := newSim(t, linodesim.Config{Profile: profile, AccountBackups: strings.Contains(string(raw), `"Scheduling"`)})
 	return replay{api, list, map[string]string{"0": "0"}}.prepare()
 }
@@ -140,8 +149,9 @@ func (p replay) cluster(answer map[string]any) {
 	}
 }
 
-// run replays everything and gives the number of exchanges.
-func (p replay) run() int {
+// run replays everything and gives what came of each exchange.
+func (p replay) run() []result {
+	var out []result
 	for n, e := range p.list {
 		body := ""
 		if e.Request != nil {
@@ -158,12 +168,17 @@ func (p replay) run() int {
 		if n > 0 && p.list[n-1].Status == 503 && p.list[n-1].Path == e.Path {
 			time.Sleep(youth) // the recorded client polled
 		}
+		unknown := len(p.sim.Unknown())
 		got := p.do(e.Method, p.path(e.Path), body, headers...)
-		p.compare(e, got)
+		r := result{family: familyOf(e.Path), what: e.Method + " " + e.Path, served: true, reasons: compared(e, got)}
+		if asked := p.sim.Unknown(); len(asked) > unknown && len(r.reasons) > 0 {
+			r.served, r.reasons = false, []string{"not served: " + strings.Join(asked[unknown:], ", ")}
+		}
+		out = append(out, r)
 		p.learn(e.Response, decoded(got))
 		time.Sleep(15 * time.Second)
 	}
-	return len(p.list)
+	return out
 }
 
 // ours writes a recorded body or filter with our IDs.
@@ -274,24 +289,21 @@ func decoded(r reply) any {
 	return v
 }
 
-func (p replay) compare(e exchange, got reply) {
-	p.t.Helper()
-	what := e.Method + " " + e.Path
+// compared gives the reasons for which an answer is not as it was recorded.
+func compared(e exchange, got reply) []string {
 	if got.status != e.Status {
-		p.t.Errorf("%s: status %d, recorded %d: %s", what, got.status, e.Status, got.raw)
-		return
+		return []string{fmt.Sprintf("status %d, recorded %d: %.300s", got.status, e.Status, got.raw)}
 	}
+	var out []string
 	// Newer answers of /images name images:read_only; these two recordings are older.
 	older := strings.HasPrefix(e.Path, "/v4beta/images?") && e.Headers["X-Accepted-Oauth-Scopes"] == "*"
 	if want := e.Headers["X-Accepted-Oauth-Scopes"]; want != "" && !older && got.header.Get("X-Accepted-OAuth-Scopes") != want {
-		p.t.Errorf("%s: accepted scopes %q, recorded %q", what, got.header.Get("X-Accepted-OAuth-Scopes"), want)
+		out = append(out, fmt.Sprintf("accepted scopes %q, recorded %q", got.header.Get("X-Accepted-OAuth-Scopes"), want))
 	}
 	if e.Status >= 400 && !reflect.DeepEqual(e.Response, decoded(got)) {
-		p.t.Errorf("%s: %s, recorded %v", what, got.raw, e.Response)
+		return append(out, fmt.Sprintf("%s, recorded %v", got.raw, e.Response))
 	}
-	for _, d := range differences("", e.Response, decoded(got)) {
-		p.t.Errorf("%s: %s", what, d)
-	}
+	return append(out, differences("", e.Response, decoded(got))...)
 }
 
 // newer are fields that answers got during the years of the recordings; older
@@ -299,7 +311,9 @@ func (p replay) compare(e exchange, got reply) {
 var newer = map[string]bool{
 	"locks": true, "label": true, "accelerated_devices": true, "maximum_linodes_per_flexible_pg": true, "maintenance_policy": true,
 	"system_alerts": true, "user_alerts": true, "monitors": true, "vpc_type": true, "audit_logs_enabled": true, "stack_type": true,
-	"vpc_id": true, "subnet_id": true,
+	"vpc_id": true, "subnet_id": true, "io_ready": true, "udp_session_timeout": true, "lke_cluster": true, "frontend_address_type": true,
+	"frontend_vpc_subnet_id": true, "backend_connectivity": true, "client_udp_sess_throttle": true, "udp_check_port": true,
+	"vpc_config_id": true, "ipv6": true, "databases": true, "nodebalancers": true, "encryption": true, "linode_label": true,
 	"user_type": true, "billing_source": true,
 }
 

@@ -13,6 +13,10 @@ type NoCapacity struct {
 	Type, Region string
 	Status       int    // 0 = 400
 	Reason       string // "" = words of our own
+
+	// Silent: an Enterprise cluster accepts the nodes, and they get no Linode until there is capacity (LKE Enterprise is known for that, and
+	// when it is so and when it refuses is not known). On Standard, and for plain Linodes, it is a refusal all the same.
+	Silent bool
 }
 
 // NoCapability takes a capability from a region: the platform does not offer it there.
@@ -125,9 +129,21 @@ func (f *Faults) RestoreCapabilities() {
 	do(f.world, func(w *world.Moment) { w.Faults().RestoreCapabilities() })
 }
 
-// SetAccountLimit bounds the Linodes of the account; 0 = no bound.
+// SetAccountLimit bounds the Linodes of the account; 0 = no bound. What goes beyond is refused, but for pools of an
+// Enterprise cluster: those are accepted, and the nodes get no Linode until there is room.
 func (f *Faults) SetAccountLimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetAccountLimit(n) })
+}
+
+// SetVCPULimit bounds the vCPUs of the account's Linodes in the same way; 0 = no bound.
+func (f *Faults) SetVCPULimit(n int) {
+	do(f.world, func(w *world.Moment) { w.Faults().SetVCPULimit(n) })
+}
+
+// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; they are
+// exact builds and differ by account and by day. None = those of the catalogue.
+func (f *Faults) OfferEnterpriseVersions(versions ...string) {
+	do(f.world, func(w *world.Moment) { w.Faults().OfferEnterpriseVersions(versions...) })
 }
 
 // NeverBoot makes the next n Linodes of a pool (0 = any) stay offline for ever.

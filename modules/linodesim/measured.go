@@ -73,6 +73,9 @@ func profileOf(m *report.Report) Profile {
 			}
 		}
 	}
+	if _, _, ok := m.Range(report.Request); ok {
+		p.WriteLKE = Span{} // the report's requests include those
+	}
 	p.StaleReads = lag(m, report.PoolReadLag, report.LinodeReadLag)
 	p.StaleLists = lag(m, report.PoolListLag, report.LinodeListLag)
 	return p

@@ -95,18 +95,6 @@ func assets(w *world.Moment) []pageAsset {
 		}
 		out = append(out, pageAsset{"volume", v.Label, v.Region, state, v.ID})
 	}
-	buckets, _ := w.Buckets().ListBuckets()
-	for _, b := range buckets {
-		out = append(out, pageAsset{"bucket", b.Label, b.Region, "empty", 0})
-	}
-	addresses, _ := w.Addresses().ListReservedIPs()
-	for _, a := range addresses {
-		state := "free"
-		if a.LinodeID != nil {
-			state = fmt.Sprintf("on Linode %d", *a.LinodeID)
-		}
-		out = append(out, pageAsset{"reserved address", a.Address, a.Region, state, 0})
-	}
 	return out
 }
 

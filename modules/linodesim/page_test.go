@@ -242,8 +242,6 @@ func TestPageShowsFaultsAndAssets(t *testing.T) {
 	}
 	mustDo(t, api, "POST", "/v4/nodebalancers", `{"region":"us-ord","label":"web","configs":[{"port":80,"protocol":"tcp"}]}`)
 	mustDo(t, api, "POST", "/v4/volumes", `{"region":"us-ord","label":"data"}`)
-	mustDo(t, api, "POST", "/v4/object-storage/buckets", `{"region":"us-ord","label":"backups"}`)
-	mustDo(t, api, "POST", "/v4/networking/reserved/ips", `{"region":"us-ord"}`)
 	sim.Fail(linodesim.Rule{Method: "PUT", Answer: linodesim.Answer{Status: 503}, Times: 3})
 	sim.Fail(linodesim.Rule{Kind: linodesim.Writes, View: linodesim.View{Late: 30 * time.Second}, Probability: 0.5})
 	sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2"})
@@ -254,7 +252,7 @@ func TestPageShowsFaultsAndAssets(t *testing.T) {
 	for _, want := range []string{
 		"Active faults", "no capacity for g6-standard-2 in any region", "us-ord lacks Metadata", "the account is limited to 5 Linodes",
 		"the next 2 are Linodes that never boot", "PUT: answered 503, at most 3 times", "writes: carried out 30s late, 0.5 of them",
-		"NodePool default", "NodeBalancers, volumes, buckets and addresses", "backups", "reserved address", "203.0.113.1",
+		"NodePool default", "NodeBalancers and volumes",
 		"1 ports, 0 nodes up, 0 down", "active, 20 GB", "$24 per month",
 	} {
 		if !strings.Contains(text, want) {

@@ -23,16 +23,20 @@ func (s Span) scaled(by float64) Span {
 type Profile struct {
 	Name       string
 	Request    Span // answering one HTTP request
+	WriteLKE   Span // answering a POST, PUT or DELETE of LKE; zero = as any other request
 	InstanceID Span // from a node's request to its Linode having an ID
 	NodeListed Span // Enterprise: from a node's request to its place in the pool's nodes[]
 	Tagged     Span // Enterprise: from the Linode having an ID to LKE's tags being on it
 	Join       Span // from the Linode having an ID to its kubelet joining the cluster
+	Linode     Span // from a plain Linode's request to its running; zero = four fifths of Join
+	Job        Span // from the request of a disk or a volume to its being ready, or attached
+	Settle     Span // from a plain Linode's running to when it takes jobs: before, "Linode busy."
 	Gone       Span // from a node's deletion to its Linode's disappearance
 	Repair     Span // from a Linode being deleted directly to LKE replacing it
 
-	// ControlPlane is from a cluster's request over HTTP to its
-	// kubeconfig and the addresses of its API server.
-	ControlPlane Span
+	// ControlPlane is from a cluster's request over HTTP to its kubeconfig, and
+	// Endpoints to the addresses of its API server.
+	ControlPlane, Endpoints Span
 
 	// How late reads may be: each shows the world as it was up to so long ago.
 	StaleReads time.Duration // of one object
@@ -67,20 +71,29 @@ func Fast() Profile {
 	ms := time.Millisecond
 	return Profile{
 		Name: "fast", Request: Exactly(5 * ms), InstanceID: Exactly(200 * ms), NodeListed: Exactly(500 * ms),
-		Join: Exactly(time.Second), Gone: Exactly(200 * ms), Repair: Exactly(time.Second),
-		ControlPlane: Exactly(time.Second),
+		Join: Exactly(time.Second), Job: Exactly(200 * ms), Gone: Exactly(200 * ms), Repair: Exactly(time.Second),
+		ControlPlane: Exactly(time.Second), Endpoints: Exactly(200 * ms),
 	}
 }
 
-// Realistic returns the profile of an ordinary day: IDs after 2 to 10 s, Enterprise
-// node lists after 30 to 60 s, joining after 90 to 200 s, 150 to 400 ms per
-// request. The figures are those observed or documented where there are any.
+// Realistic returns the profile of an ordinary day. Each figure names its source: FACTS 18 is its second table, of recorded answers.
 func Realistic() Profile {
 	ms, s := time.Millisecond, time.Second
 	return Profile{
-		Name: "realistic", Request: Span{150 * ms, 400 * ms}, InstanceID: Span{2 * s, 10 * s}, NodeListed: Span{30 * s, 60 * s},
-		Tagged: Span{0, s}, Join: Span{90 * s, 200 * s}, Gone: Span{2 * s, 10 * s}, Repair: Span{30 * s, 120 * s},
-		ControlPlane: Span{60 * s, 180 * s},
+		Name:         "realistic",
+		Request:      Span{150 * ms, 400 * ms}, // FACTS 18: reads and everything else but LKE's writes 0 to 1 s; the range within is a guess
+		WriteLKE:     Span{2 * s, 4 * s},       // FACTS 18: POST pools 2 s, PUT pool 2 to 4 s, DELETE of a pool or a node 2 s, PUT cluster 3 s
+		InstanceID:   Span{0, 2 * s},           // FACTS 18: the second slot of POST pools, 3 of 3, Standard; on Enterprise a guess
+		NodeListed:   Span{30 * s, 60 * s},     // DESIGN 2: Enterprise node lists lag by 30 to 60 s
+		Tagged:       Span{0, s},               // a guess
+		Join:         Span{85 * s, 200 * s},    // FACTS 18: registered 85 s after the launch (one log), "over 3 minutes" (a README)
+		Linode:       Span{30 * s, 105 * s},    // FACTS 18: POST to running, 12 samples of g6-nanode-1
+		Job:          Span{2 * s, 12 * s},      // FACTS 18: volumes within one poll of 15 s; the range within is a guess
+		Settle:       Span{0, 4 * s},           // FACTS 18: "Linode busy." for up to 4 s more
+		Gone:         Span{2 * s, 10 * s},      // a guess
+		Repair:       Span{30 * s, 120 * s},    // a guess
+		ControlPlane: Span{101 * s, 254 * s},   // FACTS 18: kubeconfig between (101, 129] and (232, 254] s
+		Endpoints:    Span{5 * s, 10 * s},      // FACTS 18: 503 at 5 s, 200 at 10 s
 	}
 }
 
@@ -91,7 +104,8 @@ func Slow() Profile {
 	return Profile{
 		Name: "slow", Request: Span{400 * ms, 2 * s}, InstanceID: Span{30 * s, 60 * s}, NodeListed: Span{60 * s, 120 * s},
 		Tagged: Span{0, 5 * s}, Join: Exactly(300 * s), Gone: Span{30 * s, 60 * s}, Repair: Span{120 * s, 300 * s},
-		ControlPlane: Span{180 * s, 300 * s},
+		WriteLKE: Span{2 * s, 4 * s}, Job: Span{30 * s, 60 * s}, Settle: Span{0, 10 * s},
+		ControlPlane: Span{180 * s, 300 * s}, Endpoints: Span{10 * s, 60 * s},
 	}
 }
 
@@ -146,7 +160,8 @@ func (p Profile) Scaled(by float64) Profile {
 	if by <= 0 || by == 1 {
 		return p
 	}
-	for _, s := range []*Span{&p.Request, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Gone, &p.Repair, &p.ControlPlane} {
+	for _, s := range []*Span{&p.Request, &p.WriteLKE, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Linode, &p.Job,
+		&p.Settle, &p.Gone, &p.Repair, &p.ControlPlane, &p.Endpoints} {
 		*s = s.scaled(by)
 	}
 	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor} {
@@ -158,7 +173,9 @@ func (p Profile) Scaled(by float64) Profile {
 // delays returns the part of the profile that the model draws from.
 func (p Profile) delays() world.Delays {
 	return world.Delays{
-		Request: world.Span(p.Request), InstanceID: world.Span(p.InstanceID), NodeListed: world.Span(p.NodeListed), Tagged: world.Span(p.Tagged),
-		Join: world.Span(p.Join), Gone: world.Span(p.Gone), Repair: world.Span(p.Repair), ControlPlane: world.Span(p.ControlPlane),
+		Request: world.Span(p.Request), WriteLKE: world.Span(p.WriteLKE), InstanceID: world.Span(p.InstanceID),
+		NodeListed: world.Span(p.NodeListed), Tagged: world.Span(p.Tagged), Join: world.Span(p.Join), Linode: world.Span(p.Linode),
+		Job: world.Span(p.Job), Settle: world.Span(p.Settle), Gone: world.Span(p.Gone), Repair: world.Span(p.Repair),
+		ControlPlane: world.Span(p.ControlPlane), Endpoints: world.Span(p.Endpoints),
 	}
 }

@@ -233,7 +233,7 @@ func TestTokensAndScopes(t *testing.T) {
 		{"write may", "writer", "DELETE", "/v4/lke/clusters/1/pools/1", 404},
 		{"public without token", "", "GET", "/v4/linode/types", 200},
 		{"public without scope", "nothing", "GET", "/v4/regions", 200},
-		{"public with a wrong token", "guess", "GET", "/v4/regions", 401},
+		{"public with a wrong token", "guess", "GET", "/v4/regions", 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -323,8 +323,6 @@ func TestObservedWords(t *testing.T) {
 		{"POST", "/v4beta/networking/firewalls", firewall(`{"action":"ACCEPT","protocol":"TCP","addresses":{"ipv4":["pl:none"]}}`),
 			"rules.inbound[0].addresses.ipv4[0]", "Prefix list pl:none is not valid"},
 		{"POST", "/v4beta/networking/firewalls", firewall(`{"ruleset":12}`), "rules.inbound[0].ruleset", "ruleset is not a known field"},
-		{"POST", "/v4beta/lke/clusters", `{"label":"apl","region":"us-ord","k8s_version":"1.35","apl_enabled":true,"node_pools":[{"type":"g6-standard-1","count":1}]}`,
-			"apl_enabled", "App Platform needs control_plane.high_availability"},
 	} {
 		got := api.do(c.method, c.path, c.body)
 		if field, reason := got.reason(); got.status != 400 || field != c.field || reason != c.reason {

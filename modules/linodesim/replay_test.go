@@ -23,8 +23,14 @@ func TestReplayMapsIDsAtEveryDepth(t *testing.T) {
 		}
 		p := newReplay(t, list)
 		p.ids["21"], p.ids["22"] = "31", "32"
-		if p.run() != 3 {
+		results := p.run()
+		if len(results) != 3 {
 			t.Error("not all was replayed")
+		}
+		for _, r := range results {
+			if len(r.reasons) > 0 {
+				t.Errorf("%s: %v", r.what, r.reasons)
+			}
 		}
 		for from, want := range map[string]string{
 			`{"linodes":[21,22]}`:                               `{"linodes":[31,32]}`,

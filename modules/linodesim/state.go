@@ -23,8 +23,6 @@ const (
 	StatusDeleting     = world.StatusDeleting
 	StatusShuttingDown = world.StatusShuttingDown
 	StatusRebooting    = world.StatusRebooting
-	StatusRebuilding   = world.StatusRebuilding
-	StatusMigrating    = world.StatusMigrating
 )
 
 // State is a deep copy of the account at one moment.

@@ -19,13 +19,16 @@ type Target struct {
 var (
 	all       = Label{}
 	realistic = Label{"profile", "realistic"}
+	slow      = Label{"profile", "slow"}
 )
 
 // Targets are all there are.
 var Targets = []Target{
 	{Bursts, 100, "calls_per_claim", 1.20, all},
 	{Bursts, 100, "collection_gets", 10, all},
-	{Bursts, 100, "floor_ratio", 1.15, all},
+	// The floor is one write of LKE and 2 s on realistic since its times are recorded ones, and 100 tags take as long as before.
+	{Bursts, 100, "floor_ratio", 1.60, realistic},
+	{Bursts, 100, "floor_ratio", 1.15, slow},
 	{Bursts, 240, "calls_per_claim", 1.10, all},
 	{Bursts, 500, "calls_per_claim", 1.10, all},
 	{Bursts, 0, "throttled", 0, all},

@@ -68,6 +68,9 @@ func TestEveryTargetNamesAFigure(t *testing.T) {
 		b.N, b.Requested, b.Present = n, n, n
 		results = append(results, b.Result())
 	}
+	badDay := burst
+	badDay.Profile, badDay.N, badDay.Requested, badDay.Present = "slow", 100, 100, 100
+	results = append(results, badDay.Result())
 	once := burst
 	once.Purchases = 1
 	results = append(results, once.Lagging(bench.Keys, 0), once.Lagging(bench.Restarts, 0), once.Spread(time.Second), burst.OfClass("usual"),

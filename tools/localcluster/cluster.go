@@ -222,6 +222,9 @@ func (c *Cluster) startKubelet(context.Context) error {
 	return err
 }
 
+// lateTaints is when LKE sets a pool's taints, from the registration of a Node on; a guess.
+const lateTaints = time.Second
+
 // startLKENodes lets nodes come and go, and waits for the user's own.
 func (c *Cluster) startLKENodes(ctx context.Context) error {
 	client, err := c.plane.Client("lke")
@@ -232,8 +235,13 @@ func (c *Cluster) startLKENodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var taintsAfter time.Duration
+	if c.opts.Behaviour.PoolTaints.Late(c.opts.Tier) {
+		taintsAfter = lateTaints
+	}
 	runner := simulatedlke.New(client.CoreV1().Nodes(), simulatedlke.Config{
-		ClusterID: c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
+		TaintsAfter: taintsAfter,
+		ClusterID:   c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
 		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logsPort,
 		Annotations: map[string]string{plane.ReadyAfterNote: c.opts.ReadyAfter.String()}, Memory: c.opts.Memory,
 	})

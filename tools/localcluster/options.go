@@ -96,7 +96,7 @@ type Options struct {
 
 	// Behaviour of the simulated platform where the real one is not known; zero is
 	// the report's if Profile is one.
-	// ReapplyRemoved in it is honoured here.
+	// ReapplyRemoved and PoolTaints in it are honoured here.
 	Behaviour linodesim.Behaviour
 
 	// Memory is how much of it workers of LKE keep from pods, where that was not recorded.

@@ -53,7 +53,6 @@ func TestFilterableFields(t *testing.T) {
 		api.OpListImages:              {"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"},
 		api.OpListPlacementGroups:     {"id", "label", "placement_group_type", "region"},
 		api.OpListVPCIPs:              {"linode_id", "subnet_id", "vpc_id"}, api.OpListVPCIPv6s: {"linode_id", "subnet_id", "vpc_id"},
-		api.OpListDomains: {"domain", "group", "id", "tags", "type"}, api.OpListDomainRecords: {"name", "target", "type"},
 		api.OpListInstanceInterfaceFirewalls: {"created", "id", "label", "tags", "updated"},
 		api.OpListAllVPCIPs:                  {"linode_id", "subnet_id", "vpc_id"},
 		api.OpListNodeBalancers:              {"hostname", "id", "ipv4", "label", "region", "tags"},

@@ -44,12 +44,6 @@ const (
 	OpBootInstance OperationID = "bootInstance"
 	// OpCloneVolume is POST /volumes/{volumeId}/clone.
 	OpCloneVolume OperationID = "cloneVolume"
-	// OpCreateBucket is POST /object-storage/buckets.
-	OpCreateBucket OperationID = "createBucket"
-	// OpCreateDomain is POST /domains.
-	OpCreateDomain OperationID = "createDomain"
-	// OpCreateDomainRecord is POST /domains/{domainId}/records.
-	OpCreateDomainRecord OperationID = "createDomainRecord"
 	// OpCreateFirewall is POST /networking/firewalls.
 	OpCreateFirewall OperationID = "createFirewall"
 	// OpCreateFirewallDevice is POST /networking/firewalls/{firewallId}/devices.
@@ -72,8 +66,6 @@ const (
 	OpCreateNodeBalancerConfig OperationID = "createNodeBalancerConfig"
 	// OpCreateNodeBalancerNode is POST /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes.
 	OpCreateNodeBalancerNode OperationID = "createNodeBalancerNode"
-	// OpCreateObjectStorageKey is POST /object-storage/keys.
-	OpCreateObjectStorageKey OperationID = "createObjectStorageKey"
 	// OpCreatePlacementGroup is POST /placement/groups.
 	OpCreatePlacementGroup OperationID = "createPlacementGroup"
 	// OpCreateTag is POST /tags.
@@ -84,12 +76,6 @@ const (
 	OpCreateVPCSubnet OperationID = "createVPCSubnet"
 	// OpCreateVolume is POST /volumes.
 	OpCreateVolume OperationID = "createVolume"
-	// OpDeleteBucket is DELETE /object-storage/buckets/{regionId}/{bucket}.
-	OpDeleteBucket OperationID = "deleteBucket"
-	// OpDeleteDomain is DELETE /domains/{domainId}.
-	OpDeleteDomain OperationID = "deleteDomain"
-	// OpDeleteDomainRecord is DELETE /domains/{domainId}/records/{domainRecordId}.
-	OpDeleteDomainRecord OperationID = "deleteDomainRecord"
 	// OpDeleteFirewall is DELETE /networking/firewalls/{firewallId}.
 	OpDeleteFirewall OperationID = "deleteFirewall"
 	// OpDeleteFirewallDevice is DELETE /networking/firewalls/{firewallId}/devices/{deviceId}.
@@ -124,12 +110,8 @@ const (
 	OpDeleteNodeBalancerConfig OperationID = "deleteNodeBalancerConfig"
 	// OpDeleteNodeBalancerNode is DELETE /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}.
 	OpDeleteNodeBalancerNode OperationID = "deleteNodeBalancerNode"
-	// OpDeleteObjectStorageKey is DELETE /object-storage/keys/{keyId}.
-	OpDeleteObjectStorageKey OperationID = "deleteObjectStorageKey"
 	// OpDeletePlacementGroup is DELETE /placement/groups/{groupId}.
 	OpDeletePlacementGroup OperationID = "deletePlacementGroup"
-	// OpDeleteReservedIP is DELETE /networking/reserved/ips/{address}.
-	OpDeleteReservedIP OperationID = "deleteReservedIP"
 	// OpDeleteTag is DELETE /tags/{tagLabel}.
 	OpDeleteTag OperationID = "deleteTag"
 	// OpDeleteVPC is DELETE /vpcs/{vpcId}.
@@ -148,14 +130,6 @@ const (
 	OpGetAccountEvent OperationID = "getAccountEvent"
 	// OpGetAccountSettings is GET /account/settings.
 	OpGetAccountSettings OperationID = "getAccountSettings"
-	// OpGetBucket is GET /object-storage/buckets/{regionId}/{bucket}.
-	OpGetBucket OperationID = "getBucket"
-	// OpGetBucketAccess is GET /object-storage/buckets/{regionId}/{bucket}/access.
-	OpGetBucketAccess OperationID = "getBucketAccess"
-	// OpGetDomain is GET /domains/{domainId}.
-	OpGetDomain OperationID = "getDomain"
-	// OpGetDomainRecord is GET /domains/{domainId}/records/{domainRecordId}.
-	OpGetDomainRecord OperationID = "getDomainRecord"
 	// OpGetFirewall is GET /networking/firewalls/{firewallId}.
 	OpGetFirewall OperationID = "getFirewall"
 	// OpGetFirewallDevice is GET /networking/firewalls/{firewallId}/devices/{deviceId}.
@@ -200,8 +174,6 @@ const (
 	OpGetNodeBalancerConfig OperationID = "getNodeBalancerConfig"
 	// OpGetNodeBalancerNode is GET /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}.
 	OpGetNodeBalancerNode OperationID = "getNodeBalancerNode"
-	// OpGetObjectStorageKey is GET /object-storage/keys/{keyId}.
-	OpGetObjectStorageKey OperationID = "getObjectStorageKey"
 	// OpGetPlacementGroup is GET /placement/groups/{groupId}.
 	OpGetPlacementGroup OperationID = "getPlacementGroup"
 	// OpGetProfile is GET /profile.
@@ -212,8 +184,6 @@ const (
 	OpGetRegionAvailability OperationID = "getRegionAvailability"
 	// OpGetRegionVPCAvailability is GET /regions/{regionId}/vpc-availability.
 	OpGetRegionVPCAvailability OperationID = "getRegionVPCAvailability"
-	// OpGetReservedIP is GET /networking/reserved/ips/{address}.
-	OpGetReservedIP OperationID = "getReservedIP"
 	// OpGetType is GET /linode/types/{typeId}.
 	OpGetType OperationID = "getType"
 	// OpGetVPC is GET /vpcs/{vpcId}.
@@ -228,12 +198,6 @@ const (
 	OpListAccountEvents OperationID = "listAccountEvents"
 	// OpListAllVPCIPs is GET /vpcs/ips.
 	OpListAllVPCIPs OperationID = "listAllVPCIPs"
-	// OpListBuckets is GET /object-storage/buckets.
-	OpListBuckets OperationID = "listBuckets"
-	// OpListDomainRecords is GET /domains/{domainId}/records.
-	OpListDomainRecords OperationID = "listDomainRecords"
-	// OpListDomains is GET /domains.
-	OpListDomains OperationID = "listDomains"
 	// OpListFirewallDevices is GET /networking/firewalls/{firewallId}/devices.
 	OpListFirewallDevices OperationID = "listFirewallDevices"
 	// OpListFirewallTemplates is GET /networking/firewalls/templates.
@@ -278,10 +242,10 @@ const (
 	OpListNodeBalancerFirewalls OperationID = "listNodeBalancerFirewalls"
 	// OpListNodeBalancerNodes is GET /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes.
 	OpListNodeBalancerNodes OperationID = "listNodeBalancerNodes"
+	// OpListNodeBalancerVPCs is GET /nodebalancers/{nodebalancerId}/vpcs.
+	OpListNodeBalancerVPCs OperationID = "listNodeBalancerVPCs"
 	// OpListNodeBalancers is GET /nodebalancers.
 	OpListNodeBalancers OperationID = "listNodeBalancers"
-	// OpListObjectStorageKeys is GET /object-storage/keys.
-	OpListObjectStorageKeys OperationID = "listObjectStorageKeys"
 	// OpListPlacementGroups is GET /placement/groups.
 	OpListPlacementGroups OperationID = "listPlacementGroups"
 	// OpListRegions is GET /regions.
@@ -290,8 +254,6 @@ const (
 	OpListRegionsAvailability OperationID = "listRegionsAvailability"
 	// OpListRegionsVPCAvailability is GET /regions/vpc-availability.
 	OpListRegionsVPCAvailability OperationID = "listRegionsVPCAvailability"
-	// OpListReservedIPs is GET /networking/reserved/ips.
-	OpListReservedIPs OperationID = "listReservedIPs"
 	// OpListTaggedObjects is GET /tags/{tagLabel}.
 	OpListTaggedObjects OperationID = "listTaggedObjects"
 	// OpListTags is GET /tags.
@@ -310,12 +272,8 @@ const (
 	OpListVPCs OperationID = "listVPCs"
 	// OpListVolumes is GET /volumes.
 	OpListVolumes OperationID = "listVolumes"
-	// OpMigrateInstance is POST /linode/instances/{linodeId}/migrate.
-	OpMigrateInstance OperationID = "migrateInstance"
 	// OpRebootInstance is POST /linode/instances/{linodeId}/reboot.
 	OpRebootInstance OperationID = "rebootInstance"
-	// OpRebuildInstance is POST /linode/instances/{linodeId}/rebuild.
-	OpRebuildInstance OperationID = "rebuildInstance"
 	// OpRebuildNodeBalancerConfig is POST /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/rebuild.
 	OpRebuildNodeBalancerConfig OperationID = "rebuildNodeBalancerConfig"
 	// OpRecycleLKECluster is POST /lke/clusters/{clusterId}/recycle.
@@ -328,12 +286,6 @@ const (
 	OpRegenerateLKECluster OperationID = "regenerateLKECluster"
 	// OpReorderInstanceConfigInterfaces is POST /linode/instances/{linodeId}/configs/{configId}/interfaces/order.
 	OpReorderInstanceConfigInterfaces OperationID = "reorderInstanceConfigInterfaces"
-	// OpReserveIP is POST /networking/reserved/ips.
-	OpReserveIP OperationID = "reserveIP"
-	// OpResizeInstance is POST /linode/instances/{linodeId}/resize.
-	OpResizeInstance OperationID = "resizeInstance"
-	// OpResizeInstanceDisk is POST /linode/instances/{linodeId}/disks/{diskId}/resize.
-	OpResizeInstanceDisk OperationID = "resizeInstanceDisk"
 	// OpResizeVolume is POST /volumes/{volumeId}/resize.
 	OpResizeVolume OperationID = "resizeVolume"
 	// OpSetInstanceFirewalls is PUT /linode/instances/{linodeId}/firewalls.
@@ -346,10 +298,6 @@ const (
 	OpUnassignPlacementGroup OperationID = "unassignPlacementGroup"
 	// OpUpdateAccountSettings is PUT /account/settings.
 	OpUpdateAccountSettings OperationID = "updateAccountSettings"
-	// OpUpdateBucketAccess is PUT /object-storage/buckets/{regionId}/{bucket}/access.
-	OpUpdateBucketAccess OperationID = "updateBucketAccess"
-	// OpUpdateDomainRecord is PUT /domains/{domainId}/records/{domainRecordId}.
-	OpUpdateDomainRecord OperationID = "updateDomainRecord"
 	// OpUpdateFirewall is PUT /networking/firewalls/{firewallId}.
 	OpUpdateFirewall OperationID = "updateFirewall"
 	// OpUpdateFirewallRules is PUT /networking/firewalls/{firewallId}/rules.
@@ -393,9 +341,6 @@ var operations = []Operation{
 	{ID: OpAttachVolume, Method: "POST", Route: "/volumes/{volumeId}/attach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpBootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/boot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCloneVolume, Method: "POST", Route: "/volumes/{volumeId}/clone", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
-	{ID: OpCreateBucket, Method: "POST", Route: "/object-storage/buckets", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
-	{ID: OpCreateDomain, Method: "POST", Route: "/domains", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
-	{ID: OpCreateDomainRecord, Method: "POST", Route: "/domains/{domainId}/records", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpCreateFirewall, Method: "POST", Route: "/networking/firewalls", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpCreateFirewallDevice, Method: "POST", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpCreateImage, Method: "POST", Route: "/images", Class: RateClassGeneral, Scopes: []string{"images:read_write", "linodes:read_only"}},
@@ -407,15 +352,11 @@ var operations = []Operation{
 	{ID: OpCreateNodeBalancer, Method: "POST", Route: "/nodebalancers", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpCreateNodeBalancerConfig, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpCreateNodeBalancerNode, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
-	{ID: OpCreateObjectStorageKey, Method: "POST", Route: "/object-storage/keys", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
 	{ID: OpCreatePlacementGroup, Method: "POST", Route: "/placement/groups", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateTag, Method: "POST", Route: "/tags", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassCreateVpc, Scopes: []string{"vpc:read_write"}},
 	{ID: OpCreateVPCSubnet, Method: "POST", Route: "/vpcs/{vpcId}/subnets", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpCreateVolume, Method: "POST", Route: "/volumes", Class: RateClassCreateVolume, Scopes: []string{"volumes:read_write"}},
-	{ID: OpDeleteBucket, Method: "DELETE", Route: "/object-storage/buckets/{regionId}/{bucket}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
-	{ID: OpDeleteDomain, Method: "DELETE", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
-	{ID: OpDeleteDomainRecord, Method: "DELETE", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteFirewallDevice, Method: "DELETE", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteImage, Method: "DELETE", Route: "/images/{imageId}", Class: RateClassGeneral, Scopes: []string{"images:read_write"}},
@@ -433,9 +374,7 @@ var operations = []Operation{
 	{ID: OpDeleteNodeBalancer, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpDeleteNodeBalancerConfig, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpDeleteNodeBalancerNode, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
-	{ID: OpDeleteObjectStorageKey, Method: "DELETE", Route: "/object-storage/keys/{keyId}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
 	{ID: OpDeletePlacementGroup, Method: "DELETE", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
-	{ID: OpDeleteReservedIP, Method: "DELETE", Route: "/networking/reserved/ips/{address}", Class: RateClassGeneral, Scopes: []string{"ips:read_write"}},
 	{ID: OpDeleteTag, Method: "DELETE", Route: "/tags/{tagLabel}", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpDeleteVPC, Method: "DELETE", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpDeleteVPCSubnet, Method: "DELETE", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
@@ -445,10 +384,6 @@ var operations = []Operation{
 	{ID: OpGetAccountAvailability, Method: "GET", Route: "/account/availability/{regionId}", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountEvent, Method: "GET", Route: "/account/events/{eventId}", Class: RateClassGeneral, Scopes: []string{"events:read_only"}},
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
-	{ID: OpGetBucket, Method: "GET", Route: "/object-storage/buckets/{regionId}/{bucket}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_only"}},
-	{ID: OpGetBucketAccess, Method: "GET", Route: "/object-storage/buckets/{regionId}/{bucket}/access", Class: RateClassGeneral, Scopes: []string{"object_storage:read_only"}},
-	{ID: OpGetDomain, Method: "GET", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
-	{ID: OpGetDomainRecord, Method: "GET", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallDevice, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallRules, Method: "GET", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
@@ -471,13 +406,11 @@ var operations = []Operation{
 	{ID: OpGetNodeBalancer, Method: "GET", Route: "/nodebalancers/{nodebalancerId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpGetNodeBalancerConfig, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpGetNodeBalancerNode, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
-	{ID: OpGetObjectStorageKey, Method: "GET", Route: "/object-storage/keys/{keyId}", Class: RateClassGeneral, Scopes: []string{"object_storage:read_only"}},
 	{ID: OpGetPlacementGroup, Method: "GET", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetProfile, Method: "GET", Route: "/profile", Class: RateClassGeneral},
 	{ID: OpGetRegion, Method: "GET", Route: "/regions/{regionId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetRegionAvailability, Method: "GET", Route: "/regions/{regionId}/availability", Class: RateClassGeneral, Public: true},
 	{ID: OpGetRegionVPCAvailability, Method: "GET", Route: "/regions/{regionId}/vpc-availability", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
-	{ID: OpGetReservedIP, Method: "GET", Route: "/networking/reserved/ips/{address}", Class: RateClassGeneral, Scopes: []string{"ips:read_only"}},
 	{ID: OpGetType, Method: "GET", Route: "/linode/types/{typeId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetVPC, Method: "GET", Route: "/vpcs/{vpcId}", Class: RateClassGeneral},
 	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral},
@@ -485,9 +418,6 @@ var operations = []Operation{
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
 	{ID: OpListAllVPCIPs, Method: "GET", Route: "/vpcs/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"linode_id", "subnet_id", "vpc_id"}},
-	{ID: OpListBuckets, Method: "GET", Route: "/object-storage/buckets", Class: RateClassCollections, Paginated: true, Scopes: []string{"object_storage:read_only"}},
-	{ID: OpListDomainRecords, Method: "GET", Route: "/domains/{domainId}/records", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"name", "target", "type"}},
-	{ID: OpListDomains, Method: "GET", Route: "/domains", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"domain", "group", "id", "tags", "type"}},
 	{ID: OpListFirewallDevices, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
 	{ID: OpListFirewallTemplates, Method: "GET", Route: "/networking/firewalls/templates", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
@@ -510,13 +440,12 @@ var operations = []Operation{
 	{ID: OpListNodeBalancerConfigs, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpListNodeBalancerFirewalls, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListNodeBalancerNodes, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
+	{ID: OpListNodeBalancerVPCs, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/vpcs", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpListNodeBalancers, Method: "GET", Route: "/nodebalancers", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"hostname", "id", "ipv4", "label", "region", "tags"}},
-	{ID: OpListObjectStorageKeys, Method: "GET", Route: "/object-storage/keys", Class: RateClassCollections, Paginated: true, Scopes: []string{"object_storage:read_only"}},
 	{ID: OpListPlacementGroups, Method: "GET", Route: "/placement/groups", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "placement_group_type", "region"}},
 	{ID: OpListRegions, Method: "GET", Route: "/regions", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"country", "site_type"}},
 	{ID: OpListRegionsAvailability, Method: "GET", Route: "/regions/availability", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"available", "plan", "region"}},
 	{ID: OpListRegionsVPCAvailability, Method: "GET", Route: "/regions/vpc-availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"vpc:read_only"}},
-	{ID: OpListReservedIPs, Method: "GET", Route: "/networking/reserved/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}},
 	{ID: OpListTaggedObjects, Method: "GET", Route: "/tags/{tagLabel}", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTags, Method: "GET", Route: "/tags", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
@@ -526,26 +455,19 @@ var operations = []Operation{
 	{ID: OpListVPCSubnets, Method: "GET", Route: "/vpcs/{vpcId}/subnets", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label"}},
 	{ID: OpListVPCs, Method: "GET", Route: "/vpcs", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label", "region", "vpc_type"}},
 	{ID: OpListVolumes, Method: "GET", Route: "/volumes", Class: RateClassCollections, Paginated: true, Scopes: []string{"volumes:read_only"}, Filterable: []string{"id", "label", "region", "size", "tags"}},
-	{ID: OpMigrateInstance, Method: "POST", Route: "/linode/instances/{linodeId}/migrate", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpRebootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/reboot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
-	{ID: OpRebuildInstance, Method: "POST", Route: "/linode/instances/{linodeId}/rebuild", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpRebuildNodeBalancerConfig, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/rebuild", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpRecycleLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENode, Method: "POST", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools/{poolId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRegenerateLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/regenerate", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpReorderInstanceConfigInterfaces, Method: "POST", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/order", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
-	{ID: OpReserveIP, Method: "POST", Route: "/networking/reserved/ips", Class: RateClassGeneral, Scopes: []string{"ips:read_write"}},
-	{ID: OpResizeInstance, Method: "POST", Route: "/linode/instances/{linodeId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
-	{ID: OpResizeInstanceDisk, Method: "POST", Route: "/linode/instances/{linodeId}/disks/{diskId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpResizeVolume, Method: "POST", Route: "/volumes/{volumeId}/resize", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpSetInstanceFirewalls, Method: "PUT", Route: "/linode/instances/{linodeId}/firewalls", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpShareIPs, Method: "POST", Route: "/networking/ips/share", Class: RateClassGeneral, Scopes: []string{"ips:read_write"}},
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateAccountSettings, Method: "PUT", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
-	{ID: OpUpdateBucketAccess, Method: "PUT", Route: "/object-storage/buckets/{regionId}/{bucket}/access", Class: RateClassGeneral, Scopes: []string{"object_storage:read_write"}},
-	{ID: OpUpdateDomainRecord, Method: "PUT", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpUpdateFirewall, Method: "PUT", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateFirewallRules, Method: "PUT", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateFirewallSettings, Method: "PUT", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},

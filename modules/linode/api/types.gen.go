@@ -115,72 +115,6 @@ func (e AccountSettingsUpdateMaintenancePolicy) Valid() bool {
 	}
 }
 
-// Defines values for BucketAccessUpdateACL.
-const (
-	BucketAccessUpdateACLAuthenticatedRead BucketAccessUpdateACL = "authenticated-read"
-	BucketAccessUpdateACLPrivate           BucketAccessUpdateACL = "private"
-	BucketAccessUpdateACLPublicRead        BucketAccessUpdateACL = "public-read"
-	BucketAccessUpdateACLPublicReadWrite   BucketAccessUpdateACL = "public-read-write"
-)
-
-// Valid indicates whether the value is a known member of the BucketAccessUpdateACL enum.
-func (e BucketAccessUpdateACL) Valid() bool {
-	switch e {
-	case BucketAccessUpdateACLAuthenticatedRead:
-		return true
-	case BucketAccessUpdateACLPrivate:
-		return true
-	case BucketAccessUpdateACLPublicRead:
-		return true
-	case BucketAccessUpdateACLPublicReadWrite:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for BucketCreateACL.
-const (
-	BucketCreateACLAuthenticatedRead BucketCreateACL = "authenticated-read"
-	BucketCreateACLPrivate           BucketCreateACL = "private"
-	BucketCreateACLPublicRead        BucketCreateACL = "public-read"
-	BucketCreateACLPublicReadWrite   BucketCreateACL = "public-read-write"
-)
-
-// Valid indicates whether the value is a known member of the BucketCreateACL enum.
-func (e BucketCreateACL) Valid() bool {
-	switch e {
-	case BucketCreateACLAuthenticatedRead:
-		return true
-	case BucketCreateACLPrivate:
-		return true
-	case BucketCreateACLPublicRead:
-		return true
-	case BucketCreateACLPublicReadWrite:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for BucketPermissionPermissions.
-const (
-	BucketPermissionPermissionsReadOnly  BucketPermissionPermissions = "read_only"
-	BucketPermissionPermissionsReadWrite BucketPermissionPermissions = "read_write"
-)
-
-// Valid indicates whether the value is a known member of the BucketPermissionPermissions enum.
-func (e BucketPermissionPermissions) Valid() bool {
-	switch e {
-	case BucketPermissionPermissionsReadOnly:
-		return true
-	case BucketPermissionPermissionsReadWrite:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for DiskEncryption.
 const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
@@ -193,138 +127,6 @@ func (e DiskEncryption) Valid() bool {
 	case DiskEncryptionDisabled:
 		return true
 	case DiskEncryptionEnabled:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainStatus.
-const (
-	DomainStatusActive   DomainStatus = "active"
-	DomainStatusDisabled DomainStatus = "disabled"
-)
-
-// Valid indicates whether the value is a known member of the DomainStatus enum.
-func (e DomainStatus) Valid() bool {
-	switch e {
-	case DomainStatusActive:
-		return true
-	case DomainStatusDisabled:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainType.
-const (
-	DomainTypeMaster DomainType = "master"
-	DomainTypeSlave  DomainType = "slave"
-)
-
-// Valid indicates whether the value is a known member of the DomainType enum.
-func (e DomainType) Valid() bool {
-	switch e {
-	case DomainTypeMaster:
-		return true
-	case DomainTypeSlave:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainCreateType.
-const (
-	DomainCreateTypeMaster DomainCreateType = "master"
-	DomainCreateTypeSlave  DomainCreateType = "slave"
-)
-
-// Valid indicates whether the value is a known member of the DomainCreateType enum.
-func (e DomainCreateType) Valid() bool {
-	switch e {
-	case DomainCreateTypeMaster:
-		return true
-	case DomainCreateTypeSlave:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainRecordType.
-const (
-	DomainRecordTypeA     DomainRecordType = "A"
-	DomainRecordTypeAAAA  DomainRecordType = "AAAA"
-	DomainRecordTypeCAA   DomainRecordType = "CAA"
-	DomainRecordTypeCNAME DomainRecordType = "CNAME"
-	DomainRecordTypeMX    DomainRecordType = "MX"
-	DomainRecordTypeNS    DomainRecordType = "NS"
-	DomainRecordTypePTR   DomainRecordType = "PTR"
-	DomainRecordTypeSRV   DomainRecordType = "SRV"
-	DomainRecordTypeTXT   DomainRecordType = "TXT"
-)
-
-// Valid indicates whether the value is a known member of the DomainRecordType enum.
-func (e DomainRecordType) Valid() bool {
-	switch e {
-	case DomainRecordTypeA:
-		return true
-	case DomainRecordTypeAAAA:
-		return true
-	case DomainRecordTypeCAA:
-		return true
-	case DomainRecordTypeCNAME:
-		return true
-	case DomainRecordTypeMX:
-		return true
-	case DomainRecordTypeNS:
-		return true
-	case DomainRecordTypePTR:
-		return true
-	case DomainRecordTypeSRV:
-		return true
-	case DomainRecordTypeTXT:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for DomainRecordCreateType.
-const (
-	DomainRecordCreateTypeA     DomainRecordCreateType = "A"
-	DomainRecordCreateTypeAAAA  DomainRecordCreateType = "AAAA"
-	DomainRecordCreateTypeCAA   DomainRecordCreateType = "CAA"
-	DomainRecordCreateTypeCNAME DomainRecordCreateType = "CNAME"
-	DomainRecordCreateTypeMX    DomainRecordCreateType = "MX"
-	DomainRecordCreateTypeNS    DomainRecordCreateType = "NS"
-	DomainRecordCreateTypePTR   DomainRecordCreateType = "PTR"
-	DomainRecordCreateTypeSRV   DomainRecordCreateType = "SRV"
-	DomainRecordCreateTypeTXT   DomainRecordCreateType = "TXT"
-)
-
-// Valid indicates whether the value is a known member of the DomainRecordCreateType enum.
-func (e DomainRecordCreateType) Valid() bool {
-	switch e {
-	case DomainRecordCreateTypeA:
-		return true
-	case DomainRecordCreateTypeAAAA:
-		return true
-	case DomainRecordCreateTypeCAA:
-		return true
-	case DomainRecordCreateTypeCNAME:
-		return true
-	case DomainRecordCreateTypeMX:
-		return true
-	case DomainRecordCreateTypeNS:
-		return true
-	case DomainRecordCreateTypePTR:
-		return true
-	case DomainRecordCreateTypeSRV:
-		return true
-	case DomainRecordCreateTypeTXT:
 		return true
 	default:
 		return false
@@ -796,24 +598,6 @@ func (e InstanceDiskCreateFilesystem) Valid() bool {
 	}
 }
 
-// Defines values for InstanceMigrateType.
-const (
-	InstanceMigrateTypeCold InstanceMigrateType = "cold"
-	InstanceMigrateTypeWarm InstanceMigrateType = "warm"
-)
-
-// Valid indicates whether the value is a known member of the InstanceMigrateType enum.
-func (e InstanceMigrateType) Valid() bool {
-	switch e {
-	case InstanceMigrateTypeCold:
-		return true
-	case InstanceMigrateTypeWarm:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for InstancePlacementGroupPlacementGroupPolicy.
 const (
 	InstancePlacementGroupPlacementGroupPolicyFlexible InstancePlacementGroupPlacementGroupPolicy = "flexible"
@@ -841,42 +625,6 @@ const (
 func (e InstancePlacementGroupPlacementGroupType) Valid() bool {
 	switch e {
 	case InstancePlacementGroupPlacementGroupTypeAntiAffinityLocal:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for InstanceRebuildDiskEncryption.
-const (
-	InstanceRebuildDiskEncryptionDisabled InstanceRebuildDiskEncryption = "disabled"
-	InstanceRebuildDiskEncryptionEnabled  InstanceRebuildDiskEncryption = "enabled"
-)
-
-// Valid indicates whether the value is a known member of the InstanceRebuildDiskEncryption enum.
-func (e InstanceRebuildDiskEncryption) Valid() bool {
-	switch e {
-	case InstanceRebuildDiskEncryptionDisabled:
-		return true
-	case InstanceRebuildDiskEncryptionEnabled:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for InstanceResizeMigrationType.
-const (
-	InstanceResizeMigrationTypeCold InstanceResizeMigrationType = "cold"
-	InstanceResizeMigrationTypeWarm InstanceResizeMigrationType = "warm"
-)
-
-// Valid indicates whether the value is a known member of the InstanceResizeMigrationType enum.
-func (e InstanceResizeMigrationType) Valid() bool {
-	switch e {
-	case InstanceResizeMigrationTypeCold:
-		return true
-	case InstanceResizeMigrationTypeWarm:
 		return true
 	default:
 		return false
@@ -1096,6 +844,24 @@ func (e LinodeTypeClass) Valid() bool {
 	case LinodeTypeClassPremium:
 		return true
 	case LinodeTypeClassStandard:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerFrontendAddressType.
+const (
+	NodeBalancerFrontendAddressTypePublic NodeBalancerFrontendAddressType = "public"
+	NodeBalancerFrontendAddressTypeVPC    NodeBalancerFrontendAddressType = "vpc"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerFrontendAddressType enum.
+func (e NodeBalancerFrontendAddressType) Valid() bool {
+	switch e {
+	case NodeBalancerFrontendAddressTypePublic:
+		return true
+	case NodeBalancerFrontendAddressTypeVPC:
 		return true
 	default:
 		return false
@@ -1527,8 +1293,9 @@ func (e NodeBalancerConfigRebuildStickiness) Valid() bool {
 
 // Defines values for NodeBalancerCreateType.
 const (
-	NodeBalancerCreateTypeCommon  NodeBalancerCreateType = "common"
-	NodeBalancerCreateTypePremium NodeBalancerCreateType = "premium"
+	NodeBalancerCreateTypeCommon      NodeBalancerCreateType = "common"
+	NodeBalancerCreateTypePremium     NodeBalancerCreateType = "premium"
+	NodeBalancerCreateTypePremium40Gb NodeBalancerCreateType = "premium_40gb"
 )
 
 // Valid indicates whether the value is a known member of the NodeBalancerCreateType enum.
@@ -1537,6 +1304,8 @@ func (e NodeBalancerCreateType) Valid() bool {
 	case NodeBalancerCreateTypeCommon:
 		return true
 	case NodeBalancerCreateTypePremium:
+		return true
+	case NodeBalancerCreateTypePremium40Gb:
 		return true
 	default:
 		return false
@@ -1654,6 +1423,24 @@ func (e NodeBalancerNodeUpdateMode) Valid() bool {
 	case NodeBalancerNodeUpdateModeDrain:
 		return true
 	case NodeBalancerNodeUpdateModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerVPCConfigPurpose.
+const (
+	NodeBalancerVPCConfigPurposeBackend  NodeBalancerVPCConfigPurpose = "backend"
+	NodeBalancerVPCConfigPurposeFrontend NodeBalancerVPCConfigPurpose = "frontend"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerVPCConfigPurpose enum.
+func (e NodeBalancerVPCConfigPurpose) Valid() bool {
+	switch e {
+	case NodeBalancerVPCConfigPurposeBackend:
+		return true
+	case NodeBalancerVPCConfigPurposeFrontend:
 		return true
 	default:
 		return false
@@ -2091,119 +1878,6 @@ type BackupsAddon struct {
 	RegionPrices []RegionPrice `json:"region_prices"`
 }
 
-// Bucket A bucket.
-type Bucket struct {
-	// Cluster Older name of the region, such as au-mel-1.
-	Cluster string `json:"cluster"`
-
-	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Created Timestamp `json:"created"`
-
-	// EndpointType E0 to E3.
-	EndpointType string `json:"endpoint_type"`
-
-	// Hostname Name in DNS.
-	Hostname string `json:"hostname"`
-
-	// Label Name.
-	Label string `json:"label"`
-
-	// Objects Number of objects.
-	Objects int `json:"objects"`
-
-	// Region ID of the region.
-	Region string `json:"region"`
-
-	// S3Endpoint Name of the server.
-	S3Endpoint string `json:"s3_endpoint"`
-
-	// Size Bytes.
-	Size int `json:"size"`
-}
-
-// BucketAccess Who may read and write a bucket.
-type BucketAccess struct {
-	// ACL Access.
-	ACL string `json:"acl"`
-
-	// ACLXML The same as XML.
-	ACLXML string `json:"acl_xml"`
-
-	// CorsEnabled Whether pages of other sites may read it.
-	CorsEnabled *bool `json:"cors_enabled"`
-
-	// CorsXML The same as XML.
-	CorsXML *string `json:"cors_xml"`
-}
-
-// BucketAccessUpdate Who may read and write a bucket.
-type BucketAccessUpdate struct {
-	// ACL Who may read and write it; private when left out.
-	ACL *BucketAccessUpdateACL `json:"acl,omitempty"`
-
-	// CorsEnabled Whether pages of other sites may read it.
-	CorsEnabled *bool `json:"cors_enabled,omitempty"`
-}
-
-// BucketAccessUpdateACL Who may read and write it; private when left out.
-type BucketAccessUpdateACL string
-
-// BucketCreate A bucket to create.
-type BucketCreate struct {
-	// ACL Who may read and write it; private when left out.
-	ACL *BucketCreateACL `json:"acl,omitempty"`
-
-	// Cluster Older name of the region.
-	Cluster *string `json:"cluster,omitempty"`
-
-	// CorsEnabled Whether pages of other sites may read it; true when left out.
-	CorsEnabled *bool `json:"cors_enabled,omitempty"`
-
-	// EndpointType Kind of the server.
-	EndpointType *string `json:"endpoint_type,omitempty"`
-
-	// Label Name, 3 to 63 lower-case letters, digits, - and .
-	Label string `json:"label"`
-
-	// Region ID of the region.
-	Region *string `json:"region,omitempty"`
-}
-
-// BucketCreateACL Who may read and write it; private when left out.
-type BucketCreateACL string
-
-// BucketPage defines model for BucketPage.
-type BucketPage struct {
-	Data []Bucket `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// BucketPermission What a key may do with a bucket.
-type BucketPermission struct {
-	// BucketName Label of the bucket.
-	BucketName string `json:"bucket_name"`
-
-	// Cluster Older name of the region.
-	Cluster *string `json:"cluster,omitempty"`
-
-	// Permissions What it may do.
-	Permissions BucketPermissionPermissions `json:"permissions"`
-
-	// Region ID of the region.
-	Region *string `json:"region,omitempty"`
-}
-
-// BucketPermissionPermissions What it may do.
-type BucketPermissionPermissions string
-
 // DefaultFirewallIDs Firewall of new objects by kind; null for none.
 type DefaultFirewallIDs struct {
 	// Linode Of Linodes with legacy interfaces.
@@ -2236,232 +1910,6 @@ type DefaultFirewallIDsUpdate struct {
 
 // DiskEncryption Whether disks are encrypted.
 type DiskEncryption string
-
-// Domain A domain whose records are served.
-type Domain struct {
-	// AxfrIps Addresses that may copy it.
-	AxfrIps []string `json:"axfr_ips"`
-
-	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Created Timestamp `json:"created"`
-
-	// Description Text.
-	Description string `json:"description"`
-
-	// Domain Name.
-	Domain string `json:"domain"`
-
-	// ExpireSec Of the SOA record.
-	ExpireSec int `json:"expire_sec"`
-
-	// Group Deprecated by the API.
-	Group *string `json:"group,omitempty"`
-
-	// ID Unique ID.
-	ID int `json:"id"`
-
-	// MasterIps Masters of a slave.
-	MasterIps []string `json:"master_ips"`
-
-	// RefreshSec Of the SOA record.
-	RefreshSec int `json:"refresh_sec"`
-
-	// RetrySec Of the SOA record.
-	RetrySec int `json:"retry_sec"`
-
-	// SoaEmail Mail address of its owner.
-	SoaEmail string `json:"soa_email"`
-
-	// Status State.
-	Status DomainStatus `json:"status"`
-
-	// Tags Tags.
-	Tags []string `json:"tags"`
-
-	// TTLSec Default of its records.
-	TTLSec int `json:"ttl_sec"`
-
-	// Type Kind.
-	Type DomainType `json:"type"`
-
-	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Updated Timestamp `json:"updated"`
-}
-
-// DomainStatus State.
-type DomainStatus string
-
-// DomainType Kind.
-type DomainType string
-
-// DomainCreate A domain to create.
-type DomainCreate struct {
-	// AxfrIps Addresses that may copy it.
-	AxfrIps *[]string `json:"axfr_ips,omitempty"`
-
-	// Description Text.
-	Description *string `json:"description,omitempty"`
-
-	// Domain Name.
-	Domain string `json:"domain"`
-
-	// MasterIps Masters of a slave.
-	MasterIps *[]string `json:"master_ips,omitempty"`
-
-	// SoaEmail Mail address of its owner; a master needs one.
-	SoaEmail *string `json:"soa_email,omitempty"`
-
-	// Tags Tags.
-	Tags *[]string `json:"tags,omitempty"`
-
-	// TTLSec Default of its records.
-	TTLSec *int `json:"ttl_sec,omitempty"`
-
-	// Type Kind.
-	Type DomainCreateType `json:"type"`
-}
-
-// DomainCreateType Kind.
-type DomainCreateType string
-
-// DomainPage defines model for DomainPage.
-type DomainPage struct {
-	Data []Domain `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// DomainRecord A record of a domain.
-type DomainRecord struct {
-	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Created Timestamp `json:"created"`
-
-	// ID Unique ID.
-	ID int `json:"id"`
-
-	// Name Name below the domain.
-	Name string `json:"name"`
-
-	// Port Of SRV records.
-	Port int `json:"port"`
-
-	// Priority Of MX and SRV records.
-	Priority int `json:"priority"`
-
-	// Protocol Of SRV records.
-	Protocol *string `json:"protocol"`
-
-	// Service Of SRV records.
-	Service *string `json:"service"`
-
-	// Tag Of CAA records.
-	Tag *string `json:"tag"`
-
-	// Target What it points to.
-	Target string `json:"target"`
-
-	// TTLSec Seconds that it may be cached; 0 is the default.
-	TTLSec int `json:"ttl_sec"`
-
-	// Type Kind.
-	Type DomainRecordType `json:"type"`
-
-	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	Updated Timestamp `json:"updated"`
-
-	// Weight Of SRV records.
-	Weight int `json:"weight"`
-}
-
-// DomainRecordType Kind.
-type DomainRecordType string
-
-// DomainRecordCreate A record to add.
-type DomainRecordCreate struct {
-	// Name Name below the domain.
-	Name *string `json:"name,omitempty"`
-
-	// Port Of SRV records.
-	Port *int `json:"port,omitempty"`
-
-	// Priority Of MX and SRV records.
-	Priority *int `json:"priority,omitempty"`
-
-	// Protocol Of SRV records.
-	Protocol *string `json:"protocol,omitempty"`
-
-	// Service Of SRV records.
-	Service *string `json:"service,omitempty"`
-
-	// Tag Of CAA records.
-	Tag *string `json:"tag,omitempty"`
-
-	// Target What it points to.
-	Target *string `json:"target,omitempty"`
-
-	// TTLSec Seconds that it may be cached; 0 is the default.
-	TTLSec *int `json:"ttl_sec,omitempty"`
-
-	// Type Kind.
-	Type DomainRecordCreateType `json:"type"`
-
-	// Weight Of SRV records.
-	Weight *int `json:"weight,omitempty"`
-}
-
-// DomainRecordCreateType Kind.
-type DomainRecordCreateType string
-
-// DomainRecordPage defines model for DomainRecordPage.
-type DomainRecordPage struct {
-	Data []DomainRecord `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// DomainRecordUpdate Changes of a record.
-type DomainRecordUpdate struct {
-	// Name Name below the domain.
-	Name *string `json:"name,omitempty"`
-
-	// Port Of SRV records.
-	Port *int `json:"port,omitempty"`
-
-	// Priority Of MX and SRV records.
-	Priority *int `json:"priority,omitempty"`
-
-	// Protocol Of SRV records.
-	Protocol *string `json:"protocol,omitempty"`
-
-	// Service Of SRV records.
-	Service *string `json:"service,omitempty"`
-
-	// Tag Of CAA records.
-	Tag *string `json:"tag,omitempty"`
-
-	// Target What it points to.
-	Target *string `json:"target,omitempty"`
-
-	// TTLSec Seconds that it may be cached; 0 is the default.
-	TTLSec *int `json:"ttl_sec,omitempty"`
-
-	// Weight Of SRV records.
-	Weight *int `json:"weight,omitempty"`
-}
 
 // Empty The answer of operations that have nothing to tell, `{}`.
 type Empty = map[string]interface{}
@@ -2840,20 +2288,6 @@ type IPAddress struct {
 	VPCNat11 *map[string]interface{} `json:"vpc_nat_1_1"`
 }
 
-// IPAddressPage defines model for IPAddressPage.
-type IPAddressPage struct {
-	Data []IPAddress `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
 // IPShare The addresses that a Linode shares.
 type IPShare struct {
 	// IPs Addresses of other Linodes of the region; none ends all sharing.
@@ -3180,7 +2614,7 @@ type InstanceConfig struct {
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Created *Timestamp `json:"created,omitempty"`
 
-	// Devices What is attached to which device name.
+	// Devices What is attached to which device name. Beyond sdh the names up to the last one in use are there.
 	Devices InstanceConfigDevices `json:"devices"`
 
 	// Helpers What is changed in the file system at each start.
@@ -3228,7 +2662,7 @@ type InstanceConfigCreate struct {
 	// Comments Text.
 	Comments *string `json:"comments,omitempty"`
 
-	// Devices What to attach, by device name sda to sdh.
+	// Devices What to attach, by device name: sda to sdz, sdaa to sdaz, sdba to sdbl. The last one is a guess from the limit of 64 volumes and disks.
 	Devices InstanceConfigDevicesCreate `json:"devices"`
 
 	// Helpers What is changed in the file system at each start.
@@ -3286,7 +2720,7 @@ type InstanceConfigDeviceCreate struct {
 	VolumeID *int `json:"volume_id,omitempty"`
 }
 
-// InstanceConfigDevices What is attached to which device name.
+// InstanceConfigDevices What is attached to which device name. Beyond sdh the names up to the last one in use are there.
 type InstanceConfigDevices struct {
 	// Sda A disk or a volume; null for nothing.
 	Sda *InstanceConfigDevice `json:"sda"`
@@ -3310,10 +2744,11 @@ type InstanceConfigDevices struct {
 	Sdg *InstanceConfigDevice `json:"sdg"`
 
 	// Sdh A disk or a volume; null for nothing.
-	Sdh *InstanceConfigDevice `json:"sdh"`
+	Sdh                  *InstanceConfigDevice            `json:"sdh"`
+	AdditionalProperties map[string]*InstanceConfigDevice `json:"-"`
 }
 
-// InstanceConfigDevicesCreate What to attach, by device name sda to sdh.
+// InstanceConfigDevicesCreate What to attach, by device name: sda to sdz, sdaa to sdaz, sdba to sdbl. The last one is a guess from the limit of 64 volumes and disks.
 type InstanceConfigDevicesCreate map[string]InstanceConfigDeviceCreate
 
 // InstanceConfigHelpers What is changed in the file system at each start.
@@ -3444,7 +2879,7 @@ type InstanceConfigUpdate struct {
 	// Comments Text.
 	Comments *string `json:"comments,omitempty"`
 
-	// Devices What to attach, by device name sda to sdh.
+	// Devices What to attach, by device name: sda to sdz, sdaa to sdaz, sdba to sdbl. The last one is a guess from the limit of 64 volumes and disks.
 	Devices *InstanceConfigDevicesCreate `json:"devices,omitempty"`
 
 	// Helpers What is changed in the file system at each start.
@@ -3645,12 +3080,6 @@ type InstanceDiskPage struct {
 	Results ResultCount `json:"results"`
 }
 
-// InstanceDiskResize The wanted size.
-type InstanceDiskResize struct {
-	// Size MB.
-	Size int `json:"size"`
-}
-
 // InstanceFirewallsUpdate Firewalls of a Linode.
 type InstanceFirewallsUpdate struct {
 	// FirewallIds All of them; none takes the Linode out.
@@ -3776,24 +3205,6 @@ type InstanceMetadata struct {
 	UserData *string `json:"user_data,omitempty"`
 }
 
-// InstanceMigrate Where to move.
-type InstanceMigrate struct {
-	// PlacementGroup id of a placement group in the region.
-	PlacementGroup *map[string]interface{} `json:"placement_group,omitempty"`
-
-	// Region ID of the region; its own when left out.
-	Region *string `json:"region,omitempty"`
-
-	// Type Whether it runs meanwhile.
-	Type *InstanceMigrateType `json:"type,omitempty"`
-
-	// Upgrade Whether a pending upgrade is done as well.
-	Upgrade *bool `json:"upgrade,omitempty"`
-}
-
-// InstanceMigrateType Whether it runs meanwhile.
-type InstanceMigrateType string
-
 // InstancePage defines model for InstancePage.
 type InstancePage struct {
 	Data []Instance `json:"data"`
@@ -3840,48 +3251,6 @@ type InstancePlacementGroupReference struct {
 	// ID ID of the group.
 	ID int `json:"id"`
 }
-
-// InstanceRebuild What to install.
-type InstanceRebuild struct {
-	// AuthorizedKeys SSH keys of root.
-	AuthorizedKeys *[]string `json:"authorized_keys,omitempty"`
-
-	// AuthorizedUsers Users whose SSH keys root gets.
-	AuthorizedUsers *[]string `json:"authorized_users,omitempty"`
-
-	// Booted Whether to boot it; yes when left out.
-	Booted *bool `json:"booted,omitempty"`
-
-	// DiskEncryption Encryption of the disks.
-	DiskEncryption *InstanceRebuildDiskEncryption `json:"disk_encryption,omitempty"`
-
-	// Image ID of the image.
-	Image string `json:"image"`
-
-	// Metadata Read by the Linode from the metadata service. Cannot be changed later.
-	Metadata *InstanceMetadata `json:"metadata,omitempty"`
-
-	// RootPass Password of root.
-	RootPass *string `json:"root_pass,omitempty"`
-}
-
-// InstanceRebuildDiskEncryption Encryption of the disks.
-type InstanceRebuildDiskEncryption string
-
-// InstanceResize The wanted plan.
-type InstanceResize struct {
-	// AllowAutoDiskResize Whether a single disk grows or shrinks with it; yes when left out.
-	AllowAutoDiskResize *bool `json:"allow_auto_disk_resize,omitempty"`
-
-	// MigrationType Whether it runs meanwhile.
-	MigrationType *InstanceResizeMigrationType `json:"migration_type,omitempty"`
-
-	// Type ID of the plan.
-	Type string `json:"type"`
-}
-
-// InstanceResizeMigrationType Whether it runs meanwhile.
-type InstanceResizeMigrationType string
 
 // InstanceSpecs What the Linode consists of.
 type InstanceSpecs struct {
@@ -4518,6 +3887,9 @@ type LinodeTypePage struct {
 
 // NodeBalancer A load balancer of a region.
 type NodeBalancer struct {
+	// BackendConnectivity How its nodes are reached; answers since August 2026, whose values are not known.
+	BackendConnectivity *string `json:"backend_connectivity,omitempty"`
+
 	// ClientConnThrottle Connections per second of a client; 0 is no bound.
 	ClientConnThrottle int `json:"client_conn_throttle"`
 
@@ -4526,6 +3898,12 @@ type NodeBalancer struct {
 
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Created Timestamp `json:"created"`
+
+	// FrontendAddressType Whether clients reach it by public addresses or by addresses in a VPC; answers since August 2026.
+	FrontendAddressType *NodeBalancerFrontendAddressType `json:"frontend_address_type,omitempty"`
+
+	// FrontendVPCSubnetID Subnet of its addresses, null for public ones; answers since August 2026.
+	FrontendVPCSubnetID nullable.Nullable[int] `json:"frontend_vpc_subnet_id,omitempty"`
 
 	// Hostname Name of the public address.
 	Hostname *string `json:"hostname"`
@@ -4542,6 +3920,12 @@ type NodeBalancer struct {
 	// Label Name; unique on the account.
 	Label *string `json:"label"`
 
+	// LKECluster Cluster of LKE that it belongs to, or null.
+	LKECluster *NodeBalancerLKECluster `json:"lke_cluster"`
+
+	// Locks Locks; v4beta only.
+	Locks *[]ResourceLock `json:"locks,omitempty"`
+
 	// Region ID of the region.
 	Region string `json:"region"`
 
@@ -4551,12 +3935,15 @@ type NodeBalancer struct {
 	// Transfer MB in this month.
 	Transfer NodeBalancerTransfer `json:"transfer"`
 
-	// Type common or premium.
+	// Type common, premium or premium_40gb.
 	Type *string `json:"type,omitempty"`
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
 }
+
+// NodeBalancerFrontendAddressType Whether clients reach it by public addresses or by addresses in a VPC; answers since August 2026.
+type NodeBalancerFrontendAddressType string
 
 // NodeBalancerConfig A port of a NodeBalancer.
 type NodeBalancerConfig struct {
@@ -4622,6 +4009,9 @@ type NodeBalancerConfig struct {
 
 	// UDPCheckPort Port of probes for UDP.
 	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+
+	// UDPSessionTimeout Seconds that a session of UDP lasts: 16; of other protocols 0, which is a guess.
+	UDPSessionTimeout *int `json:"udp_session_timeout,omitempty"`
 }
 
 // NodeBalancerConfigAlgorithm How nodes are chosen.
@@ -4802,6 +4192,9 @@ type NodeBalancerConfigRebuildStickiness string
 
 // NodeBalancerCreate A NodeBalancer to create.
 type NodeBalancerCreate struct {
+	// BackendVpcs Subnets of its nodes.
+	BackendVpcs *[]NodeBalancerVPC `json:"backend_vpcs,omitempty"`
+
 	// ClientConnThrottle 0 to 20.
 	ClientConnThrottle *int `json:"client_conn_throttle,omitempty"`
 
@@ -4813,6 +4206,9 @@ type NodeBalancerCreate struct {
 
 	// FirewallID Firewall; the default of the account when left out.
 	FirewallID *int `json:"firewall_id,omitempty"`
+
+	// FrontendVpcs Subnet of its addresses, one at most.
+	FrontendVpcs *[]NodeBalancerVPC `json:"frontend_vpcs,omitempty"`
 
 	// IPv4 Reserved address to use.
 	IPv4 *string `json:"ipv4,omitempty"`
@@ -4829,12 +4225,27 @@ type NodeBalancerCreate struct {
 	// Type Kind.
 	Type *NodeBalancerCreateType `json:"type,omitempty"`
 
-	// Vpcs Subnets of its nodes.
+	// Vpcs Subnets of its nodes; the older name of backend_vpcs.
 	Vpcs *[]NodeBalancerVPC `json:"vpcs,omitempty"`
 }
 
 // NodeBalancerCreateType Kind.
 type NodeBalancerCreateType string
+
+// NodeBalancerLKECluster The cluster of a NodeBalancer; known from the vendor's Go client.
+type NodeBalancerLKECluster struct {
+	// ID ID of the cluster.
+	ID int `json:"id"`
+
+	// Label Its name.
+	Label string `json:"label"`
+
+	// Type lkecluster.
+	Type string `json:"type"`
+
+	// URL Its path in the API.
+	URL string `json:"url"`
+}
 
 // NodeBalancerNode A backend of a port.
 type NodeBalancerNode struct {
@@ -5002,7 +4413,7 @@ type NodeBalancerUpdate struct {
 	Tags *[]string `json:"tags,omitempty"`
 }
 
-// NodeBalancerVPC A subnet in which nodes of a NodeBalancer are.
+// NodeBalancerVPC A subnet in which a NodeBalancer has its addresses or its nodes.
 type NodeBalancerVPC struct {
 	// IPv4Range Part of it that the NodeBalancer uses.
 	IPv4Range *string `json:"ipv4_range,omitempty"`
@@ -5015,6 +4426,50 @@ type NodeBalancerVPC struct {
 
 	// SubnetID ID of the subnet.
 	SubnetID int `json:"subnet_id"`
+
+	// VPCID VPC of the subnet; sent by the vendor's Python client.
+	VPCID *int `json:"vpc_id,omitempty"`
+}
+
+// NodeBalancerVPCConfig A NodeBalancer's part of a subnet.
+type NodeBalancerVPCConfig struct {
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// IPv4Range Its IPv4 network: /32 of a frontend, /30 of a backend.
+	IPv4Range *string `json:"ipv4_range"`
+
+	// IPv6Range Its IPv6 network, or null.
+	IPv6Range *string `json:"ipv6_range"`
+
+	// NodebalancerID ID of the NodeBalancer.
+	NodebalancerID int `json:"nodebalancer_id"`
+
+	// Purpose What the network is for.
+	Purpose NodeBalancerVPCConfigPurpose `json:"purpose"`
+
+	// SubnetID ID of the subnet.
+	SubnetID int `json:"subnet_id"`
+
+	// VPCID ID of the VPC.
+	VPCID int `json:"vpc_id"`
+}
+
+// NodeBalancerVPCConfigPurpose What the network is for.
+type NodeBalancerVPCConfigPurpose string
+
+// NodeBalancerVPCConfigPage defines model for NodeBalancerVPCConfigPage.
+type NodeBalancerVPCConfigPage struct {
+	Data []NodeBalancerVPCConfig `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
 }
 
 // NullableIPAddress An address, or null.
@@ -5064,68 +4519,6 @@ type NullableIPAddress struct {
 
 // NullableTimestamp UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone; or null.
 type NullableTimestamp = Time
-
-// ObjectStorageKey A key.
-type ObjectStorageKey struct {
-	// AccessKey Public part.
-	AccessKey string `json:"access_key"`
-
-	// BucketAccess The buckets; null for all.
-	BucketAccess *[]BucketPermission `json:"bucket_access"`
-
-	// ID Unique ID.
-	ID int `json:"id"`
-
-	// Label Name.
-	Label string `json:"label"`
-
-	// Limited Whether it is for single buckets.
-	Limited bool `json:"limited"`
-
-	// Regions Where it is good.
-	Regions []ObjectStorageRegion `json:"regions"`
-
-	// SecretKey Secret part, in the answer to its POST alone.
-	SecretKey string `json:"secret_key"`
-}
-
-// ObjectStorageKeyCreate A key to create.
-type ObjectStorageKeyCreate struct {
-	// BucketAccess The buckets; all when left out.
-	BucketAccess *[]BucketPermission `json:"bucket_access,omitempty"`
-
-	// Label Name, 3 to 50 characters.
-	Label string `json:"label"`
-
-	// Regions Where it is good; where its buckets are, else everywhere.
-	Regions *[]string `json:"regions,omitempty"`
-}
-
-// ObjectStorageKeyPage defines model for ObjectStorageKeyPage.
-type ObjectStorageKeyPage struct {
-	Data []ObjectStorageKey `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// ObjectStorageRegion A server of object storage.
-type ObjectStorageRegion struct {
-	// EndpointType Kind of the server.
-	EndpointType string `json:"endpoint_type"`
-
-	// ID ID of the region.
-	ID string `json:"id"`
-
-	// S3Endpoint Name of the server.
-	S3Endpoint string `json:"s3_endpoint"`
-}
 
 // PageCount Number of pages at this page size. Read on while page is less than pages.
 type PageCount = int
@@ -5456,15 +4849,6 @@ type RegionVPCAvailabilityPage struct {
 	Results ResultCount `json:"results"`
 }
 
-// ReservedIPCreate An address to reserve.
-type ReservedIPCreate struct {
-	// Region ID of the region.
-	Region string `json:"region"`
-
-	// Tags Tags.
-	Tags *[]string `json:"tags,omitempty"`
-}
-
 // ResourceLock What the lock forbids.
 type ResourceLock string
 
@@ -5476,9 +4860,6 @@ type Tag = string
 
 // TagCreate A tag to create.
 type TagCreate struct {
-	// Domains IDs of domains that get it.
-	Domains *[]int `json:"domains,omitempty"`
-
 	// Label A tag; naming one on an object creates it. `key=value` is accepted.
 	Label Tag `json:"label"`
 
@@ -5490,9 +4871,6 @@ type TagCreate struct {
 
 	// Nodebalancers IDs of NodeBalancers that get it.
 	Nodebalancers *[]int `json:"nodebalancers,omitempty"`
-
-	// ReservedIPv4Addresses Addresses that get it; known from the vendor's Go client.
-	ReservedIPv4Addresses *[]string `json:"reserved_ipv4_addresses,omitempty"`
 
 	// Volumes IDs of volumes that get it.
 	Volumes *[]int `json:"volumes,omitempty"`
@@ -5655,7 +5033,7 @@ type VPCCreate struct {
 	// IPv4 Private networks to cut subnets from; the default ranges without it.
 	IPv4 *[]AddressRange `json:"ipv4,omitempty"`
 
-	// IPv6 Networks to allocate, by their length, such as /52.
+	// IPv6 Networks to allocate, by their length, such as /52; or auto.
 	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
 
 	// Label Name: letters, digits and dashes.
@@ -5676,11 +5054,11 @@ type VPCCreateVPCType string
 
 // VPCDefaultRanges Networks of VPCs that name none.
 type VPCDefaultRanges struct {
-	// ForbiddenIPv4 Networks that no subnet may overlap.
-	ForbiddenIPv4 []AddressRange `json:"forbidden_ipv4"`
+	// DefaultIPv4Ranges Networks that subnets are cut from.
+	DefaultIPv4Ranges []string `json:"default_ipv4_ranges"`
 
-	// IPv4 Networks that subnets are cut from.
-	IPv4 []AddressRange `json:"ipv4"`
+	// ForbiddenIPv4Ranges Networks that no subnet may overlap.
+	ForbiddenIPv4Ranges []string `json:"forbidden_ipv4_ranges"`
 }
 
 // VPCIPv6Address An address in a network of IPv6.
@@ -5726,7 +5104,7 @@ type VPCSubnet struct {
 	Linodes []VPCSubnetLinode `json:"linodes"`
 
 	// Nodebalancers NodeBalancers in it.
-	Nodebalancers *[]map[string]interface{} `json:"nodebalancers,omitempty"`
+	Nodebalancers *[]VPCSubnetNodeBalancer `json:"nodebalancers,omitempty"`
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
@@ -5768,6 +5146,15 @@ type VPCSubnetLinode struct {
 	Interfaces []VPCSubnetInterface `json:"interfaces"`
 }
 
+// VPCSubnetNodeBalancer A NodeBalancer in a subnet.
+type VPCSubnetNodeBalancer struct {
+	// ID ID of the NodeBalancer.
+	ID int `json:"id"`
+
+	// IPv4Range Its part of the subnet.
+	IPv4Range *string `json:"ipv4_range"`
+}
+
 // VPCSubnetPage defines model for VPCSubnetPage.
 type VPCSubnetPage struct {
 	Data []VPCSubnet `json:"data"`
@@ -5793,6 +5180,9 @@ type VPCUpdate struct {
 	// Description Text.
 	Description *string `json:"description,omitempty"`
 
+	// IPv4 All private networks to cut subnets from; not in every region.
+	IPv4 *[]AddressRange `json:"ipv4,omitempty"`
+
 	// Label Name.
 	Label *string `json:"label,omitempty"`
 }
@@ -5814,6 +5204,9 @@ type Volume struct {
 	// ID Unique ID.
 	ID int `json:"id"`
 
+	// IoReady Whether its Linode can use it; answers of 2026.
+	IoReady *bool `json:"io_ready,omitempty"`
+
 	// Label Name; unique on the account.
 	Label string `json:"label"`
 
@@ -5822,6 +5215,9 @@ type Volume struct {
 
 	// LinodeLabel Its label, or null.
 	LinodeLabel *string `json:"linode_label"`
+
+	// Locks Locks; v4beta only.
+	Locks *[]ResourceLock `json:"locks,omitempty"`
 
 	// Region ID of the region.
 	Region string `json:"region"`
@@ -5922,9 +5318,6 @@ type VolumeUpdate struct {
 // Address defines model for Address.
 type Address = string
 
-// BucketLabel defines model for BucketLabel.
-type BucketLabel = string
-
 // ClusterID defines model for ClusterID.
 type ClusterID = int
 
@@ -5939,12 +5332,6 @@ type DeviceID = int
 
 // DiskID defines model for DiskID.
 type DiskID = int
-
-// DomainID defines model for DomainID.
-type DomainID = int
-
-// DomainRecordID defines model for DomainRecordID.
-type DomainRecordID = int
 
 // EventID defines model for EventID.
 type EventID = int
@@ -5963,9 +5350,6 @@ type ImageID = string
 
 // InterfaceID defines model for InterfaceID.
 type InterfaceID = int
-
-// KeyID defines model for KeyID.
-type KeyID = int
 
 // LinodeID defines model for LinodeID.
 type LinodeID = int
@@ -6061,44 +5445,6 @@ type ListAccountEventsParams struct {
 
 // ListHostMaintenanceParams defines parameters for ListHostMaintenance.
 type ListHostMaintenanceParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListDomainsParams defines parameters for ListDomains.
-type ListDomainsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListDomainRecordsParams defines parameters for ListDomainRecords.
-type ListDomainRecordsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -6439,25 +5785,6 @@ type ListFirewallDevicesParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
-// ListReservedIPsParams defines parameters for ListReservedIPs.
-type ListReservedIPsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
 // ListNodeBalancersParams defines parameters for ListNodeBalancers.
 type ListNodeBalancersParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -6534,27 +5861,8 @@ type ListNodeBalancerFirewallsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
-// ListBucketsParams defines parameters for ListBuckets.
-type ListBucketsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListObjectStorageKeysParams defines parameters for ListObjectStorageKeys.
-type ListObjectStorageKeysParams struct {
+// ListNodeBalancerVPCsParams defines parameters for ListNodeBalancerVPCs.
+type ListNodeBalancerVPCsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -6803,15 +6111,6 @@ type ListVPCSubnetsParams struct {
 // UpdateAccountSettingsJSONRequestBody defines body for UpdateAccountSettings for application/json ContentType.
 type UpdateAccountSettingsJSONRequestBody = AccountSettingsUpdate
 
-// CreateDomainJSONRequestBody defines body for CreateDomain for application/json ContentType.
-type CreateDomainJSONRequestBody = DomainCreate
-
-// CreateDomainRecordJSONRequestBody defines body for CreateDomainRecord for application/json ContentType.
-type CreateDomainRecordJSONRequestBody = DomainRecordCreate
-
-// UpdateDomainRecordJSONRequestBody defines body for UpdateDomainRecord for application/json ContentType.
-type UpdateDomainRecordJSONRequestBody = DomainRecordUpdate
-
 // CreateImageJSONRequestBody defines body for CreateImage for application/json ContentType.
 type CreateImageJSONRequestBody = ImageCreate
 
@@ -6842,9 +6141,6 @@ type UpdateInstanceConfigInterfaceJSONRequestBody = InstanceConfigInterfaceUpdat
 // CreateInstanceDiskJSONRequestBody defines body for CreateInstanceDisk for application/json ContentType.
 type CreateInstanceDiskJSONRequestBody = InstanceDiskCreate
 
-// ResizeInstanceDiskJSONRequestBody defines body for ResizeInstanceDisk for application/json ContentType.
-type ResizeInstanceDiskJSONRequestBody = InstanceDiskResize
-
 // SetInstanceFirewallsJSONRequestBody defines body for SetInstanceFirewalls for application/json ContentType.
 type SetInstanceFirewallsJSONRequestBody = InstanceFirewallsUpdate
 
@@ -6854,17 +6150,8 @@ type UpdateInstanceInterfaceJSONRequestBody = InstanceInterfaceUpdate
 // AddInstanceIPJSONRequestBody defines body for AddInstanceIP for application/json ContentType.
 type AddInstanceIPJSONRequestBody = InstanceIPCreate
 
-// MigrateInstanceJSONRequestBody defines body for MigrateInstance for application/json ContentType.
-type MigrateInstanceJSONRequestBody = InstanceMigrate
-
 // RebootInstanceJSONRequestBody defines body for RebootInstance for application/json ContentType.
 type RebootInstanceJSONRequestBody = InstanceBoot
-
-// RebuildInstanceJSONRequestBody defines body for RebuildInstance for application/json ContentType.
-type RebuildInstanceJSONRequestBody = InstanceRebuild
-
-// ResizeInstanceJSONRequestBody defines body for ResizeInstance for application/json ContentType.
-type ResizeInstanceJSONRequestBody = InstanceResize
 
 // CreateLKEClusterJSONRequestBody defines body for CreateLKECluster for application/json ContentType.
 type CreateLKEClusterJSONRequestBody = LKEClusterCreate
@@ -6902,9 +6189,6 @@ type UpdateFirewallRulesJSONRequestBody = FirewallRulesCreate
 // ShareIPsJSONRequestBody defines body for ShareIPs for application/json ContentType.
 type ShareIPsJSONRequestBody = IPShare
 
-// ReserveIPJSONRequestBody defines body for ReserveIP for application/json ContentType.
-type ReserveIPJSONRequestBody = ReservedIPCreate
-
 // CreateNodeBalancerJSONRequestBody defines body for CreateNodeBalancer for application/json ContentType.
 type CreateNodeBalancerJSONRequestBody = NodeBalancerCreate
 
@@ -6925,15 +6209,6 @@ type UpdateNodeBalancerNodeJSONRequestBody = NodeBalancerNodeUpdate
 
 // RebuildNodeBalancerConfigJSONRequestBody defines body for RebuildNodeBalancerConfig for application/json ContentType.
 type RebuildNodeBalancerConfigJSONRequestBody = NodeBalancerConfigRebuild
-
-// CreateBucketJSONRequestBody defines body for CreateBucket for application/json ContentType.
-type CreateBucketJSONRequestBody = BucketCreate
-
-// UpdateBucketAccessJSONRequestBody defines body for UpdateBucketAccess for application/json ContentType.
-type UpdateBucketAccessJSONRequestBody = BucketAccessUpdate
-
-// CreateObjectStorageKeyJSONRequestBody defines body for CreateObjectStorageKey for application/json ContentType.
-type CreateObjectStorageKeyJSONRequestBody = ObjectStorageKeyCreate
 
 // CreatePlacementGroupJSONRequestBody defines body for CreatePlacementGroup for application/json ContentType.
 type CreatePlacementGroupJSONRequestBody = PlacementGroupCreate
@@ -6976,6 +6251,163 @@ type CreateVPCSubnetJSONRequestBody = VPCSubnetCreate
 
 // UpdateVPCSubnetJSONRequestBody defines body for UpdateVPCSubnet for application/json ContentType.
 type UpdateVPCSubnetJSONRequestBody = VPCSubnetUpdate
+
+// Getter for additional properties for InstanceConfigDevices. Returns the specified
+// element and whether it was found
+func (a InstanceConfigDevices) Get(fieldName string) (value *InstanceConfigDevice, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for InstanceConfigDevices
+func (a *InstanceConfigDevices) Set(fieldName string, value *InstanceConfigDevice) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]*InstanceConfigDevice)
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for InstanceConfigDevices to handle AdditionalProperties
+func (a *InstanceConfigDevices) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["sda"]; found {
+		err = json.Unmarshal(raw, &a.Sda)
+		if err != nil {
+			return fmt.Errorf("error reading 'sda': %w", err)
+		}
+		delete(object, "sda")
+	}
+
+	if raw, found := object["sdb"]; found {
+		err = json.Unmarshal(raw, &a.Sdb)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdb': %w", err)
+		}
+		delete(object, "sdb")
+	}
+
+	if raw, found := object["sdc"]; found {
+		err = json.Unmarshal(raw, &a.Sdc)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdc': %w", err)
+		}
+		delete(object, "sdc")
+	}
+
+	if raw, found := object["sdd"]; found {
+		err = json.Unmarshal(raw, &a.Sdd)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdd': %w", err)
+		}
+		delete(object, "sdd")
+	}
+
+	if raw, found := object["sde"]; found {
+		err = json.Unmarshal(raw, &a.Sde)
+		if err != nil {
+			return fmt.Errorf("error reading 'sde': %w", err)
+		}
+		delete(object, "sde")
+	}
+
+	if raw, found := object["sdf"]; found {
+		err = json.Unmarshal(raw, &a.Sdf)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdf': %w", err)
+		}
+		delete(object, "sdf")
+	}
+
+	if raw, found := object["sdg"]; found {
+		err = json.Unmarshal(raw, &a.Sdg)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdg': %w", err)
+		}
+		delete(object, "sdg")
+	}
+
+	if raw, found := object["sdh"]; found {
+		err = json.Unmarshal(raw, &a.Sdh)
+		if err != nil {
+			return fmt.Errorf("error reading 'sdh': %w", err)
+		}
+		delete(object, "sdh")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]*InstanceConfigDevice)
+		for fieldName, fieldBuf := range object {
+			var fieldVal *InstanceConfigDevice
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for InstanceConfigDevices to handle AdditionalProperties
+func (a InstanceConfigDevices) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["sda"], err = json.Marshal(a.Sda)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sda': %w", err)
+	}
+
+	object["sdb"], err = json.Marshal(a.Sdb)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdb': %w", err)
+	}
+
+	object["sdc"], err = json.Marshal(a.Sdc)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdc': %w", err)
+	}
+
+	object["sdd"], err = json.Marshal(a.Sdd)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdd': %w", err)
+	}
+
+	object["sde"], err = json.Marshal(a.Sde)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sde': %w", err)
+	}
+
+	object["sdf"], err = json.Marshal(a.Sdf)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdf': %w", err)
+	}
+
+	object["sdg"], err = json.Marshal(a.Sdg)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdg': %w", err)
+	}
+
+	object["sdh"], err = json.Marshal(a.Sdh)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'sdh': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
 
 // Getter for additional properties for InstanceConfigInterfaceCreate. Returns the specified
 // element and whether it was found

@@ -120,8 +120,3 @@ func (c *Catalog) Available(plan, region string) bool {
 	regions, restricted := c.Offered[plan]
 	return !restricted || slices.Contains(regions, region)
 }
-
-// HasVersion reports whether the tier offers the version.
-func (c *Catalog) HasVersion(tier, version string) bool {
-	return slices.Contains(c.Versions[tier], version)
-}

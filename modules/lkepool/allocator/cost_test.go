@@ -16,6 +16,7 @@ import (
 type cost struct {
 	calls, collections, throttled int
 	ratio                         float64
+	late                          time.Duration // beyond 1.15 times the floor
 }
 
 // lead is for how long a process leads before the cost of claims is measured:
@@ -46,7 +47,8 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 	group.Wait()
 	var c cost
 	c.calls, c.collections, c.throttled = l.calls()
-	c.ratio = float64(time.Since(began)) / float64(l.sim.Floor(began).Last.Sub(began))
+	floor := l.sim.Floor(began).Last.Sub(began)
+	c.ratio, c.late = float64(time.Since(began))/float64(floor), time.Since(began)-floor*115/100
 	if l.requested() != n || l.count() != n {
 		t.Errorf("I5: %d nodes were asked for, the pools hold %d", l.requested(), l.count())
 	}
@@ -56,6 +58,10 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 	return c
 }
 
+// tagging is what a burst may take beyond 1.15 times the floor: a read that shows the nodes, and a tag for each of 100.
+// The floor was 10 s and held that; with instance IDs within 2 s it is the one write of LKE.
+const tagging = 2 * time.Second
+
 // Calls do not grow faster than claims, and claims do not wait for each other.
 func TestCostOfABurst(t *testing.T) {
 	for _, tier := range tiers {
@@ -64,7 +70,7 @@ func TestCostOfABurst(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/seed=%d", tier, profile.Name, seed), func(t *testing.T) {
 					inBubble(t, func(t *testing.T) {
 						c := costOf(t, newLab(t, tier, linodesim.Config{Profile: profile, Seed: seed}), 1, 100, 0)
-						if c.calls > 120 || c.collections > 10 || c.throttled != 0 || c.ratio > 1.15 {
+						if c.calls > 120 || c.collections > 10 || c.throttled != 0 || c.late > tagging {
 							t.Errorf("%+v", c)
 						}
 					})

@@ -84,6 +84,9 @@ func TestTemplateHasItsOwnPool(t *testing.T) {
 	})
 }
 
+// refusing is an account whose limits both tiers enforce by refusals; by default LKE Enterprise says nothing.
+var refusing = linodesim.Behaviour{RefuseBeyondLimits: true}
+
 // A refused scale-up is reported to those who cannot be served, at once, and
 // to no others.
 func TestRefusedPurchasesAreReported(t *testing.T) {
@@ -97,7 +100,7 @@ func TestRefusedPurchasesAreReported(t *testing.T) {
 		{"account limit", func(l *lab) { l.sim.SetAccountLimit(2) }, claims.KindQuotaExceeded, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
+			onBothTiers(t, linodesim.Config{Profile: linodesim.Slow(), Behaviour: refusing}, func(t *testing.T, l *lab) {
 				p := l.start(lkepool.Config{})
 				time.Sleep(time.Minute)
 				var group sync.WaitGroup
@@ -137,7 +140,7 @@ func TestRefusedPurchasesAreReported(t *testing.T) {
 func TestRoomBelowTheAccountsLimitIsUsed(t *testing.T) {
 	for name, before := range map[string]int{"in a new pool": 0, "in a pool that grows": 2} {
 		t.Run(name, func(t *testing.T) {
-			onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic()}, func(t *testing.T, l *lab) {
+			onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic(), Behaviour: refusing}, func(t *testing.T, l *lab) {
 				p := l.start(lkepool.Config{})
 				time.Sleep(time.Minute)
 				for i := range before {

@@ -69,10 +69,10 @@ var subjects = []struct{ route, name string }{
 	{"/linode/instances/{linodeId}/interfaces/{interfaceId}/firewalls", "Firewalls"},
 	{"/linode/instances/{linodeId}/interfaces", "Interfaces"}, {"/linode/instances/{linodeId}/ips", "Addresses"},
 	{"/linode/instances/{linodeId}/firewalls", "Firewalls"}, {"/linode/instances/{linodeId}/volumes", "Volumes"},
-	{"/linode/instances", "Linodes"}, {"/volumes", "Volumes"}, {"/domains", "Domains"},
+	{"/linode/instances", "Linodes"}, {"/volumes", "Volumes"},
 	{"/nodebalancers/{nodebalancerId}/firewalls", "Firewalls"},
 	{"/nodebalancers", "NodeBalancers"},
-	{"/networking/firewalls", "Firewalls"}, {"/networking/", "Addresses"}, {"/object-storage", "Buckets"},
+	{"/networking/firewalls", "Firewalls"}, {"/networking/", "Addresses"},
 	{"/vpcs", "VPCs"}, {"/images", "Images"}, {"/placement/groups", "Groups"}, {"/tags", "Tags"},
 	{"/account", "Account"}, {"/profile", "Account"},
 }

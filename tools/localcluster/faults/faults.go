@@ -50,6 +50,8 @@ func Faults() []Fault {
 			"kubectl get events --field-selector reason=InsufficientCapacity", noCapacity},
 		{"account-limit", "the account may have no more Linodes than now", "kubectl get events --field-selector reason=AccountLimitReached",
 			accountLimit},
+		{"silent-capacity", "LKE Enterprise accepts nodes of a plan and none of them comes (PLAN=g6-standard-6, PLAN=all)",
+			"kubectl get nodeclaims --watch", silentCapacity},
 		{"api-down", "the Linode API drops every connection", "kubectl describe nodeclaims", rule(`{"drop":true}`)},
 		{"slow-api", "the Linode API takes three seconds for each answer", "make logs", rule(`{"delay":"3s"}`)},
 		{"late-writes", "every second write is answered 504 and takes effect half a minute later", "kubectl get nodeclaims --watch",
@@ -87,8 +89,8 @@ func Break(ctx context.Context, target Target, name string, settings Settings) (
 	if err != nil {
 		return Fault{}, "", err
 	}
-	if settings.Plan != "" && name != "no-capacity" {
-		return Fault{}, "", fmt.Errorf("break: PLAN is %q; only no-capacity has a plan", settings.Plan)
+	if settings.Plan != "" && name != "no-capacity" && name != "silent-capacity" {
+		return Fault{}, "", fmt.Errorf("break: PLAN is %q; only no-capacity and silent-capacity have a plan", settings.Plan)
 	}
 	if _, err := Mend(ctx, target); err != nil {
 		return Fault{}, "", err

@@ -108,6 +108,29 @@ func TestAFaultLastsUntilItIsMended(t *testing.T) {
 	}
 }
 
+// On LKE Enterprise a pool without capacity is accepted, and its node has no Linode until the fault is mended. Standard refuses.
+func TestCapacityThatLacksInSilence(t *testing.T) {
+	a := newAccount(t)
+	a.broke("silent-capacity", faults.Settings{Plan: "all"})
+	if err := a.buy("g6-standard-2"); err == nil || !strings.Contains(err.Error(), "capacity") {
+		t.Errorf("on Standard: %v", err)
+	}
+	enterprise, err := a.sim.AddCluster(linodesim.ClusterSpec{Label: "large", Tier: linodesim.Enterprise, Settled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := a.client.CreatePool(t.Context(), enterprise.ID, api.LKENodePoolCreate{Type: "g6-standard-2", Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	linodes := func() int { return len(a.sim.Snapshot().Instances) }
+	before := linodes()
+	a.mended("silent-capacity")
+	if now := linodes(); made.Count != 1 || before != 2 || now != 3 {
+		t.Errorf("the pool has %d nodes; %d Linodes while it lasts and %d afterwards, want 1, 2 and 3", made.Count, before, now)
+	}
+}
+
 // The rules of these faults are taken by the simulator as they are written.
 func TestFaultsOfRequestsAreRules(t *testing.T) {
 	for _, name := range []string{"api-down", "slow-api", "late-writes", "missing-objects", "revoked-token"} {
@@ -166,9 +189,9 @@ func TestWhatIsNoFaultIsRefusedByName(t *testing.T) {
 		words    string
 	}{
 		"unknown": {"api-slow", faults.Settings{},
-			`NAME is "api-slow"; it must be one of no-capacity, account-limit, api-down, slow-api, late-writes, missing-objects, recycled-node, ` +
+			`NAME is "api-slow"; it must be one of no-capacity, account-limit, silent-capacity, api-down, slow-api, late-writes, missing-objects, recycled-node, ` +
 				`revoked-token, or none to mend`},
-		"a plan": {"api-down", faults.Settings{Plan: "g6-standard-2"}, `PLAN is "g6-standard-2"; only no-capacity has a plan`},
+		"a plan": {"api-down", faults.Settings{Plan: "g6-standard-2"}, `PLAN is "g6-standard-2"; only no-capacity and silent-capacity have a plan`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := faults.Break(t.Context(), a.target, c.name, c.settings); err == nil || !strings.Contains(err.Error(), c.words) {

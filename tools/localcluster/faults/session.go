@@ -48,7 +48,12 @@ func rule(text string) func(context.Context, *session) error {
 	}
 }
 
-func noCapacity(ctx context.Context, s *session) error {
+func noCapacity(ctx context.Context, s *session) error { return withoutCapacity(ctx, s, false) }
+
+// silentCapacity is what LKE Enterprise does without capacity, see linodesim.NoCapacity.
+func silentCapacity(ctx context.Context, s *session) error { return withoutCapacity(ctx, s, true) }
+
+func withoutCapacity(ctx context.Context, s *session, silent bool) error {
 	plan := s.settings.Plan
 	switch plan {
 	case "":
@@ -61,7 +66,7 @@ func noCapacity(ctx context.Context, s *session) error {
 		s.detail = "plan: any"
 	}
 	s.did.Conditions = map[string]any{"restore_capacity": true}
-	return s.admin(ctx, http.MethodPost, "/conditions", map[string]any{"no_capacity": map[string]any{"type": plan}}, nil)
+	return s.admin(ctx, http.MethodPost, "/conditions", map[string]any{"no_capacity": map[string]any{"type": plan, "silent": silent}}, nil)
 }
 
 func accountLimit(ctx context.Context, s *session) error {

@@ -8,22 +8,22 @@
 // Three parties are simulated:
 //
 //   - the kubelet registers: a Node named like the Linode's label, with LKE's
-//     pool label, the pool's own labels and taints, the taint of an uninitialised
-//     node, not ready yet, and capacity as real LKE nodes report it (see Capacity).
+//     pool label, the pool's own labels, the taint of an uninitialised
+//     node, and its pool's taints unless Config.TaintsAfter is set, not ready yet, and capacity as real LKE nodes report it (see Capacity).
 //     From then on kwok simulates it: conditions, leases, pods. With Config.Kubelets a real kubelet
 //     does all this for some nodes.
 //   - the cloud controller manager initialises: provider ID, instance type and
 //     region labels, taint lifted. There is no zone label; LKE has none. When the
 //     Linode is gone it deletes the Node, and never before.
-//   - LKE carries later changes of the pool's labels and taints to existing Nodes.
+//   - LKE carries later changes of the pool's labels and taints to existing Nodes. With Config.TaintsAfter it sets the pool's taints that
+//     long after the registration: Standard starts kubelets without them (FACTS 18.16), and how soon it sets them is not known.
 //
 // Guarantees: what a pool change did not touch stays as a client set it, so a
 // startup taint that was removed from a Node does not come back, unless
 // Config.ReapplyRemoved. A Node that a user deletes does not come back while
 // its Linode lives: a kubelet registers once.
 //
-// Not known of the real platform, and decided here: pool taints are there from
-// registration on; removed labels and taints stay removed. Not simulated: a Linode
+// Not known of the real platform, and decided here: removed labels and taints stay removed. Not simulated: a Linode
 // that is shut down but not gone, pod networks, the address annotations of Calico
 // and WireGuard. Volumes are simulated by package blockstorage.
 //

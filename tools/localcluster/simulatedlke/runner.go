@@ -44,8 +44,11 @@ type Config struct {
 	// ReapplyRemoved: labels and taints of the pool that a user removes from a
 	// Node come back, as LKE may or may not do.
 	ReapplyRemoved bool
-	Kubelets       Kubelets // nil = kwok simulates all
-	Log            *slog.Logger
+	// TaintsAfter is how long after a Node registers LKE gives it its pool's taints;
+	// 0 = the kubelet registers with them. See linodesim.PoolTaints.
+	TaintsAfter time.Duration
+	Kubelets    Kubelets // nil = kwok simulates all
+	Log         *slog.Logger
 }
 
 // Runner follows the events of one cluster.
@@ -64,6 +67,7 @@ type machine struct {
 	applied     linodesim.Event // what the Node has of the pool
 	gone        bool
 	registered  bool
+	taintsAt    time.Time // when the pool's taints are set; zero = they are
 	initialized bool
 	reboots     int // of its Linode since it joined
 	booted      int // those that its Node shows
@@ -199,7 +203,12 @@ func (r *Runner) change(name string, edit func(*machine)) {
 }
 
 func (r *Runner) register(ctx context.Context, name string, m machine) error {
-	node := Registered(m.wanted, r.cfg.Labels)
+	joined := m.wanted
+	var taintsAt time.Time
+	if r.cfg.TaintsAfter > 0 && len(joined.Taints) > 0 {
+		joined.Taints, taintsAt = nil, time.Now().Add(r.cfg.TaintsAfter)
+	}
+	node := Registered(joined, r.cfg.Labels)
 	ServedBy(node, r.cfg.KubeletPort)
 	node.Status.Capacity, node.Status.Allocatable = Capacity(machineOf(m.wanted, r.cfg.Memory))
 	maps.Copy(node.Annotations, r.cfg.Annotations)
@@ -208,7 +217,7 @@ func (r *Runner) register(ctx context.Context, name string, m machine) error {
 		return err
 	}
 	r.cfg.Log.Info("node registered", "node", name, "type", m.wanted.Type, "pool", m.wanted.PoolID)
-	r.change(name, func(stored *machine) { stored.registered, stored.applied = true, m.wanted })
+	r.change(name, func(stored *machine) { stored.registered, stored.applied, stored.taintsAt = true, joined, taintsAt })
 	r.queue.Add(name) // go on as the cloud controller manager
 	return nil
 }
@@ -224,6 +233,13 @@ func (r *Runner) update(ctx context.Context, name string, m machine) error {
 		return err
 	}
 	before := node.DeepCopy()
+	wanted := m.wanted
+	if left := time.Until(m.taintsAt); left > 0 {
+		wanted.Taints = m.applied.Taints
+		r.queue.AddAfter(name, left)
+	} else {
+		m.taintsAt = time.Time{}
+	}
 	if !m.initialized {
 		if m.kubelet.end != nil {
 			if node, err = r.adopt(ctx, node, m.wanted); err != nil {
@@ -239,16 +255,18 @@ func (r *Runner) update(ctx context.Context, name string, m machine) error {
 		before = node.DeepCopy()
 		maps.Copy(node.Labels, r.cfg.Labels)
 	}
-	Follow(node, m.applied, m.wanted)
+	Follow(node, m.applied, wanted)
 	if r.cfg.ReapplyRemoved {
-		Reapply(node, m.wanted)
+		Reapply(node, wanted)
 	}
 	if !sameNode(before, node) {
 		if _, err := r.nodes.Update(ctx, node, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
 	}
-	r.change(name, func(stored *machine) { stored.initialized, stored.applied, stored.booted = true, m.wanted, m.reboots })
+	r.change(name, func(stored *machine) {
+		stored.initialized, stored.applied, stored.booted, stored.taintsAt = true, wanted, m.reboots, m.taintsAt
+	})
 	return nil
 }
 

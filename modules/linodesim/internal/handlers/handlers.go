@@ -12,7 +12,6 @@ package handlers
 import (
 	"bytes"
 	"cmp"
-	"encoding"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -106,9 +105,7 @@ func list[T any](r Request, items []T, err error) (any, error) {
 	if r.IgnoreFilter {
 		header = ""
 	}
-	f, err := filter.Parse(header, func(name string) bool {
-		return r.Operation.MayFilter(name, r.Live.Beta) && filterable[T](name)
-	})
+	f, err := filter.Parse(header, func(name string) bool { return r.Operation.MayFilter(name, r.Live.Beta) })
 	if err != nil {
 		return nil, err
 	}
@@ -116,46 +113,6 @@ func list[T any](r Request, items []T, err error) (any, error) {
 		return func(name string) any { return field(item, name) }
 	})
 	return cut(r, lacking(r, items))
-}
-
-// filterable reports whether the entries of a list have a value under a name that
-// a filter can be compared with: a text, a number, a truth, a time, or a list of
-// these. A filter on anything else would match nothing, and is refused.
-func filterable[T any](path string) bool {
-	t := reflect.TypeFor[T]()
-	for name := range strings.SplitSeq(path, ".") {
-		f, ok := fieldOf(t, name)
-		if !ok {
-			return false
-		}
-		t = f
-	}
-	if t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	_, isText := reflect.Zero(t).Interface().(encoding.TextMarshaler)
-	_, isJSON := reflect.Zero(t).Interface().(json.Marshaler)
-	return isText || isJSON || t.Kind() != reflect.Struct && t.Kind() != reflect.Map && t.Kind() != reflect.Slice
-}
-
-// fieldOf is the type of a struct's field by its name in JSON.
-func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return nil, false
-	}
-	for i := range t.NumField() {
-		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
-			t = t.Field(i).Type
-			if t.Kind() == reflect.Pointer {
-				t = t.Elem()
-			}
-			return t, true
-		}
-	}
-	return nil, false
 }
 
 // field gives what an object has in JSON under a name, or a path of names

@@ -48,27 +48,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Volumes().CloneVolume(volumeID, body)
 	},
-	api.OpCreateBucket: func(r Request) (any, error) {
-		body := decode[api.BucketCreate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Live.Buckets().CreateBucket(body)
-	},
-	api.OpCreateDomain: func(r Request) (any, error) {
-		body := decode[api.DomainCreate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Live.Domains().CreateDomain(body)
-	},
-	api.OpCreateDomainRecord: func(r Request) (any, error) {
-		domainID, body := r.number("domainId"), decode[api.DomainRecordCreate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Live.Domains().CreateDomainRecord(domainID, body)
-	},
 	api.OpCreateFirewall: func(r Request) (any, error) {
 		body := decode[api.FirewallCreate](r)
 		if r.in.err != nil {
@@ -146,13 +125,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.NodeBalancers().CreateNodeBalancerNode(nodebalancerID, nodebalancerConfigID, body)
 	},
-	api.OpCreateObjectStorageKey: func(r Request) (any, error) {
-		body := decode[api.ObjectStorageKeyCreate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Live.Buckets().CreateObjectStorageKey(body)
-	},
 	api.OpCreatePlacementGroup: func(r Request) (any, error) {
 		body := decode[api.PlacementGroupCreate](r)
 		if r.in.err != nil {
@@ -187,27 +159,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Volumes().CreateVolume(body)
-	},
-	api.OpDeleteBucket: func(r Request) (any, error) {
-		regionID, bucket := r.text("regionId"), r.text("bucket")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Buckets().DeleteBucket(regionID, bucket)
-	},
-	api.OpDeleteDomain: func(r Request) (any, error) {
-		domainID := r.number("domainId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Domains().DeleteDomain(domainID)
-	},
-	api.OpDeleteDomainRecord: func(r Request) (any, error) {
-		domainID, domainRecordID := r.number("domainId"), r.number("domainRecordId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Domains().DeleteDomainRecord(domainID, domainRecordID)
 	},
 	api.OpDeleteFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
@@ -328,26 +279,12 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
 	},
-	api.OpDeleteObjectStorageKey: func(r Request) (any, error) {
-		keyID := r.number("keyId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Buckets().DeleteObjectStorageKey(keyID)
-	},
 	api.OpDeletePlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.Groups().DeletePlacementGroup(groupID)
-	},
-	api.OpDeleteReservedIP: func(r Request) (any, error) {
-		address := r.text("address")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Addresses().DeleteReservedIP(address)
 	},
 	api.OpDeleteTag: func(r Request) (any, error) {
 		tagLabel := r.text("tagLabel")
@@ -403,34 +340,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpGetAccountSettings: func(r Request) (any, error) {
 		return r.Seen.Account().GetAccountSettings()
-	},
-	api.OpGetBucket: func(r Request) (any, error) {
-		regionID, bucket := r.text("regionId"), r.text("bucket")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Buckets().GetBucket(regionID, bucket)
-	},
-	api.OpGetBucketAccess: func(r Request) (any, error) {
-		regionID, bucket := r.text("regionId"), r.text("bucket")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Buckets().GetBucketAccess(regionID, bucket)
-	},
-	api.OpGetDomain: func(r Request) (any, error) {
-		domainID := r.number("domainId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Domains().GetDomain(domainID)
-	},
-	api.OpGetDomainRecord: func(r Request) (any, error) {
-		domainID, domainRecordID := r.number("domainId"), r.number("domainRecordId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Domains().GetDomainRecord(domainID, domainRecordID)
 	},
 	api.OpGetFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
@@ -582,13 +491,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Seen.NodeBalancers().GetNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
 	},
-	api.OpGetObjectStorageKey: func(r Request) (any, error) {
-		keyID := r.number("keyId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Buckets().GetObjectStorageKey(keyID)
-	},
 	api.OpGetPlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
@@ -619,13 +521,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Seen.Offers().GetRegionVPCAvailability(regionID)
-	},
-	api.OpGetReservedIP: func(r Request) (any, error) {
-		address := r.text("address")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Addresses().GetReservedIP(address)
 	},
 	api.OpGetType: func(r Request) (any, error) {
 		typeID := r.text("typeId")
@@ -665,22 +560,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpListAllVPCIPs: func(r Request) (any, error) {
 		items, err := r.Seen.VPCs().ListAllVPCIPs()
-		return list(r, items, err)
-	},
-	api.OpListBuckets: func(r Request) (any, error) {
-		items, err := r.Seen.Buckets().ListBuckets()
-		return list(r, items, err)
-	},
-	api.OpListDomainRecords: func(r Request) (any, error) {
-		domainID := r.number("domainId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		items, err := r.Seen.Domains().ListDomainRecords(domainID)
-		return list(r, items, err)
-	},
-	api.OpListDomains: func(r Request) (any, error) {
-		items, err := r.Seen.Domains().ListDomains()
 		return list(r, items, err)
 	},
 	api.OpListFirewallDevices: func(r Request) (any, error) {
@@ -825,12 +704,16 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.NodeBalancers().ListNodeBalancerNodes(nodebalancerID, nodebalancerConfigID)
 		return list(r, items, err)
 	},
-	api.OpListNodeBalancers: func(r Request) (any, error) {
-		items, err := r.Seen.NodeBalancers().ListNodeBalancers()
+	api.OpListNodeBalancerVPCs: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.NodeBalancers().ListNodeBalancerVPCs(nodebalancerID)
 		return list(r, items, err)
 	},
-	api.OpListObjectStorageKeys: func(r Request) (any, error) {
-		items, err := r.Seen.Buckets().ListObjectStorageKeys()
+	api.OpListNodeBalancers: func(r Request) (any, error) {
+		items, err := r.Seen.NodeBalancers().ListNodeBalancers()
 		return list(r, items, err)
 	},
 	api.OpListPlacementGroups: func(r Request) (any, error) {
@@ -847,10 +730,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpListRegionsVPCAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.Offers().ListRegionsVPCAvailability()
-		return list(r, items, err)
-	},
-	api.OpListReservedIPs: func(r Request) (any, error) {
-		items, err := r.Seen.Addresses().ListReservedIPs()
 		return list(r, items, err)
 	},
 	api.OpListTaggedObjects: func(r Request) (any, error) {
@@ -904,26 +783,12 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Volumes().ListVolumes()
 		return list(r, items, err)
 	},
-	api.OpMigrateInstance: func(r Request) (any, error) {
-		linodeID, body := r.number("linodeId"), decode[api.InstanceMigrate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Linodes().MigrateInstance(linodeID, body)
-	},
 	api.OpRebootInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.Linodes().RebootInstance(linodeID, body)
-	},
-	api.OpRebuildInstance: func(r Request) (any, error) {
-		linodeID, body := r.number("linodeId"), decode[api.InstanceRebuild](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Live.Linodes().RebuildInstance(linodeID, body)
 	},
 	api.OpRebuildNodeBalancerConfig: func(r Request) (any, error) {
 		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerConfigRebuild](r)
@@ -967,27 +832,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Configs().ReorderInstanceConfigInterfaces(linodeID, configID, body)
 	},
-	api.OpReserveIP: func(r Request) (any, error) {
-		body := decode[api.ReservedIPCreate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Live.Addresses().ReserveIP(body)
-	},
-	api.OpResizeInstance: func(r Request) (any, error) {
-		linodeID, body := r.number("linodeId"), decode[api.InstanceResize](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Linodes().ResizeInstance(linodeID, body)
-	},
-	api.OpResizeInstanceDisk: func(r Request) (any, error) {
-		linodeID, diskID, body := r.number("linodeId"), r.number("diskId"), decode[api.InstanceDiskResize](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Disks().ResizeInstanceDisk(linodeID, diskID, body)
-	},
 	api.OpResizeVolume: func(r Request) (any, error) {
 		volumeID, body := r.number("volumeId"), decode[api.VolumeResize](r)
 		if r.in.err != nil {
@@ -1029,20 +873,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Account().UpdateAccountSettings(body)
-	},
-	api.OpUpdateBucketAccess: func(r Request) (any, error) {
-		regionID, bucket, body := r.text("regionId"), r.text("bucket"), decode[api.BucketAccessUpdate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return api.Empty{}, r.Live.Buckets().UpdateBucketAccess(regionID, bucket, body)
-	},
-	api.OpUpdateDomainRecord: func(r Request) (any, error) {
-		domainID, domainRecordID, body := r.number("domainId"), r.number("domainRecordId"), decode[api.DomainRecordUpdate](r)
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Live.Domains().UpdateDomainRecord(domainID, domainRecordID, body)
 	},
 	api.OpUpdateFirewall: func(r Request) (any, error) {
 		firewallID, body := r.number("firewallId"), decode[api.FirewallUpdate](r)

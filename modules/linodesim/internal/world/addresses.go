@@ -54,14 +54,14 @@ func (w Addresses) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
 	}
 	out.IPv4.VPC = &vpc
 	if i.PublicIPv4 != "" {
-		out.IPv4.Public = append(out.IPv4.Public, w.reserved(w.Interfaces().public(i)))
+		out.IPv4.Public = append(out.IPv4.Public, w.Interfaces().public(i))
 	}
 	for _, a := range i.MoreIPv4 {
-		out.IPv4.Public = append(out.IPv4.Public, w.reserved(i.address(a, 24)))
+		out.IPv4.Public = append(out.IPv4.Public, i.address(a, 24))
 	}
 	for _, a := range i.SharedIPv4 {
 		if owner := w.owner(a); owner != nil {
-			out.IPv4.Shared = append(out.IPv4.Shared, w.reserved(owner.address(a, 24)))
+			out.IPv4.Shared = append(out.IPv4.Shared, owner.address(a, 24))
 		}
 	}
 	if i.PrivateIPv4 != "" {

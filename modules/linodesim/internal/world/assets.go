@@ -21,25 +21,23 @@ type assets struct {
 	defaults   api.DefaultFirewallIDs // by kind of a new object
 	balancing
 	storage
-	domains   map[int]domain
-	addresses map[string]keptAddress
-	settings  api.AccountSettings
-	tags      map[string]bool // made on their own; on objects or not
+	settings api.AccountSettings
+	tags     map[string]bool // made on their own; on objects or not
 }
 
 // balancing is the NodeBalancers with what they have.
 type balancing struct {
 	balancers map[int]api.NodeBalancer
-	ports     map[int][]api.NodeBalancerConfig // by NodeBalancer
-	backends  map[int][]api.NodeBalancerNode   // by port
+	ports     map[int][]api.NodeBalancerConfig    // by NodeBalancer
+	backends  map[int][]api.NodeBalancerNode      // by port
+	networks  map[int][]api.NodeBalancerVPCConfig // by NodeBalancer
 }
 
 // storage holds data.
 type storage struct {
 	volumes map[int]api.Volume
-	passing map[int]bool      // volumes whose attachment ends with a boot of their Linode
-	buckets map[string]bucket // by region and label
-	keys    map[int]api.ObjectStorageKey
+	passing map[int]bool // volumes whose attachment ends with a boot of their Linode
+	usable  map[int]bool // volumes that their Linode can use
 }
 
 func newAssets(backups bool) assets {
@@ -48,10 +46,10 @@ func newAssets(backups bool) assets {
 		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, devices: map[int]device{},
 		balancing: balancing{
 			balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
+			networks: map[int][]api.NodeBalancerVPCConfig{},
 		},
-		storage: storage{volumes: map[int]api.Volume{}, passing: map[int]bool{}, buckets: map[string]bucket{},
-			keys: map[int]api.ObjectStorageKey{}},
-		domains: map[int]domain{}, addresses: map[string]keptAddress{}, settings: initialSettings(backups), tags: map[string]bool{},
+		storage:  storage{volumes: map[int]api.Volume{}, passing: map[int]bool{}, usable: map[int]bool{}},
+		settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
 
@@ -61,10 +59,9 @@ func (a assets) clone() assets {
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
 		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
-		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends)},
-		storage: storage{volumes: maps.Clone(a.volumes), passing: maps.Clone(a.passing), buckets: maps.Clone(a.buckets),
-			keys: maps.Clone(a.keys)},
-		domains: maps.Clone(a.domains), addresses: maps.Clone(a.addresses),
+		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends),
+			networks: copied(a.networks)},
+		storage: storage{volumes: maps.Clone(a.volumes), passing: maps.Clone(a.passing), usable: maps.Clone(a.usable)},
 	}
 }
 
@@ -86,12 +83,7 @@ func (a assets) forget(linode int) {
 			v.LinodeID = nil
 			a.volumes[id] = v
 			delete(a.passing, id)
-		}
-	}
-	for address, r := range a.addresses {
-		if r.linode == linode {
-			r.linode = 0
-			a.addresses[address] = r
+			delete(a.usable, id)
 		}
 	}
 	maps.DeleteFunc(a.devices, func(_ int, d device) bool { return d.linode == linode })

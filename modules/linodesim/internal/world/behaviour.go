@@ -43,6 +43,7 @@ type Behaviour struct {
 	PassingVolumes                                PassingVolumes
 	AllowLastPool, AllowZeroCount, AllowIsolation bool
 	RefuseReservedTaintKeys, UnlistedNotFound     bool
+	RefuseBeyondLimits                            bool
 	LabelForm                                     string
 }
 

@@ -107,23 +107,24 @@ func (w Offers) ListLKETypes() ([]api.LKEType, error) { return w.catalog.Control
 
 // ListLKEVersions lists the versions of the Standard tier, newest first.
 func (w Offers) ListLKEVersions() ([]api.LKEVersion, error) {
-	return each(w.catalog.Versions[catalog.Standard], func(v string) api.LKEVersion { return api.LKEVersion{ID: v} }), nil
+	return each(w.versions(catalog.Standard), func(v string) api.LKEVersion { return api.LKEVersion{ID: v} }), nil
 }
 
 // GetLKEVersion finds one.
 func (w Offers) GetLKEVersion(version string) (api.LKEVersion, error) {
-	return found(api.LKEVersion{ID: version}, w.catalog.HasVersion(catalog.Standard, version))
+	return found(api.LKEVersion{ID: version}, slices.Contains(w.versions(catalog.Standard), version))
 }
 
 // ListLKETierVersions lists the versions of a tier, newest first.
 func (w Offers) ListLKETierVersions(tier string) ([]api.LKETierVersion, error) {
-	versions, err := lookup(w.catalog.Versions, tier)
+	_, err := lookup(w.catalog.Versions, tier)
+	versions := w.versions(tier)
 	return each(versions, func(v string) api.LKETierVersion { return api.LKETierVersion{ID: v, Tier: api.LKETier(tier)} }), err
 }
 
 // GetLKETierVersion finds one.
 func (w Offers) GetLKETierVersion(tier, version string) (api.LKETierVersion, error) {
-	ok := slices.Contains(w.catalog.Versions[tier], version)
+	ok := slices.Contains(w.versions(tier), version)
 	return found(api.LKETierVersion{ID: version, Tier: api.LKETier(tier)}, ok)
 }
 
@@ -134,4 +135,12 @@ func (w Offers) checkRegion(bad *reasons, id, capability, what string) {
 	} else if !catalog.Has(r, capability) {
 		bad.add("region", "%s not available in region %s", what, id)
 	}
+}
+
+// versions lists what a tier offers the account, newest first: on Enterprise exact builds, which differ by account (FACTS 18.10).
+func (w Offers) versions(tier string) []string {
+	if offered := w.faults.enterpriseVersions; tier == catalog.Enterprise && offered != nil {
+		return offered
+	}
+	return w.catalog.Versions[tier]
 }

@@ -38,7 +38,7 @@ func (w Clusters) AddCluster(spec ClusterSpec) (Cluster, error) {
 
 func (w Clusters) addCluster(spec ClusterSpec) (*cluster, error) {
 	spec.Region, spec.Tier = cmp.Or(spec.Region, "us-ord"), cmp.Or(spec.Tier, catalog.Standard)
-	if versions := w.catalog.Versions[spec.Tier]; len(versions) > 0 {
+	if versions := w.Offers().versions(spec.Tier); len(versions) > 0 {
 		spec.K8sVersion = cmp.Or(spec.K8sVersion, versions[0])
 	}
 	if err := w.checkCluster(spec); err != nil {
@@ -53,7 +53,7 @@ func (w Clusters) addCluster(spec ClusterSpec) (*cluster, error) {
 		},
 		ClusterNetwork: ClusterNetwork{StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID},
 		Tags:           nonNil(slices.Clone(spec.Tags)), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
-	}}
+	}, addressed: w.now}
 	for i, p := range spec.Pools {
 		if err := w.Pools().checkPoolCreate(c, p); err != nil {
 			return nil, prefixed(err, "node_pools", i)
@@ -88,7 +88,7 @@ func (w Clusters) checkCluster(spec ClusterSpec) error {
 		return bad.err()
 	}
 	w.Offers().checkRegion(&bad, spec.Region, capability, capability+" is")
-	if !w.catalog.HasVersion(spec.Tier, spec.K8sVersion) {
+	if !slices.Contains(w.Offers().versions(spec.Tier), spec.K8sVersion) {
 		bad.invalid("k8s_version")
 	}
 	checkTags(&bad, spec.Tags)

@@ -50,7 +50,7 @@ func (w Clusters) checkClusterUpdate(c *cluster, b *api.LKEClusterUpdate, plane 
 		checkLength(&bad, "label", *b.Label, 1, 32)
 	}
 	if v := b.K8SVersion; v != nil {
-		versions := w.catalog.Versions[c.Tier] // newest first
+		versions := w.Offers().versions(c.Tier)
 		switch at := slices.Index(versions, *v); {
 		case at < 0:
 			bad.invalid("k8s_version")

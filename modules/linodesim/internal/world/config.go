@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
@@ -15,10 +14,37 @@ type config struct {
 	nics []nic // shown as its interfaces
 }
 
-var deviceNames = []string{"sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh"}
+// deviceNames are sda to sdz, sdaa to sdaz and sdba to sdbl: 64, the most volumes and disks of a Linode. sdk and sdl
+// were recorded (FACTS 18, third table, 9); that the last is sdbl is known from the vendor's Go client.
+var deviceNames = func() []string {
+	var all []string
+	for _, first := range []string{"", "a", "b"} {
+		for c := 'a'; c <= 'z' && len(all) < 64; c++ {
+			all = append(all, "sd"+first+string(c))
+		}
+	}
+	return all
+}()
 
-func devices(d *api.InstanceConfigDevices) []**api.InstanceConfigDevice {
-	return []**api.InstanceConfigDevice{&d.Sda, &d.Sdb, &d.Sdc, &d.Sdd, &d.Sde, &d.Sdf, &d.Sdg, &d.Sdh}
+// alwaysShown devices are in every configuration, the others up to the last one in use.
+const alwaysShown = 8
+
+// drop takes devices out of a configuration.
+func (c *config) drop(is func(api.InstanceConfigDevice) bool) {
+	used := overlaid[map[string]*api.InstanceConfigDevice](c.Devices)
+	maps.DeleteFunc(used, func(_ string, d *api.InstanceConfigDevice) bool { return d == nil || is(*d) })
+	c.Devices = deviceMap(used)
+}
+
+// deviceMap lists devices as the API does.
+func deviceMap(used map[string]*api.InstanceConfigDevice) api.InstanceConfigDevices {
+	shown := map[string]*api.InstanceConfigDevice{}
+	for n, name := range slices.Backward(deviceNames) {
+		if used[name] != nil || n < alwaysShown || len(shown) > 0 {
+			shown[name] = used[name]
+		}
+	}
+	return overlaid[api.InstanceConfigDevices](shown)
 }
 
 // shown is a configuration as the API shows it.
@@ -133,8 +159,8 @@ func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic,
 		disk, volume := deref(given[name].DiskID), deref(given[name].VolumeID)
 		switch {
 		case !slices.Contains(deviceNames, name):
-			bad.add("devices."+name, "Must be one of %s", strings.Join(deviceNames, ", "))
-		case volume != 0:
+			bad.add("devices."+name, "Must be one of sda to sdz, sdaa to sdaz, sdba to sdbl")
+		case volume != 0 && !w.Volumes().fits(volume, i):
 			bad.add("devices."+name+".volume_id", "volume_id is not valid")
 		case disk != 0 && !w.Disks().hasDisk(i.ID, disk):
 			bad.add("devices."+name+".disk_id", "disk_id is not valid")
@@ -154,10 +180,14 @@ func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic,
 // edited replaces devices and interfaces as a whole if there are any in the edit.
 func (w Configs) edited(i *Instance, c config, edit api.InstanceConfigUpdate, nics []nic) config {
 	if edit.Devices != nil {
-		c.Devices = api.InstanceConfigDevices{}
-		used := maps.Clone(*edit.Devices)
-		maps.DeleteFunc(used, func(_ string, d api.InstanceConfigDeviceCreate) bool { return deref(d.DiskID) == 0 })
-		edit.Devices = &used
+		used := map[string]*api.InstanceConfigDevice{}
+		for name, d := range *edit.Devices {
+			if deref(d.DiskID) != 0 || deref(d.VolumeID) != 0 {
+				used[name] = &api.InstanceConfigDevice{DiskID: optional(deref(d.DiskID)), VolumeID: optional(deref(d.VolumeID))}
+			}
+			w.Volumes().claim(deref(d.VolumeID), i)
+		}
+		c.Devices, edit.Devices = deviceMap(used), nil
 	}
 	if edit.Interfaces != nil {
 		c.nics = nics

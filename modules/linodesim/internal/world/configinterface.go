@@ -106,15 +106,15 @@ func (w Configs) UpdateInstanceConfigInterface(linodeID, configID, configInterfa
 	return f.legacy(i), nil
 }
 
-// DeleteInstanceConfigInterface removes an interface of a Linode that is off, or
-// whose configuration is not in use.
+// DeleteInstanceConfigInterface removes an interface that is not active: its Linode does not run (one that was never
+// booted: FACTS 18, third table, 17), or runs with another configuration.
 func (w Configs) DeleteInstanceConfigInterface(linodeID, configID, configInterfaceID int) error {
 	i, _, err := w.nic(linodeID, configID, configInterfaceID)
 	if err != nil {
 		return err
 	}
 	_, c, _ := w.config(linodeID, configID)
-	if i.Status != StatusOffline && w.configAt(linodeID, configID) == 0 {
+	if i.Status == StatusRunning && w.configAt(linodeID, configID) == 0 {
 		return Refuse("", "The interface is active; the Linode must be powered off.")
 	}
 	c.nics = slices.DeleteFunc(slices.Clone(c.nics), func(f nic) bool { return f.id == configInterfaceID })

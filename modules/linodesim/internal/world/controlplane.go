@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
@@ -38,6 +39,8 @@ func (w Clusters) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, err
 		w.giveNetwork(c)
 	}
 	c.Reachable = w.now.Add(w.delays.ControlPlane.draw(w.draws.side))
+	// The addresses are there long before the kubeconfig (FACTS 18, third table, 22).
+	c.addressed = w.now.Add(w.delays.Endpoints.draw(w.draws.side))
 	return w.cluster(c), nil
 }
 
@@ -65,6 +68,12 @@ func clusterSpec(b *api.LKEClusterCreate) (ClusterSpec, error) {
 		Label: b.Label, Region: b.Region, Tier: catalog.Standard, K8sVersion: b.K8SVersion, Tags: deref(b.Tags), AppPlatform: deref(b.AplEnabled),
 		HighAvailability: deref(plane.HighAvailability), AuditLogs: deref(plane.AuditLogsEnabled), ACL: plane.ACL,
 		StackType: string(deref(b.StackType)), VPCID: deref(b.VPCID), SubnetID: deref(b.SubnetID),
+	}
+	if spec.AppPlatform { // recorded without control_plane in the request (FACTS 18.15)
+		spec.HighAvailability = true
+	}
+	if string(deref(b.Tier)) == catalog.Enterprise && spec.VPCID == 0 {
+		spec.SubnetID = 0 // it is ignored (FACTS 18.8)
 	}
 	set(&spec.Tier, (*string)(b.Tier))
 	for n, p := range b.NodePools {
@@ -100,9 +109,6 @@ func (w Clusters) checkClusterCreate(spec ClusterSpec) error {
 		}
 		bad.sort()
 	}
-	if spec.AppPlatform && !spec.HighAvailability && spec.Tier != catalog.Enterprise {
-		bad.add("apl_enabled", "App Platform needs control_plane.high_availability")
-	}
 	if v, ok := w.assets.vpcs[spec.VPCID]; spec.VPCID != 0 && (!ok || v.Region != spec.Region) {
 		bad.invalid("vpc_id")
 	}
@@ -131,7 +137,8 @@ func (w Clusters) DeleteLKECluster(clusterID int) error {
 // ListLKEClusterAPIEndpoints gives the addresses of a cluster's API server.
 // Nothing listens there.
 func (w Clusters) ListLKEClusterAPIEndpoints(clusterID int) ([]api.LKEClusterAPIEndpoint, error) {
-	host, err := w.controlPlane(clusterID, "Cluster API Endpoints are not yet available. Please try again later.")
+	host, err := w.controlPlane(clusterID, func(c *cluster) time.Time { return c.addressed },
+		"Cluster API Endpoints are not yet available. Please try again later.")
 	return []api.LKEClusterAPIEndpoint{{Endpoint: "https://" + host + ":443"}, {Endpoint: "https://" + host + ":6443"}}, err
 }
 
@@ -151,7 +158,8 @@ users:
 
 // GetLKEClusterKubeconfig gives one without credentials: there is no Kubernetes.
 func (w Clusters) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, error) {
-	host, err := w.controlPlane(clusterID, "Cluster kubeconfig is not yet available. Please try again later.")
+	host, err := w.controlPlane(clusterID, func(c *cluster) time.Time { return c.Reachable },
+		"Cluster kubeconfig is not yet available. Please try again later.")
 	if err != nil {
 		return api.LKEKubeconfig{}, err
 	}
@@ -161,12 +169,12 @@ func (w Clusters) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, err
 
 // controlPlane gives the host, or the API's refusal for a young cluster (the
 // words are recorded).
-func (w Clusters) controlPlane(id int, notYet string) (string, error) {
+func (w Clusters) controlPlane(id int, since func(*cluster) time.Time, notYet string) (string, error) {
 	c, err := lookup(w.clusters, id)
 	switch {
 	case err != nil:
 		return "", err
-	case w.now.Before(c.Reachable):
+	case w.now.Before(since(c)):
 		return "", answered(http.StatusServiceUnavailable, notYet)
 	}
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d.%s-1-gw.example.com", id, c.Region), nil

@@ -20,5 +20,13 @@ func (s Span) draw(r *rand.Rand) time.Duration {
 // Delays hold how long the platform takes for each step; linodesim.Profile
 // explains them.
 type Delays struct {
-	Request, InstanceID, NodeListed, Tagged, Join, Gone, Repair, ControlPlane Span
+	Request, WriteLKE, InstanceID, NodeListed, Tagged, Join, Linode, Job, Settle, Gone, Repair, ControlPlane, Endpoints Span
+}
+
+// boot draws the time of which a plain Linode runs after four fifths, as a worker does of Join.
+func (d Delays) boot(r *rand.Rand) time.Duration {
+	if d.Linode == (Span{}) {
+		return d.Join.draw(r)
+	}
+	return d.Linode.draw(r) * 5 / 4
 }

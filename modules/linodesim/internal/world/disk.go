@@ -67,7 +67,7 @@ func (w Disks) CreateInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (api.
 	if err := bad.err(); err != nil {
 		return api.InstanceDisk{}, err
 	}
-	if w.making(linodeID) {
+	if w.making(linodeID) || w.Linodes().settling(i) {
 		return api.InstanceDisk{}, busy()
 	}
 	access := b.RootPass != nil || len(deref(b.AuthorizedKeys)) > 0 || len(deref(b.AuthorizedUsers)) > 0
@@ -87,7 +87,7 @@ func (w Disks) CreateInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (api.
 	}
 	made := disk{image: deref(b.Image)}
 	made.Label, made.Size, made.Filesystem = deref(b.Label), b.Size, api.InstanceDiskFilesystem(deref(b.Filesystem))
-	ready := w.delays.InstanceID.draw(w.draws.side)
+	ready := w.delays.Job.draw(w.draws.side)
 	d := w.addDisk(i, made, ready)
 	job := w.begin(w.User, "disk_create", onLinode(i), withDisk(linodeID, d), 0, ready)
 	w.after(ready, func() { w.finish(job) })
@@ -128,12 +128,7 @@ func (w Disks) DeleteInstanceDisk(linodeID, diskID int) error {
 	w.happened(w.User, "disk_delete", onLinode(w.instances[linodeID]), withDisk(linodeID, d))
 	w.assets.disks[linodeID] = slices.DeleteFunc(w.assets.disks[linodeID], func(d disk) bool { return d.ID == diskID })
 	for at := range w.assets.configs[linodeID] {
-		c := &w.assets.configs[linodeID][at]
-		for _, device := range devices(&c.Devices) {
-			if d := *device; d != nil && deref(d.DiskID) == diskID {
-				*device = nil
-			}
-		}
+		w.assets.configs[linodeID][at].drop(func(d api.InstanceConfigDevice) bool { return deref(d.DiskID) == diskID })
 	}
 	w.note(AssetDeleted, fmt.Sprintf("disk %d", diskID), linodeID)
 	return nil

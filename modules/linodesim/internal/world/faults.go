@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
@@ -16,6 +17,9 @@ type NoCapacity struct {
 	Type, Region string
 	Status       int    // 0 = 400
 	Reason       string // "" = words of our own
+
+	// Silent: an Enterprise cluster accepts the nodes, and they get no Linode until there is capacity.
+	Silent bool
 }
 
 // NoCapability takes a capability from a region: the platform does not offer it there.
@@ -24,9 +28,12 @@ type NoCapability struct{ Region, Capability string }
 type faults struct {
 	noCapacity   []NoCapacity
 	noCapability []NoCapability
-	accountLimit int         // 0 = none
+	accountLimit int         // Linodes; 0 = none
+	vcpuLimit    int         // vCPUs of all Linodes; 0 = none
 	neverBoot    map[int]int // pool -> how many of its next Linodes never boot; pool 0 = any
 	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
+
+	enterpriseVersions []string // that the account is offered; nil = those of the catalogue
 }
 
 // RefuseCapacity makes the platform out of something.
@@ -37,6 +44,7 @@ func (w Faults) RefuseCapacity(c NoCapacity) {
 // RestoreCapacity ends all refusals of RefuseCapacity.
 func (w Faults) RestoreCapacity() {
 	w.faults.noCapacity = nil
+	w.Nodes().serve()
 }
 
 // WithdrawCapability makes a region lack something.
@@ -53,13 +61,23 @@ func (w Faults) RestoreCapabilities() {
 func (w Faults) Describe() []string {
 	var all []string
 	for _, c := range w.faults.noCapacity {
-		all = append(all, fmt.Sprintf("no capacity for %s in %s", cmp.Or(c.Type, "any plan"), cmp.Or(c.Region, "any region")))
+		text := fmt.Sprintf("no capacity for %s in %s", cmp.Or(c.Type, "any plan"), cmp.Or(c.Region, "any region"))
+		if c.Silent {
+			text += ", about which LKE Enterprise says nothing"
+		}
+		all = append(all, text)
 	}
 	for _, c := range w.faults.noCapability {
 		all = append(all, fmt.Sprintf("%s lacks %s", c.Region, c.Capability))
 	}
 	if n := w.faults.accountLimit; n > 0 {
 		all = append(all, fmt.Sprintf("the account is limited to %d Linodes", n))
+	}
+	if n := w.faults.vcpuLimit; n > 0 {
+		all = append(all, fmt.Sprintf("the account is limited to %d vCPUs", n))
+	}
+	if v := w.faults.enterpriseVersions; v != nil {
+		all = append(all, "LKE Enterprise offers "+strings.Join(v, ", "))
 	}
 	for _, counts := range []struct {
 		of   map[int]int
@@ -79,12 +97,26 @@ func (w Faults) Describe() []string {
 // Clear ends all faults, for nodes to come.
 func (w Faults) Clear() {
 	w.faults = faults{}
+	w.Nodes().serve()
 }
 
 // SetAccountLimit bounds the Linodes of the account, those requested included;
 // 0 means no bound.
 func (w Faults) SetAccountLimit(n int) {
 	w.faults.accountLimit = n
+	w.Nodes().serve()
+}
+
+// SetVCPULimit bounds the vCPUs of the account's Linodes; 0 means no bound.
+func (w Faults) SetVCPULimit(n int) {
+	w.faults.vcpuLimit = n
+	w.Nodes().serve()
+}
+
+// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; none means
+// those of the catalogue.
+func (w Faults) OfferEnterpriseVersions(versions ...string) {
+	w.faults.enterpriseVersions = versions
 }
 
 // NeverBoot makes the next n Linodes of a pool (0 = of any) stay offline.
@@ -141,17 +173,34 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	if !w.catalog.Available(plan, c.Region) {
 		return Refuse("type", "Plan %s is not available in region %s.", plan, c.Region)
 	}
-	at := slices.IndexFunc(w.faults.noCapacity, func(o NoCapacity) bool {
-		return (o.Type == "" || o.Type == plan) && (o.Region == "" || o.Region == c.Region)
-	})
-	if at >= 0 {
-		return w.faults.noCapacity[at].refusal(plan, c.Region)
+	enterprise := c.Tier == catalog.Enterprise
+	if o := w.faults.lacks(plan, c.Region); o != nil && (!o.Silent || !enterprise) {
+		return o.refusal(plan, c.Region)
 	}
-	if limit := w.faults.accountLimit; limit > 0 && w.owned()+n > limit {
+	// Enterprise accepts the nodes, which wait then; see Nodes.serve.
+	if silent := enterprise && !w.behaviour.RefuseBeyondLimits; !silent && w.overLimit(plan, n) {
 		// These are the API's words.
 		return Refuse("", "Account Limit reached. Please open a support ticket.")
 	}
 	return nil
+}
+
+// lacks finds what says that a plan has no capacity, nil for nothing.
+func (c faults) lacks(plan, region string) *NoCapacity {
+	at := slices.IndexFunc(c.noCapacity, func(o NoCapacity) bool {
+		return (o.Type == "" || o.Type == plan) && (o.Region == "" || o.Region == region)
+	})
+	if at < 0 {
+		return nil
+	}
+	return &c.noCapacity[at]
+}
+
+// overLimit reports whether n more Linodes of a plan are more than the account may have.
+func (w Pools) overLimit(plan string, n int) bool {
+	linodes, vcpus := w.owned()
+	t, _ := w.catalog.Type(plan)
+	return w.faults.accountLimit > 0 && linodes+n > w.faults.accountLimit || w.faults.vcpuLimit > 0 && vcpus+n*t.VCPUs > w.faults.vcpuLimit
 }
 
 func (o NoCapacity) refusal(plan, region string) *Refusal {
@@ -174,15 +223,21 @@ func (c *cluster) total() int {
 	return n
 }
 
-// owned counts Linodes and the places that will get one.
-func (w Pools) owned() int {
-	n := len(w.instances)
+// owned counts Linodes and the places that will get one, and their vCPUs. Places that wait for room have none yet.
+func (w Pools) owned() (linodes, vcpus int) {
+	count := func(plan string) {
+		t, _ := w.catalog.Type(plan)
+		linodes, vcpus = linodes+1, vcpus+t.VCPUs
+	}
+	for _, i := range w.instances {
+		count(i.Type)
+	}
 	for _, p := range w.pools {
 		for _, m := range p.nodes {
-			if m.InstanceID == 0 {
-				n++
+			if m.InstanceID == 0 && !m.waits {
+				count(p.Type)
 			}
 		}
 	}
-	return n
+	return linodes, vcpus
 }

@@ -22,9 +22,13 @@ type FirewallSpec struct {
 
 // AddFirewall makes a Cloud Firewall without the checks of the API, and returns its ID.
 func (w Firewalls) AddFirewall(spec FirewallSpec) int {
-	f := w.addFirewall(&api.FirewallCreate{Label: optional(spec.Label), Tags: &spec.Tags, Rules: api.FirewallRulesCreate{
+	rules := api.FirewallRulesCreate{
 		InboundPolicy: api.FirewallAction(spec.InboundPolicy), OutboundPolicy: api.FirewallAction(spec.OutboundPolicy),
-	}})
+	}
+	if spec.Default { // it has the rules of a template
+		rules.Inbound, rules.Outbound = templates()[0].Rules.Inbound, templates()[0].Rules.Outbound
+	}
+	f := w.addFirewall(&api.FirewallCreate{Label: optional(spec.Label), Tags: &spec.Tags, Rules: rules})
 	if spec.Disabled {
 		f.Status = api.FirewallStatusDisabled
 		w.assets.firewalls[f.ID] = f
@@ -303,7 +307,8 @@ func templates() []api.FirewallTemplate {
 	rule := func(protocol, ports string) api.FirewallRule {
 		return api.FirewallRule{
 			Action: "ACCEPT", Protocol: protocol, Ports: optional(ports), Label: new("accept-inbound-" + strings.ToLower(protocol)),
-			Addresses: &api.FirewallAddresses{IPv4: &any4, IPv6: &any6},
+			Description: new("Accept inbound " + protocol), // each has one (FACTS 18, third table, 26), of which the words were not recorded
+			Addresses:   &api.FirewallAddresses{IPv4: &any4, IPv6: &any6},
 		}
 	}
 	rules := api.FirewallRulesCreate{

@@ -4,7 +4,7 @@ import "time"
 
 // Visibility is when a node's Linode can first be found through the API in
 // the way its tier offers: on Standard once it has an ID, on Enterprise once
-// it carries LKE's tags.
+// it carries LKE's tags; and not before the request for it was answered.
 type Visibility struct {
 	ClusterID, PoolID  int
 	NodeID             string

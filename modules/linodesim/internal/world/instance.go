@@ -212,4 +212,5 @@ func (w Linodes) vanish(by Actor, i *Instance) {
 	e.Before, e.label = strings.Join(i.Tags, ","), i.Label
 	w.record(by, e)
 	w.Feed().publishGone(i)
+	w.Nodes().serve()
 }

@@ -178,7 +178,7 @@ func (w Interfaces) connect(i *Instance, f *nic) {
 		taken += len(linode.Interfaces)
 	}
 	f.ipv6 = f.ipv6.allot(ipv6Of(s), f.id)
-	f.vpcID, f.address = vpc.ID, cmp.Or(f.address, usable(s.IPv4, taken))
+	f.vpcID, f.address = vpc.ID, cmp.Or(f.address, w.VPCs().address(s, taken))
 	if f.nat == "any" {
 		f.nat = i.PublicIPv4
 	}
@@ -334,7 +334,7 @@ func (w Interfaces) move(i *Instance, f *nic, to map[string]any) error {
 		if !ok || vpc.Region != i.Region || deref(vpc.VPCType) != rdmaType {
 			return Refuse(rdmaKind+".subnet_id", "subnet_id is not valid")
 		}
-		f.vpcID, f.subnetID, f.address = vpc.ID, s.ID, usable(s.IPv4, len(w.VPCs().members(s.ID)))
+		f.vpcID, f.subnetID, f.address = vpc.ID, s.ID, w.VPCs().address(s, len(w.VPCs().members(s.ID)))
 	}
 	before := f.address
 	f.readAddress(to, false)

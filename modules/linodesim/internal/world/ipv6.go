@@ -70,9 +70,13 @@ func (v *nicIPv6) allot(network netip.Prefix, id int) *nicIPv6 {
 	}
 	out := &nicIPv6{public: v.public}
 	n := 4 * id
+	if network.Bits() > auto6 {
+		n = id // a small subnet has no room for four networks each
+	}
+	room := 1<<(64-network.Bits()) - 1
 	next := func(length string) string {
 		bytes := network.Addr().As16()
-		bytes[7] |= byte(n) // a subnet is a /56
+		bytes[6], bytes[7] = bytes[6]|byte((n&room)>>8), bytes[7]|byte(n&room)
 		n++
 		return netip.AddrFrom16(bytes).String() + length
 	}

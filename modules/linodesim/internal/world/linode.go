@@ -131,7 +131,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	if _, ok := w.catalog.Region(b.Region); !ok {
 		bad.invalid("region")
 	}
-	w.Addresses().checkWanted(&bad, deref(b.IPv4), b.Region)
+	w.Addresses().checkWanted(&bad, deref(b.IPv4))
 	checkTags(&bad, deref(b.Tags))
 	// The words are a guess; that there is none: cluster-api-provider-linode, internal/webhook/v1alpha2/linodemachine_webhook.go.
 	if string(deref(b.InterfaceGeneration)) == linodeInterfaces && deref(b.PrivateIP) {
@@ -156,7 +156,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	if err := w.Images().checkImage(deref(b.Image), root, access); err != nil {
 		return err
 	}
-	return w.Pools().checkRoom(&cluster{Cluster: Cluster{Tier: catalog.Enterprise, Region: b.Region}}, b.Type, 1)
+	return w.Pools().checkRoom(&cluster{Cluster: Cluster{Region: b.Region}}, b.Type, 1) // of no tier
 }
 
 // diskSizes divides a plan's storage.
@@ -205,10 +205,6 @@ func (w Linodes) checkPlace(bad *reasons, b *api.InstanceCreate) {
 func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	public, private, v6 := w.addresses()
 	id := w.nextID(&w.seq.instance)
-	if wanted := deref(b.IPv4); len(wanted) > 0 {
-		public = wanted[0]
-		w.Addresses().assign(public, id)
-	}
 	i := &Instance{
 		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
 		Status: StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
@@ -228,7 +224,7 @@ func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	if b.PlacementGroup != nil {
 		w.Groups().enter(b.PlacementGroup.ID, i)
 	}
-	boot := w.delays.Join.draw(w.draws.rng)
+	boot := w.delays.boot(w.draws.rng)
 	created := w.begin(w.User, "linode_create", onLinode(i), w.Images().entity(i.Image), 0, boot/2)
 	w.equip(i, b, nics, boot/2)
 	w.Firewalls().protect(i, deref(b.FirewallID))

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oapi-codegen/nullable"
@@ -37,18 +38,13 @@ func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
 	}
 	var bad reasons
 	w.Offers().checkRegion(&bad, b.Region, catalog.CapVPCs, "VPCs are")
-	w.checkVPCLabel(&bad, 0, b.Label)
+	w.checkVPCName(&bad, 0, b.Label)
 	checkLength(&bad, "description", deref(b.Description), 0, 255)
 	kind := string(cmp.Or(deref(b.VPCType), vpcType))
 	if kind == rdmaType && len(deref(b.IPv6)) > 0 {
 		bad.add("ipv6", "RDMA VPCs cannot have IPv6 ranges")
 	}
-	ranges := each(deref(b.IPv4), func(r api.AddressRange) string { return r.Range })
-	for n, r := range ranges {
-		if p, err := netip.ParsePrefix(r); err != nil || p != p.Masked() || !inPrivate(p) {
-			bad.add(fmt.Sprintf("ipv4[%d].range", n), "Must be a private network")
-		}
-	}
+	ranges := w.checkRanges(&bad, b.Region, deref(b.IPv4))
 	if len(ranges) == 0 {
 		ranges = vpcRanges
 	}
@@ -68,8 +64,8 @@ func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 	if len(deref(b.IPv6)) > 0 {
 		v.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)))
 	}
-	for n, s := range deref(b.Subnets) {
-		v.Subnets = append(v.Subnets, w.newSubnet(v, n, s))
+	for _, s := range deref(b.Subnets) {
+		v.Subnets = append(v.Subnets, w.newSubnet(v, s))
 	}
 	w.assets.vpcs[v.ID] = v
 	w.note(AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
@@ -79,18 +75,50 @@ func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 // askedSubnets refuses lengths of IPv6 networks that cannot be had.
 func askedSubnets(b *api.VPCCreate) ([]api.VPCSubnetCreate, error) {
 	for n, network := range deref(b.IPv6) {
-		if network.Range != "/52" || n > 0 {
+		if network.Range != "/52" && network.Range != "auto" || n > 0 {
 			return nil, Refuse("ipv6[0].range", "One network of length /52 can be asked for")
 		}
 	}
 	for n, s := range deref(b.Subnets) {
 		for _, network := range deref(s.IPv6) {
-			if network.Range != "/56" && network.Range != "auto" {
-				return nil, Refuse(fmt.Sprintf("subnets[%d].ipv6[0].range", n), "A network of length /56 can be asked for")
+			if _, ok := subnetBits(network.Range); !ok {
+				return nil, Refuse(fmt.Sprintf("subnets[%d].ipv6[0].range", n), "A network of length /%d to /%d can be asked for", least6, most6)
 			}
 		}
 	}
 	return deref(b.Subnets), nil
+}
+
+// Lengths of the IPv6 networks of subnets. 56 and 62 were recorded (FACTS 18, third table, 10); that those between are
+// accepted, and that auto is 56, are guesses.
+const least6, auto6, most6 = 53, 56, 64
+
+// subnetBits reads the length that a request asks for, such as /56.
+func subnetBits(text string) (int, bool) {
+	if text == "auto" {
+		return auto6, true
+	}
+	digits, found := strings.CutPrefix(text, "/")
+	bits, err := strconv.Atoi(digits)
+	return bits, found && err == nil && bits >= least6 && bits <= most6
+}
+
+// nextIPv6 cuts a network off a VPC's /52, behind those of its other subnets.
+func nextIPv6(v api.VPC, bits int) netip.Prefix {
+	networks, _ := v.IPv6.Get()
+	whole := netip.MustParsePrefix(networks[0].Range)
+	step := uint16(1) << (64 - bits) //nolint:gosec // at most 11
+	end := uint16(0)
+	for _, s := range v.Subnets {
+		if p := ipv6Of(s); p.IsValid() {
+			raw := p.Addr().As16()
+			end = max(end, (uint16(raw[6])<<8|uint16(raw[7]))&0xfff+uint16(1)<<(64-p.Bits())) //nolint:gosec // at most 11
+		}
+	}
+	at := (end + step - 1) / step * step
+	raw := whole.Addr().As16()
+	raw[6], raw[7] = raw[6]&0xf0|byte(at>>8)&0xf, byte(at)
+	return netip.PrefixFrom(netip.AddrFrom16(raw), bits)
 }
 
 func networkRanges(list ...string) []api.AddressRange {
@@ -113,7 +141,7 @@ func checkSubnets(bad *reasons, ranges []string, subnets []api.VPCSubnetCreate, 
 		if len(deref(s.IPv6)) > 0 && !ipv6 {
 			bad.add(fmt.Sprintf("subnets[%d].ipv6", n), "The VPC has no IPv6 network")
 		}
-		checkLength(bad, fmt.Sprintf("subnets[%d].label", n), s.Label, 1, 64)
+		checkVPCLabel(bad, fmt.Sprintf("subnets[%d].label", n), s.Label)
 		p, err := netip.ParsePrefix(s.IPv4)
 		inside := err == nil && within(p, ranges)
 		field := fmt.Sprintf("subnets[%d].ipv4", n)
@@ -128,20 +156,40 @@ func checkSubnets(bad *reasons, ranges []string, subnets []api.VPCSubnetCreate, 
 	}
 }
 
-// newSubnet makes the nth subnet of a VPC.
-func (w VPCs) newSubnet(v api.VPC, n int, s api.VPCSubnetCreate) api.VPCSubnet {
+// newSubnet makes the next subnet of a VPC.
+func (w VPCs) newSubnet(v api.VPC, s api.VPCSubnetCreate) api.VPCSubnet {
 	made := api.VPCSubnet{
 		ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: v.VPCType,
-		Linodes: []api.VPCSubnetLinode{}, Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(),
+		Linodes: []api.VPCSubnetLinode{}, Databases: &[]map[string]any{}, Nodebalancers: &[]api.VPCSubnetNodeBalancer{}, Created: w.stamp(),
 		Updated: w.stamp(),
 	}
 	if len(deref(s.IPv6)) > 0 {
-		made.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)))
+		bits, _ := subnetBits((*s.IPv6)[0].Range)
+		made.IPv6.Set(networkRanges(nextIPv6(v, bits).String()))
 	}
 	return made
 }
 
-// UpdateVPC changes label and description.
+// customRanges is the capability of regions where a VPC may have networks of its own choice.
+const customRanges = "Custom VPC IPv4 Ranges"
+
+// checkRanges reads the networks that a request names. The words for a region that takes none are recorded (FACTS 18, third table, 12).
+func (w VPCs) checkRanges(bad *reasons, region string, given []api.AddressRange) []string {
+	ranges := each(given, func(r api.AddressRange) string { return r.Range })
+	if r, known := w.Offers().region(region); len(ranges) > 0 && known && !catalog.Has(r, customRanges) {
+		bad.add("ipv4[0].range", "Customer defined IPv4 ranges are not supported in this region")
+		bad.add("ipv4[0].range", "You must not use any custom IPv4 range for VPCs.")
+		return ranges
+	}
+	for n, r := range ranges {
+		if p, err := netip.ParsePrefix(r); err != nil || p != p.Masked() || !inPrivate(p) {
+			bad.add(fmt.Sprintf("ipv4[%d].range", n), "Must be a private network")
+		}
+	}
+	return ranges
+}
+
+// UpdateVPC changes label, description and the networks that subnets are cut from.
 func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
 	v, err := lookup(w.assets.vpcs, vpcID)
 	if err != nil {
@@ -149,9 +197,17 @@ func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
 	}
 	var bad reasons
 	if b.Label != nil {
-		w.checkVPCLabel(&bad, vpcID, *b.Label)
+		w.checkVPCName(&bad, vpcID, *b.Label)
 	}
 	checkLength(&bad, "description", deref(b.Description), 0, 255)
+	if ranges := w.checkRanges(&bad, v.Region, deref(b.IPv4)); b.IPv4 != nil && len(bad) == 0 {
+		for _, s := range v.Subnets {
+			if p, err := netip.ParsePrefix(s.IPv4); err != nil || !within(p, ranges) {
+				bad.add("ipv4", "Subnet %d has %s, which must stay within the networks of the VPC", s.ID, s.IPv4)
+			}
+		}
+		v.IPv4 = new(networkRanges(ranges...))
+	}
 	if err := bad.err(); err != nil {
 		return api.VPC{}, err
 	}
@@ -160,15 +216,20 @@ func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
 	return w.changed(v, "vpc_update"), nil
 }
 
-func (w VPCs) checkVPCLabel(bad *reasons, self int, label string) {
-	checkLength(bad, "label", label, 1, 64)
-	if !vpcLabel.MatchString(label) {
-		bad.add("label", "Must only use ASCII letters, numbers, and underscores")
-	}
+func (w VPCs) checkVPCName(bad *reasons, self int, label string) {
+	checkVPCLabel(bad, "label", label)
 	for _, v := range w.assets.vpcs {
 		if v.ID != self && v.Label == label {
 			bad.add("label", "Label must be unique among your VPCs")
 		}
+	}
+}
+
+// checkVPCLabel refuses the name of a VPC or a subnet in the API's words (FACTS 17, and 18, third table, 11).
+func checkVPCLabel(bad *reasons, field, label string) {
+	checkLength(bad, field, label, 1, 64)
+	if !vpcLabel.MatchString(label) {
+		bad.add(field, "Must only use ASCII letters, numbers, and underscores")
 	}
 }
 
@@ -188,6 +249,11 @@ func (w VPCs) CreateVPCSubnet(vpcID int, b *api.VPCSubnetCreate) (api.VPCSubnet,
 		return api.VPCSubnet{}, err
 	}
 	var bad reasons
+	for _, network := range deref(b.IPv6) {
+		if _, ok := subnetBits(network.Range); !ok {
+			bad.add("subnets[0].ipv6[0].range", "A network of length /%d to /%d can be asked for", least6, most6)
+		}
+	}
 	all := each(v.Subnets, func(s api.VPCSubnet) api.VPCSubnetCreate { return api.VPCSubnetCreate{Label: s.Label, IPv4: s.IPv4} })
 	networks, _ := v.IPv6.Get()
 	ranges := each(deref(v.IPv4), func(r api.AddressRange) string { return r.Range })
@@ -201,7 +267,7 @@ func (w VPCs) CreateVPCSubnet(vpcID int, b *api.VPCSubnetCreate) (api.VPCSubnet,
 	if err := bad.err(); err != nil {
 		return api.VPCSubnet{}, err
 	}
-	made := w.newSubnet(v, len(v.Subnets), *b)
+	made := w.newSubnet(v, *b)
 	v.Subnets = append(slices.Clone(v.Subnets), made)
 	w.changed(v, "subnet_create")
 	return made, nil
@@ -213,7 +279,7 @@ func (w VPCs) UpdateVPCSubnet(vpcID, subnetID int, b *api.VPCSubnetUpdate) (api.
 		return api.VPCSubnet{}, err
 	}
 	var bad reasons
-	checkLength(&bad, "label", b.Label, 1, 64)
+	checkVPCLabel(&bad, "label", b.Label)
 	if err := bad.err(); err != nil {
 		return api.VPCSubnet{}, err
 	}
@@ -236,6 +302,8 @@ func (w VPCs) DeleteVPCSubnet(vpcID, subnetID int) error {
 		return err
 	case len(s.Linodes) > 0:
 		return Refuse("", "Linodes are still in subnet %d of this VPC.", subnetID)
+	case len(deref(s.Nodebalancers)) > 0: // in words of our own
+		return Refuse("", "NodeBalancers are still in subnet %d of this VPC.", subnetID)
 	}
 	v := w.assets.vpcs[vpcID]
 	v.Subnets = slices.DeleteFunc(slices.Clone(v.Subnets), func(s api.VPCSubnet) bool { return s.ID == subnetID })
@@ -259,9 +327,9 @@ func (w VPCs) ListVPCIPv6s(vpcID int) ([]api.VPCAddress, error) {
 func (w VPCs) ListAllVPCIPs() ([]api.VPCAddress, error) { return w.addressesIn(0, false), nil }
 
 // ListVPCDefaultRanges lists the networks that the subnets of a VPC are cut from
-// unless it names others. The answer's form is not known.
+// unless it names others.
 func (w VPCs) ListVPCDefaultRanges() (api.VPCDefaultRanges, error) {
-	return api.VPCDefaultRanges{IPv4: networkRanges(vpcRanges...), ForbiddenIPv4: networkRanges(linodePrivate.String())}, nil
+	return api.VPCDefaultRanges{DefaultIPv4Ranges: vpcRanges, ForbiddenIPv4Ranges: []string{linodePrivate.String()}}, nil
 }
 
 // addressesIn lists addresses in a VPC, 0 for all, of one family.
@@ -292,6 +360,9 @@ func (w VPCs) DeleteVPC(vpcID int) error {
 		if len(w.members(s.ID)) > 0 {
 			return Refuse("", "Linodes are still in subnet %d of this VPC.", s.ID)
 		}
+		if len(w.shownBalancers(s.ID)) > 0 { // in words of our own
+			return Refuse("", "NodeBalancers are still in subnet %d of this VPC.", s.ID)
+		}
 	}
 	delete(w.assets.vpcs, vpcID)
 	w.note(AssetDeleted, fmt.Sprintf("vpc %d", vpcID), 0)
@@ -321,16 +392,18 @@ func (w VPCs) GetVPCSubnet(vpcID, subnetID int) (api.VPCSubnet, error) {
 	if !ok || v.ID != vpcID {
 		return api.VPCSubnet{}, NotFound()
 	}
-	s.Linodes = w.members(s.ID)
-	return s, nil
+	return w.inhabited(s), nil
 }
 
-// populated fills in the Linodes.
+// inhabited fills in the Linodes and NodeBalancers of a subnet.
+func (w VPCs) inhabited(s api.VPCSubnet) api.VPCSubnet {
+	s.Linodes, s.Nodebalancers = w.members(s.ID), new(w.shownBalancers(s.ID))
+	return s
+}
+
+// populated fills in the Linodes and NodeBalancers.
 func (w VPCs) populated(v api.VPC) api.VPC {
-	v.Subnets = each(v.Subnets, func(s api.VPCSubnet) api.VPCSubnet {
-		s.Linodes = w.members(s.ID)
-		return s
-	})
+	v.Subnets = each(v.Subnets, w.inhabited)
 	return v
 }
 

@@ -102,12 +102,49 @@ func (w Nodes) addNode(by Actor, p *pool) time.Duration {
 	if w.faults.stalls(p.ID) {
 		return created + join
 	}
-	w.records.visible = append(w.records.visible, Visibility{
-		ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID, Requested: w.now, Visible: w.now.Add(created + tagged),
-	})
-	boots := !w.faults.neverBoots(p.ID)
-	w.after(created, func() { w.launch(n, tagged, join, boots) })
+	n.grant = func() {
+		w.records.visible = append(w.records.visible, Visibility{
+			ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID, Requested: n.Requested, Visible: w.now.Add(max(created+tagged, w.AnswersIn)),
+		})
+		boots := !w.faults.neverBoots(p.ID)
+		w.after(created, func() { w.launch(n, tagged, join, boots) })
+	}
+	n.waits = true // so that it does not count itself
+	if n.waits = enterprise && !w.fits(p); !n.waits {
+		n.grant()
+	}
 	return created + join
+}
+
+// fits reports whether there is room for a node of a pool.
+func (w Nodes) fits(p *pool) bool {
+	return w.faults.lacks(p.Type, p.cluster.Region) == nil && !w.Pools().overLimit(p.Type, 1)
+}
+
+// serve gives nodes that wait for room their Linodes, the first request first, as far as there is room now. LKE
+// Enterprise accepts a pool or more nodes beyond the account's limits, or without capacity, and nothing comes of them
+// (FACTS 18.7).
+func (w Nodes) serve() {
+	for _, n := range w.waiting() {
+		if w.fits(n.pool) {
+			n.waits = false
+			n.grant()
+		}
+	}
+}
+
+// waiting lists the nodes that wait for room, in the order of their requests.
+func (w Nodes) waiting() []*node {
+	var all []*node
+	for _, p := range sorted(w.pools) {
+		for _, n := range p.nodes {
+			if n.waits && n.grant != nil {
+				all = append(all, n)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *node) int { return a.Requested.Compare(b.Requested) })
+	return all
 }
 
 func (w Nodes) list(n *node) {
@@ -157,8 +194,15 @@ func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
 		w.finish(booted)
 		w.Linodes().setStatus(LKE, i, StatusRunning)
 	})
+	if n.pool.cluster.Tier == catalog.Enterprise && len(n.pool.Label) > longestLabel {
+		return // its kubelet never registers
+	}
 	w.after(join, func() { w.join(n, i) })
 }
+
+// longestLabel is how long a label of a pool of LKE Enterprise may be before its nodes never register; the API accepts
+// longer ones (FACTS 18.6).
+const longestLabel = 15
 
 // unlessRefused is the address, unless the pool's nodes are to have none.
 func unlessRefused(wanted *bool, address string) string {
@@ -231,6 +275,7 @@ func (w Nodes) removeNode(by Actor, n *node) {
 	w.record(by, Entry{Action: NodeRemoved, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: n.InstanceID})
 	i := w.instances[n.InstanceID]
 	if i == nil {
+		w.serve()
 		return
 	}
 	w.Linodes().setStatus(LKE, i, StatusDeleting)

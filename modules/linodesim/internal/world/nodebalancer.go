@@ -16,12 +16,21 @@ func onBalancer(b api.NodeBalancer) *api.AccountEventEntity {
 
 // ListNodeBalancers lists them by ID. Nothing is balanced.
 func (w NodeBalancers) ListNodeBalancers() ([]api.NodeBalancer, error) {
-	return sorted(w.assets.balancers), nil
+	return each(sorted(w.assets.balancers), w.shown), nil
+}
+
+// shown adds what v4beta alone has.
+func (w NodeBalancers) shown(b api.NodeBalancer) api.NodeBalancer {
+	if w.Beta {
+		b.Locks = &noLocks
+	}
+	return b
 }
 
 // GetNodeBalancer finds one.
 func (w NodeBalancers) GetNodeBalancer(nodebalancerID int) (api.NodeBalancer, error) {
-	return lookup(w.assets.balancers, nodebalancerID)
+	b, err := lookup(w.assets.balancers, nodebalancerID)
+	return w.shown(b), err
 }
 
 // CreateNodeBalancer makes one with its ports and their nodes, all or nothing.
@@ -35,14 +44,10 @@ func (w NodeBalancers) CreateNodeBalancer(b *api.NodeBalancerCreate) (api.NodeBa
 	if _, there := w.assets.firewalls[firewall]; firewall > 0 && !there {
 		bad.invalid("firewall_id")
 	}
-	if deref(b.IPv4) != "" {
+	if deref(b.IPv4) != "" { // there are no reserved addresses here
 		bad.add("ipv4", "Must provide a single valid reserved ipv4 address")
 	}
-	for n, v := range deref(b.Vpcs) {
-		if vpc, _, ok := w.VPCs().subnet(v.SubnetID); !ok || vpc.Region != b.Region {
-			bad.invalid(fmt.Sprintf("vpcs[%d].subnet_id", n))
-		}
-	}
+	networks := w.allot(&bad, b)
 	var taken []api.NodeBalancerConfig
 	for n, c := range deref(b.Configs) {
 		at := fmt.Sprintf("configs[%d].", n)
@@ -66,6 +71,7 @@ func (w NodeBalancers) CreateNodeBalancer(b *api.NodeBalancerCreate) (api.NodeBa
 		Type: new(cmp.Or(string(deref(b.Type)), "common")), Tags: union(deref(b.Tags)), Created: w.stamp(), Updated: w.stamp(),
 		Transfer: api.NodeBalancerTransfer{Total: new(float32(0)), Out: new(float32(0)), In: new(float32(0))},
 	}
+	w.settle(&made, networks)
 	w.assets.balancers[id] = made
 	w.noted(AssetCreated, "nodebalancer_create", made)
 	if firewall > 0 {
@@ -74,7 +80,7 @@ func (w NodeBalancers) CreateNodeBalancer(b *api.NodeBalancerCreate) (api.NodeBa
 	for _, c := range deref(b.Configs) {
 		w.addPort(made, c)
 	}
-	return made, nil
+	return w.shown(made), nil
 }
 
 func (w NodeBalancers) noted(action, event string, b api.NodeBalancer) {
@@ -117,7 +123,7 @@ func (w NodeBalancers) UpdateNodeBalancer(nodebalancerID int, b *api.NodeBalance
 	found.Updated = w.stamp()
 	w.assets.balancers[nodebalancerID] = found
 	w.noted(AssetChanged, "nodebalancer_update", found)
-	return found, nil
+	return w.shown(found), nil
 }
 
 // DeleteNodeBalancer removes one with its ports.
@@ -135,10 +141,14 @@ func (w NodeBalancers) DeleteNodeBalancer(nodebalancerID int) error {
 		}
 	}
 	delete(w.assets.ports, nodebalancerID)
+	delete(w.assets.networks, nodebalancerID)
 	delete(w.assets.balancers, nodebalancerID)
 	w.noted(AssetDeleted, "nodebalancer_delete", found)
 	return nil
 }
+
+// udpSession is how long a session of UDP lasts, in seconds (FACTS 18, third table, 4).
+const udpSession = 16
 
 // filled applies what is given, over the defaults of a new port if it has none.
 func filled(to api.NodeBalancerConfig, b any) api.NodeBalancerConfig {
@@ -150,6 +160,10 @@ func filled(to api.NodeBalancerConfig, b any) api.NodeBalancerConfig {
 		}
 	}
 	out := overlaid[api.NodeBalancerConfig](to, b)
+	out.UDPSessionTimeout = new(0) // a guess for other protocols; the field is always there
+	if out.Protocol == "udp" {
+		out.UDPSessionTimeout = new(udpSession)
+	}
 	if out.SslCert != nil {
 		out.SslCert, out.SslKey = new("<REDACTED>"), new("<REDACTED>") // recorded: they are not shown again
 	}
@@ -362,6 +376,7 @@ func (w NodeBalancers) addBackend(c api.NodeBalancerConfig, b api.NodeBalancerNo
 func (w NodeBalancers) probed(n api.NodeBalancerNode) api.NodeBalancerNode {
 	n.Status = api.NodeBalancerNodeStatusDOWN
 	where, _ := netip.ParseAddrPort(n.Address)
+	n.VPCConfigID = w.networkOf(n.NodebalancerID, where.Addr())
 	if i := w.behind(w.assets.balancers[n.NodebalancerID].Region, where.Addr().String(), 0); i != nil && i.Status == StatusRunning {
 		n.Status = api.NodeBalancerNodeStatusUP
 	}

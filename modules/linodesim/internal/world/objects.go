@@ -1,5 +1,7 @@
 package world
 
+import "time"
+
 // objects are LKE's and the Linodes, by ID.
 type objects struct {
 	clusters  map[int]*cluster
@@ -15,11 +17,11 @@ func newObjects() objects {
 func (o objects) cloneObjects() objects {
 	out := newObjects()
 	for id, c := range o.clusters {
-		copied := &cluster{Cluster: c.clone()}
+		copied := &cluster{Cluster: c.clone(), addressed: c.addressed}
 		for _, p := range c.pools {
 			q := &pool{Pool: p.clone(), cluster: copied}
 			for _, n := range p.nodes {
-				q.nodes = append(q.nodes, &node{Node: n.Node, pool: q})
+				q.nodes = append(q.nodes, &node{Node: n.Node, pool: q, waits: n.waits})
 			}
 			copied.pools = append(copied.pools, q)
 			out.pools[p.ID] = q
@@ -34,7 +36,8 @@ func (o objects) cloneObjects() objects {
 
 type cluster struct {
 	Cluster
-	pools []*pool
+	pools     []*pool
+	addressed time.Time // from when on the addresses of its API server can be had
 }
 
 type pool struct {
@@ -45,6 +48,8 @@ type pool struct {
 
 type node struct {
 	Node
-	pool *pool
-	gone bool
+	pool  *pool
+	gone  bool
+	waits bool   // for room
+	grant func() // gives it its Linode; nil in a copy of the world
 }

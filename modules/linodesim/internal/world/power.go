@@ -21,7 +21,7 @@ func (w Linodes) BootInstance(linodeID int, b *api.InstanceBoot) error {
 		return Refuse("config_id", "The Linode has no configuration to boot.")
 	}
 	w.setStatus(w.Actor, i, StatusBooting)
-	took := w.delays.Join.draw(w.draws.side) / 2
+	took := w.delays.boot(w.draws.side) / 2
 	booted := w.begin(w.User, "linode_boot", onLinode(i), w.Configs().entity(linodeID, config), 0, took)
 	w.after(took, func() {
 		if i.Status == StatusBooting {
@@ -40,6 +40,9 @@ func (w Linodes) ShutdownInstance(linodeID int) error {
 	}
 	switch i.Status {
 	case StatusRunning:
+		if w.settling(i) {
+			return busy()
+		}
 	case StatusOffline:
 		return Refuse("", "Linode is already powered off.")
 	default:
@@ -58,9 +61,42 @@ func (w Linodes) ShutdownInstance(linodeID int) error {
 	return nil
 }
 
+// settling reports whether a Linode began to run a moment ago: jobs are refused then (FACTS 18, third table, 23).
+func (w Linodes) settling(i *Instance) bool {
+	return i.Status == StatusRunning && w.now.Before(i.busyUntil)
+}
+
 // run makes a Linode run, from which on its image starts, and ends the event of its boot.
 func (w Linodes) run(i *Instance, booted int) {
 	w.finish(booted)
 	w.setStatus(LKE, i, StatusRunning)
+	i.busyUntil = w.now.Add(w.delays.Settle.draw(w.draws.side))
 	w.Feed().publishBoot(i)
+}
+
+// RebootInstance restarts a Linode that runs.
+func (w Linodes) RebootInstance(linodeID int, b *api.InstanceBoot) error {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return err
+	}
+	config := deref(deref(b).ConfigID)
+	switch {
+	case i.Status == StatusOffline:
+		return Refuse("", "Linode is not running.")
+	case i.Status != StatusRunning || w.settling(i):
+		return busy()
+	case config != 0 && w.Configs().configAt(linodeID, config) < 0:
+		return Refuse("config_id", "config_id is not valid")
+	}
+	w.setStatus(w.Actor, i, StatusRebooting)
+	w.Feed().publishLinode(LinodeStops, i)
+	took := w.delays.boot(w.draws.side) / 2
+	job := w.begin(w.User, "linode_reboot", onLinode(i), w.Configs().entity(linodeID, config), 0, took)
+	w.after(took, func() {
+		if i.Status == StatusRebooting {
+			w.run(i, job)
+		}
+	})
+	return nil
 }

@@ -24,8 +24,6 @@ const (
 	StatusDeleting     = "deleting"
 	StatusShuttingDown = "shutting_down"
 	StatusRebooting    = "rebooting"
-	StatusRebuilding   = "rebuilding"
-	StatusMigrating    = "migrating"
 )
 
 // State is the whole world at one moment, a deep copy.
@@ -173,6 +171,8 @@ type Guest struct {
 	Console     string // the output of its last boot
 	BootFault   string // why its last boot failed; "" = it did not
 	HasUserData bool
+
+	busyUntil time.Time // jobs are refused until then
 
 	given    string              // label of a worker in a pool with a label; "" = the node's name
 	userData string              // base64, as it was sent; the API shows only that there is some

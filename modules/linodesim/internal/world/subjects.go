@@ -14,7 +14,7 @@ type (
 	Linodes struct{ *Moment }
 	// Interfaces are the network interfaces and addresses of Linodes.
 	Interfaces struct{ *Moment }
-	// Addresses are the addresses of Linodes, and the reserved ones of the account.
+	// Addresses are the addresses of Linodes.
 	Addresses struct{ *Moment }
 	// Disks are the disks of Linodes that are no workers.
 	Disks struct{ *Moment }
@@ -30,12 +30,8 @@ type (
 	VPCs struct{ *Moment }
 	// NodeBalancers are load balancers with their ports and nodes.
 	NodeBalancers struct{ *Moment }
-	// Domains are DNS domains with their records.
-	Domains struct{ *Moment }
 	// Volumes are block storage.
 	Volumes struct{ *Moment }
-	// Buckets are object storage.
-	Buckets struct{ *Moment }
 	// Tags are the labels of the account's objects.
 	Tags struct{ *Moment }
 	// Account is the account, its user and its events.
@@ -58,7 +54,6 @@ func (w *Moment) Nodes() Nodes                 { return Nodes{w} }
 func (w *Moment) Linodes() Linodes             { return Linodes{w} }
 func (w *Moment) Interfaces() Interfaces       { return Interfaces{w} }
 func (w *Moment) Addresses() Addresses         { return Addresses{w} }
-func (w *Moment) Buckets() Buckets             { return Buckets{w} }
 func (w *Moment) Disks() Disks                 { return Disks{w} }
 func (w *Moment) Configs() Configs             { return Configs{w} }
 func (w *Moment) Images() Images               { return Images{w} }
@@ -66,7 +61,6 @@ func (w *Moment) Firewalls() Firewalls         { return Firewalls{w} }
 func (w *Moment) Groups() Groups               { return Groups{w} }
 func (w *Moment) VPCs() VPCs                   { return VPCs{w} }
 func (w *Moment) NodeBalancers() NodeBalancers { return NodeBalancers{w} }
-func (w *Moment) Domains() Domains             { return Domains{w} }
 func (w *Moment) Volumes() Volumes             { return Volumes{w} }
 func (w *Moment) Tags() Tags                   { return Tags{w} }
 func (w *Moment) Account() Account             { return Account{w} }

@@ -32,27 +32,18 @@ func (w Tags) tagLabels() []string {
 	for _, i := range w.assets.images {
 		add(i.Tags)
 	}
-	for _, d := range w.assets.domains {
-		add(d.Tags)
-	}
 	for _, v := range w.assets.volumes {
 		add(v.Tags)
 	}
 	for _, b := range w.assets.balancers {
 		add(b.Tags)
 	}
-	for _, a := range w.assets.addresses {
-		add(a.tags)
-	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// CreateTag makes a tag and puts it on objects, but not on domains, which take theirs themselves.
+// CreateTag makes a tag and puts it on objects.
 func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	none := api.TagObject{}
-	if len(deref(b.Domains)) > 0 {
-		return none, Refuse("domains", "domains is not valid")
-	}
 	label, linodes, clusters := b.Label, deref(b.Linodes), deref(b.LKEClusters)
 	var bad reasons
 	checkTags(&bad, []string{label})
@@ -67,12 +58,6 @@ func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	for _, id := range clusters {
 		if w.clusters[id] == nil {
 			bad.add("lke_clusters", "Cluster %d is not valid", id)
-		}
-	}
-	addresses := deref(b.ReservedIPv4Addresses)
-	for _, a := range addresses {
-		if _, there := w.assets.addresses[a]; !there {
-			bad.add("reserved_ipv4_addresses", "Address %s is not valid", a)
 		}
 	}
 	for _, id := range deref(b.Volumes) {
@@ -98,11 +83,6 @@ func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	}
 	for _, id := range clusters {
 		w.Clusters().retagCluster(w.clusters[id], union(w.clusters[id].Tags, []string{label}))
-	}
-	for _, a := range addresses {
-		r := w.assets.addresses[a]
-		r.tags = union(r.tags, []string{label})
-		w.assets.addresses[a] = r
 	}
 	for _, id := range deref(b.Volumes) {
 		v := w.assets.volumes[id]
@@ -151,11 +131,6 @@ func (w Tags) ListTaggedObjects(tagLabel string) ([]api.TaggedObject, error) {
 			all = append(all, api.TaggedObject{Type: "nodebalancer", Data: overlaid[map[string]any](b)})
 		}
 	}
-	for _, a := range sorted(w.assets.addresses) {
-		if slices.Contains(a.tags, tagLabel) {
-			all = append(all, api.TaggedObject{Type: "reserved_ipv4_address", Data: overlaid[map[string]any](w.Addresses().shown(a))})
-		}
-	}
 	return all, nil
 }
 
@@ -188,10 +163,6 @@ func (w Tags) DeleteTag(tagLabel string) error {
 	for id, b := range w.assets.balancers {
 		b.Tags = drop(b.Tags)
 		w.assets.balancers[id] = b
-	}
-	for address, a := range w.assets.addresses {
-		a.tags = drop(a.tags)
-		w.assets.addresses[address] = a
 	}
 	delete(w.assets.tags, tagLabel)
 	w.note(AssetDeleted, "tag "+tagLabel, 0)

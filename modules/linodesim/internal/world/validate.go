@@ -42,7 +42,12 @@ func (w Pools) checkPoolCreate(c *cluster, p PoolCreate) error {
 		bad.add("disk_encryption", "Must be one of enabled, disabled")
 	}
 	if p.Isolation != nil && !w.behaviour.AllowIsolation {
-		bad.add("isolation", "isolation is not available to this account")
+		// Inferred from the vendor's Terraform provider, which refuses it on other tiers (FACTS 18.14); the API's answer is not recorded.
+		if c.Tier == catalog.Standard {
+			bad.enterpriseOnly("isolation")
+		} else {
+			bad.add("isolation", "isolation is not available to this account")
+		}
 	}
 	checkDisks(&bad, p.Disks)
 	w.checkCommon(&bad, c, p.Labels, p.Taints, p.Tags, p.Autoscaler)
@@ -154,7 +159,7 @@ func (w Pools) checkEnterprise(bad *reasons, c *cluster, firewallID *int, versio
 	if _, err := lookup(w.assets.firewalls, deref(firewallID)); firewallID != nil && err != nil {
 		bad.invalid("firewall_id")
 	}
-	if version != "" && !w.catalog.HasVersion(catalog.Enterprise, version) {
+	if version != "" && !slices.Contains(w.Offers().versions(catalog.Enterprise), version) {
 		bad.invalid("k8s_version")
 	}
 	if strategy != "" && !slices.Contains(strategies, strategy) {

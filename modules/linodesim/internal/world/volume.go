@@ -22,6 +22,10 @@ func (w Volumes) shown(v api.Volume) api.Volume {
 	if i := w.instances[deref(v.LinodeID)]; i != nil {
 		v.LinodeLabel = &i.Label
 	}
+	v.IoReady = new(v.LinodeID != nil && w.assets.usable[v.ID])
+	if w.Beta {
+		v.Locks = &noLocks
+	}
 	return v
 }
 
@@ -95,13 +99,36 @@ func (w Volumes) add(v api.Volume, event string) api.Volume {
 	v.Created, v.Updated = w.stamp(), w.stamp()
 	w.assets.volumes[v.ID] = v
 	w.note(AssetCreated, fmt.Sprintf("volume %d", v.ID), deref(v.LinodeID))
-	w.work(v, event, func(v *api.Volume) { v.Status = api.VolumeStatusActive })
+	w.work(v, event, func(v *api.Volume) {
+		v.Status = api.VolumeStatusActive
+		w.ready(v)
+	})
 	return w.shown(w.assets.volumes[v.ID])
+}
+
+// ready lets the Linode of a volume use it (FACTS 18, third table, 5).
+func (w Volumes) ready(v *api.Volume) {
+	if v.LinodeID != nil && v.Status == api.VolumeStatusActive {
+		w.assets.usable[v.ID] = true
+	}
+}
+
+// free takes a volume off its Linode, and out of its configurations.
+func (w Volumes) free(v *api.Volume) {
+	if v.LinodeID == nil {
+		return
+	}
+	for at := range w.assets.configs[*v.LinodeID] {
+		w.assets.configs[*v.LinodeID][at].drop(func(d api.InstanceConfigDevice) bool { return deref(d.VolumeID) == v.ID })
+	}
+	v.LinodeID = nil
+	delete(w.assets.passing, v.ID)
+	delete(w.assets.usable, v.ID)
 }
 
 // work changes a volume after a while, with an event that ends then.
 func (w Volumes) work(v api.Volume, event string, change func(*api.Volume)) {
-	took := w.delays.InstanceID.draw(w.draws.side)
+	took := w.delays.Job.draw(w.draws.side)
 	job := w.begin(w.User, event, onVolume(v), nil, 0, took)
 	w.after(took, func() {
 		if now, there := w.assets.volumes[v.ID]; there {
@@ -153,9 +180,9 @@ func (w Volumes) pass(i *Instance, stops bool) {
 		if !w.assets.passing[v.ID] {
 			continue
 		}
-		v.LinodeID, v.Updated = nil, w.stamp()
+		w.free(&v)
+		v.Updated = w.stamp()
 		w.assets.volumes[v.ID] = v
-		delete(w.assets.passing, v.ID)
 		w.record(LKE, Entry{Action: AssetChanged, InstanceID: i.ID, After: fmt.Sprintf("volume %d detached by a boot", v.ID)})
 	}
 }
@@ -208,7 +235,7 @@ func (w Volumes) AttachVolume(volumeID int, b *api.VolumeAttach) (api.Volume, er
 		bad.add("", "Volume %d is already attached.", v.ID)
 	case v.LinodeID != nil:
 		bad.add("", "Volume %d is already attached to another Linode.", v.ID)
-	case v.Status != api.VolumeStatusActive:
+	case v.Status != api.VolumeStatusActive && v.Status != api.VolumeStatusCreating: // one that is made was recorded (18, third table, 6)
 		bad.add("", "Volume must be active.")
 	default:
 		w.checkAttachable(&bad, i)
@@ -225,7 +252,7 @@ func (w Volumes) AttachVolume(volumeID int, b *api.VolumeAttach) (api.Volume, er
 		w.assets.passing[v.ID] = true
 	}
 	w.note(AssetChanged, fmt.Sprintf("volume %d attached", volumeID), i.ID)
-	w.work(v, "volume_attach", func(*api.Volume) {})
+	w.work(v, "volume_attach", w.ready)
 	return w.shown(v), nil
 }
 
@@ -242,8 +269,7 @@ func (w Volumes) DetachVolume(volumeID int) error {
 	from := *v.LinodeID
 	w.work(v, "volume_detach", func(now *api.Volume) {
 		if deref(now.LinodeID) == from {
-			now.LinodeID = nil
-			delete(w.assets.passing, v.ID)
+			w.free(now)
 		}
 	})
 	return nil
@@ -281,17 +307,37 @@ func (w Volumes) CloneVolume(volumeID int, b *api.VolumeClone) (api.Volume, erro
 	return w.add(api.Volume{Label: b.Label, Region: v.Region, Size: v.Size, Tags: v.Tags, Encryption: v.Encryption}, "volume_clone"), nil
 }
 
-// DeleteVolume removes a volume that is not attached.
+// DeleteVolume removes a volume that is not attached, or attached to a Linode that is off (FACTS 18, third table, 8).
 func (w Volumes) DeleteVolume(volumeID int) error {
 	v, err := lookup(w.assets.volumes, volumeID)
 	switch {
 	case err != nil:
 		return err
-	case v.LinodeID != nil:
+	case v.LinodeID != nil && w.instances[*v.LinodeID].Status != StatusOffline:
 		return Refuse("", "This Volume must be detached before it can be deleted.")
 	}
+	w.free(&v)
 	delete(w.assets.volumes, volumeID)
 	w.note(AssetDeleted, fmt.Sprintf("volume %d", volumeID), 0)
 	w.happened(w.User, "volume_delete", onVolume(v), nil)
 	return nil
+}
+
+// fits reports whether a Linode's configuration may name a volume: one of its region that is free, also while it is made (FACTS 18, third
+// table, 7), or its own.
+func (w Volumes) fits(volume int, i *Instance) bool {
+	v, there := w.assets.volumes[volume]
+	return there && v.Region == i.Region && (v.LinodeID == nil || *v.LinodeID == i.ID)
+}
+
+// claim attaches a volume that a configuration names, 0 for none.
+func (w Volumes) claim(volume int, i *Instance) {
+	v, there := w.assets.volumes[volume]
+	if !there || v.LinodeID != nil {
+		return
+	}
+	v.LinodeID, v.Updated = &i.ID, w.stamp()
+	w.ready(&v)
+	w.assets.volumes[volume] = v
+	w.note(AssetChanged, fmt.Sprintf("volume %d attached by a configuration", volume), i.ID)
 }

@@ -44,6 +44,8 @@ type Caller struct {
 	Beta   bool     // below /v4beta
 	Scopes []string // of the token, such as lke:read_write; "*" is all
 
+	AnswersIn time.Duration // how long the request's answer takes from now on
+
 	Restricted bool     // the user may do what its roles allow
 	Roles      []string // of a restricted user
 }
@@ -148,10 +150,13 @@ func (w *Moment) in(d time.Duration, run func()) {
 // Catalog returns the plans, regions, images and versions on offer.
 func (w *World) Catalog() *catalog.Catalog { return w.catalog }
 
-// RequestDelay draws how long answering one request takes.
-func (w *World) RequestDelay() time.Duration {
+// RequestDelay draws how long answering one request takes; writes of LKE take their own time.
+func (w *World) RequestDelay(writesLKE bool) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if writesLKE && w.delays.WriteLKE != (Span{}) {
+		return w.delays.WriteLKE.draw(w.draws.latency)
+	}
 	return w.delays.Request.draw(w.draws.latency)
 }
 
@@ -167,15 +172,14 @@ type sequence struct {
 // sideSequence is for what is no part of LKE.
 type sideSequence struct {
 	disk, config, iface, image, group, vpc, subnet, device int
-	balancer, port, backend, volume, domain, record, key   int
+	balancer, port, backend, volume, network               int
 }
 
 var firstIDs = sequence{
 	cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600,
 	sideSequence: sideSequence{
 		disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
-		balancer: 81200, port: 4500, backend: 54300, volume: 21400, domain: 1230, record: 5670,
-		key: 3498000,
+		balancer: 81200, port: 4500, backend: 54300, volume: 21400, network: 300,
 	},
 }
 
