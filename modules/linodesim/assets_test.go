@@ -294,7 +294,7 @@ func TestTags(t *testing.T) {
 func TestClusterOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		profile := even()
-		profile.ControlPlane, profile.Endpoints = linodesim.Exactly(time.Minute), linodesim.Exactly(10*time.Second)
+		profile.NewCluster.ControlPlane, profile.NewCluster.Endpoints = linodesim.Exactly(time.Minute), linodesim.Exactly(10*time.Second)
 		_, api := newSim(t, linodesim.Config{Profile: profile})
 		for _, c := range []struct{ name, body, field string }{
 			{"no pools", `{"label":"a","region":"us-ord","k8s_version":"1.35","node_pools":[]}`, "node_pools"},

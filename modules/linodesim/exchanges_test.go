@@ -101,7 +101,7 @@ func newReplay(t *testing.T, list []exchange) replay {
 	// The account's backup setting at the time shows in its Linodes.
 	raw, _ := json.Marshal(list)
 	profile := even()
-	profile.ControlPlane, profile.Endpoints = linodesim.Exactly(youth), linodesim.Exactly(youth)
+	profile.NewCluster.ControlPlane, profile.NewCluster.Endpoints = linodesim.Exactly(youth), linodesim.Exactly(youth)
 	_, api := newSim(t, linodesim.Config{Profile: profile, AccountBackups: strings.Contains(string(raw), `"Scheduling"`)})
 	return replay{api, list, map[string]string{"0": "0"}}.prepare()
 }

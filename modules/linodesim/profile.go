@@ -34,15 +34,19 @@ type Profile struct {
 	Gone       Span // from a node's deletion to its Linode's disappearance
 	Repair     Span // from a Linode being deleted directly to LKE replacing it
 
-	// ControlPlane is from a cluster's request over HTTP to its kubeconfig, and
-	// Endpoints to the addresses of its API server.
-	ControlPlane, Endpoints Span
+	NewCluster NewCluster
 
 	// How late reads may be: each shows the world as it was up to so long ago.
 	StaleReads time.Duration // of one object
 	StaleLists time.Duration // of a collection
 
 	Faults FaultRates
+}
+
+// NewCluster has the delays of a cluster that is made over HTTP.
+type NewCluster struct {
+	ControlPlane Span // from the cluster's request to its kubeconfig
+	Endpoints    Span // from the cluster's request to the addresses of its API server
 }
 
 // FaultRates are the probabilities with which requests meet a fault.
@@ -72,7 +76,7 @@ func Fast() Profile {
 	return Profile{
 		Name: "fast", Request: Exactly(5 * ms), InstanceID: Exactly(200 * ms), NodeListed: Exactly(500 * ms),
 		Join: Exactly(time.Second), Job: Exactly(200 * ms), Gone: Exactly(200 * ms), Repair: Exactly(time.Second),
-		ControlPlane: Exactly(time.Second), Endpoints: Exactly(200 * ms),
+		NewCluster: NewCluster{ControlPlane: Exactly(time.Second), Endpoints: Exactly(200 * ms)},
 	}
 }
 
@@ -80,20 +84,22 @@ func Fast() Profile {
 func Realistic() Profile {
 	ms, s := time.Millisecond, time.Second
 	return Profile{
-		Name:         "realistic",
-		Request:      Span{150 * ms, 400 * ms}, // FACTS 18: reads and everything else but LKE's writes 0 to 1 s; the range within is a guess
-		WriteLKE:     Span{2 * s, 4 * s},       // FACTS 18: POST pools 2 s, PUT pool 2 to 4 s, DELETE of a pool or a node 2 s, PUT cluster 3 s
-		InstanceID:   Span{0, 2 * s},           // FACTS 18: the second slot of POST pools, 3 of 3, Standard; on Enterprise a guess
-		NodeListed:   Span{30 * s, 60 * s},     // DESIGN 2: Enterprise node lists lag by 30 to 60 s
-		Tagged:       Span{0, s},               // a guess
-		Join:         Span{85 * s, 200 * s},    // FACTS 18: registered 85 s after the launch (one log), "over 3 minutes" (a README)
-		Linode:       Span{30 * s, 105 * s},    // FACTS 18: POST to running, 12 samples of g6-nanode-1
-		Job:          Span{2 * s, 12 * s},      // FACTS 18: volumes within one poll of 15 s; the range within is a guess
-		Settle:       Span{0, 4 * s},           // FACTS 18: "Linode busy." for up to 4 s more
-		Gone:         Span{2 * s, 10 * s},      // a guess
-		Repair:       Span{30 * s, 120 * s},    // a guess
-		ControlPlane: Span{101 * s, 254 * s},   // FACTS 18: kubeconfig between (101, 129] and (232, 254] s
-		Endpoints:    Span{5 * s, 10 * s},      // FACTS 18: 503 at 5 s, 200 at 10 s
+		Name:       "realistic",
+		Request:    Span{150 * ms, 400 * ms}, // FACTS 18: reads and everything else but LKE's writes 0 to 1 s; the range within is a guess
+		WriteLKE:   Span{2 * s, 4 * s},       // FACTS 18: POST pools 2 s, PUT pool 2 to 4 s, DELETE of a pool or a node 2 s, PUT cluster 3 s
+		InstanceID: Span{0, 2 * s},           // FACTS 18: the second slot of POST pools, 3 of 3, Standard; on Enterprise a guess
+		NodeListed: Span{30 * s, 60 * s},     // DESIGN 2: Enterprise node lists lag by 30 to 60 s
+		Tagged:     Span{0, s},               // a guess
+		Join:       Span{85 * s, 200 * s},    // FACTS 18: registered 85 s after the launch (one log), "over 3 minutes" (a README)
+		Linode:     Span{30 * s, 105 * s},    // FACTS 18: POST to running, 12 samples of g6-nanode-1
+		Job:        Span{2 * s, 12 * s},      // FACTS 18: volumes within one poll of 15 s; the range within is a guess
+		Settle:     Span{0, 4 * s},           // FACTS 18: "Linode busy." for up to 4 s more
+		Gone:       Span{2 * s, 10 * s},      // a guess
+		Repair:     Span{30 * s, 120 * s},    // a guess
+		NewCluster: NewCluster{
+			ControlPlane: Span{101 * s, 254 * s}, // FACTS 18: kubeconfig between (101, 129] and (232, 254] s
+			Endpoints:    Span{5 * s, 10 * s},    // FACTS 18: 503 at 5 s, 200 at 10 s
+		},
 	}
 }
 
@@ -105,7 +111,7 @@ func Slow() Profile {
 		Name: "slow", Request: Span{400 * ms, 2 * s}, InstanceID: Span{30 * s, 60 * s}, NodeListed: Span{60 * s, 120 * s},
 		Tagged: Span{0, 5 * s}, Join: Exactly(300 * s), Gone: Span{30 * s, 60 * s}, Repair: Span{120 * s, 300 * s},
 		WriteLKE: Span{2 * s, 4 * s}, Job: Span{30 * s, 60 * s}, Settle: Span{0, 10 * s},
-		ControlPlane: Span{180 * s, 300 * s}, Endpoints: Span{10 * s, 60 * s},
+		NewCluster: NewCluster{ControlPlane: Span{180 * s, 300 * s}, Endpoints: Span{10 * s, 60 * s}},
 	}
 }
 
@@ -161,7 +167,7 @@ func (p Profile) Scaled(by float64) Profile {
 		return p
 	}
 	for _, s := range []*Span{&p.Request, &p.WriteLKE, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Linode, &p.Job,
-		&p.Settle, &p.Gone, &p.Repair, &p.ControlPlane, &p.Endpoints} {
+		&p.Settle, &p.Gone, &p.Repair, &p.NewCluster.ControlPlane, &p.NewCluster.Endpoints} {
 		*s = s.scaled(by)
 	}
 	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor} {
@@ -176,6 +182,6 @@ func (p Profile) delays() world.Delays {
 		Request: world.Span(p.Request), WriteLKE: world.Span(p.WriteLKE), InstanceID: world.Span(p.InstanceID),
 		NodeListed: world.Span(p.NodeListed), Tagged: world.Span(p.Tagged), Join: world.Span(p.Join), Linode: world.Span(p.Linode),
 		Job: world.Span(p.Job), Settle: world.Span(p.Settle), Gone: world.Span(p.Gone), Repair: world.Span(p.Repair),
-		ControlPlane: world.Span(p.ControlPlane), Endpoints: world.Span(p.Endpoints),
+		ControlPlane: world.Span(p.NewCluster.ControlPlane), Endpoints: world.Span(p.NewCluster.Endpoints),
 	}
 }

@@ -357,7 +357,7 @@ var recordedRows = []recorded{
 	{
 		fact: "22: addresses of a young cluster's API, 10 s after its request",
 		profile: spans(func(p *linodesim.Profile) {
-			p.Endpoints, p.ControlPlane = linodesim.Realistic().Endpoints, linodesim.Realistic().ControlPlane
+			p.NewCluster = linodesim.Realistic().NewCluster
 		}),
 		prepare: func(a *account) {
 			a.make("lke", "/lke/clusters", `{"label":"a","region":"us-sea","k8s_version":"1.35","node_pools":[{"type":"g6-standard-1","count":1}]}`)

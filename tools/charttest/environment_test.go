@@ -56,7 +56,7 @@ func TestEnvironmentOfQuickstart(t *testing.T) {
 		"IGNORE_DRA_REQUESTS": "true",
 		"LOG_LEVEL":           "info", "LOG_OUTPUT_PATHS": "stdout", "LOG_ERROR_OUTPUT_PATHS": "stderr",
 		"METRICS_PORT": "8080", "HEALTH_PROBE_PORT": "8081", "KARPENTER_SERVICE": "karpenter",
-		"LEADER_ELECTION_NAME": "karpenter-leader-election", "LEADER_ELECTION_NAMESPACE": "field:metadata.namespace",
+		"PLAN_REST": "3m", "LEADER_ELECTION_NAME": "karpenter-leader-election", "LEADER_ELECTION_NAMESPACE": "field:metadata.namespace",
 		"LEARNED_CAPACITY_CONFIGMAP": "kube-system/karpenter-learned-capacity",
 		"CPU_REQUESTS":               "resource:requests.cpu", "MEMORY_LIMIT": "resource:limits.memory",
 	}

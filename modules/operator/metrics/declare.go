@@ -6,8 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
 var seconds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
@@ -38,9 +36,7 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
 		handedOut:      d.counter("linode_pool", "nodes_claimed_total", "Nodes that were claimed for NodeClaims.", labelInstanceType),
 	}
-	for _, outcome := range cloudprovider.Outcomes() { // an alert on the increase sees the first one only after a 0
-		m.claims.WithLabelValues(outcome)
-	}
+	m.beginClaims(other)
 	m.nodes = nodes{
 		collected: d.counter("linode", "collected_total",
 			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.",

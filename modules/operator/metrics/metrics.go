@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	karpcloud "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
@@ -91,8 +92,20 @@ func (m *Metrics) APICall(call linode.Call) {
 // Claim counts an attempt to claim a node for a NodeClaim of a NodePool.
 func (m *Metrics) Claim(nodePool, outcome string, elapsed time.Duration) {
 	outcome = bounded(labelOutcome, outcome)
-	m.claims.WithLabelValues(m.nodePools.name(nodePool), outcome).Inc()
+	nodePool, isNew := m.nodePools.name(nodePool)
+	if isNew {
+		m.beginClaims(nodePool)
+	}
+	m.claims.WithLabelValues(nodePool, outcome).Inc()
 	m.claimWait.WithLabelValues(outcome).Observe(elapsed.Seconds())
+}
+
+// beginClaims lets every outcome of a NodePool begin at 0: an alert on the increase does not see a counter that begins at 1. The attempts
+// before the first bad outcome begin the series, because a purchase is attempted again and again until it is known to be bad.
+func (m *Metrics) beginClaims(nodePool string) {
+	for _, outcome := range cloudprovider.Outcomes() {
+		m.claims.WithLabelValues(nodePool, outcome)
+	}
 }
 
 // Action counts what the claim engine did.
@@ -162,7 +175,7 @@ func (m *Metrics) Refreshed(err error, at time.Time) {
 // Offerings sets the catalog, from which offerings and the facts of instance types are read at every scrape.
 func (m *Metrics) Offerings(source *instancetype.Catalog) { m.source.Store(source) }
 
-func (m *Metrics) offered() []*cloudprovider.InstanceType {
+func (m *Metrics) offered() []*karpcloud.InstanceType {
 	if source := m.source.Load(); source != nil {
 		return source.InstanceTypes(nil)
 	}
@@ -171,7 +184,7 @@ func (m *Metrics) offered() []*cloudprovider.InstanceType {
 
 // offeredName bounds the name of an instance type by what is offered now.
 func (m *Metrics) offeredName(name string) string {
-	if slices.ContainsFunc(m.offered(), func(it *cloudprovider.InstanceType) bool { return it.Name == name }) {
+	if slices.ContainsFunc(m.offered(), func(it *karpcloud.InstanceType) bool { return it.Name == name }) {
 		return name
 	}
 	return other

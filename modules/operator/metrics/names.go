@@ -11,20 +11,20 @@ type names struct {
 	known map[string]bool
 }
 
-// name returns the name, or "other" for an empty one and for those beyond the bound.
-func (n *names) name(of string) string {
+// name returns the name, or "other" for an empty one and for those beyond the bound, and whether the name is counted for the first time.
+func (n *names) name(of string) (name string, isNew bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case of == "":
-		return other
+		return other, false
 	case n.known[of]:
-		return of
+		return of, false
 	case len(n.known) >= maxNodePools:
-		return other
+		return other, false
 	case n.known == nil:
 		n.known = map[string]bool{}
 	}
 	n.known[of] = true
-	return of
+	return of, true
 }
