@@ -124,9 +124,13 @@ func TestNodeClaimsAreTheControllersWithoutAValue(t *testing.T) {
 		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"},
 	}, charts.ResetValues)
 	controller, admin := b.as(t, theController), b.as(t, "admin")
-	b.untilEnforced(t, admin)
-	refused(t, "a NodeClaim by an administrator", admin.Create(t.Context(), nodeClaimNamed(t, "control-plane-1")),
-		"only Karpenter's controller")
+	// The API server serves a definition, and compiles a policy, a moment after each was installed.
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := admin.Create(ctx, nodeClaimNamed(t, "control-plane-1"), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "only Karpenter's controller"), nil
+	}); err != nil {
+		t.Fatalf("a NodeClaim by an administrator is never refused: %v", err)
+	}
 	accepted(t, "a NodeClaim by the controller", controller.Create(t.Context(), nodeClaimNamed(t, "default-a")))
 	accepted(t, "a NodePool without limits", admin.Create(t.Context(), nodePoolWith(t, "endless", "weight: 1")))
 }

@@ -25,7 +25,8 @@ func TestQuickstart(t *testing.T) {
 		"ConfigMap/karpenter-learned-capacity", "Deployment/karpenter", "Lease/karpenter-leader-election", "PodDisruptionBudget/karpenter",
 		"Role/karpenter", "RoleBinding/karpenter", "Secret/karpenter",
 		"Service/karpenter", "ServiceAccount/karpenter",
-		"ValidatingAdmissionPolicy/karpenter-node-deletion", "ValidatingAdmissionPolicyBinding/karpenter-node-deletion",
+		"ValidatingAdmissionPolicy/karpenter-node-deletion", "ValidatingAdmissionPolicy/karpenter-nodeclaims",
+		"ValidatingAdmissionPolicyBinding/karpenter-node-deletion", "ValidatingAdmissionPolicyBinding/karpenter-nodeclaims",
 	}
 	if got := r.names(); !reflect.DeepEqual(got, want) {
 		t.Errorf("objects:\n got %v\nwant %v", got, want)
