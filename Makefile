@@ -104,7 +104,7 @@ e2e: e2e-arguments build ## Run the end-to-end suites, or one: SUITE=trouble TIE
 .PHONY: test
 test: build ## Run the tests of a change: units, short schedules, end to end on shared clusters (PART=1/2 = half)
 	@tools/make/check-generated.sh
-	@CIRCLE=everyone tools/make/test.sh $(MODULES)
+	@CIRCLE=shared tools/make/test.sh $(MODULES)
 
 .PHONY: test-all
 test-all: build ## Run every test, whole: all suites on clusters of their own, all pages, all schedules (PART=1/6 = a sixth)

@@ -28,19 +28,24 @@ type Profile struct {
 	NodeListed Span // Enterprise: from a node's request to its place in the pool's nodes[]
 	Tagged     Span // Enterprise: from the Linode having an ID to LKE's tags being on it
 	Join       Span // from the Linode having an ID to its kubelet joining the cluster
-	Linode     Span // from a plain Linode's request to its running; zero = four fifths of Join
 	Job        Span // from the request of a disk or a volume to its being ready, or attached
-	Settle     Span // from a plain Linode's running to when it takes jobs: before, "Linode busy."
 	Gone       Span // from a node's deletion to its Linode's disappearance
 	Repair     Span // from a Linode being deleted directly to LKE replacing it
 
-	NewCluster NewCluster
+	PlainLinode PlainLinode
+	NewCluster  NewCluster
 
 	// How late reads may be: each shows the world as it was up to so long ago.
 	StaleReads time.Duration // of one object
 	StaleLists time.Duration // of a collection
 
 	Faults FaultRates
+}
+
+// PlainLinode has the delays of a Linode that is no node of LKE.
+type PlainLinode struct {
+	Running Span // from the Linode's request to its running; zero = four fifths of Profile.Join
+	Settle  Span // from the Linode's running to when it takes jobs: before, "Linode busy."
 }
 
 // NewCluster has the delays of a cluster that is made over HTTP.
@@ -91,11 +96,13 @@ func Realistic() Profile {
 		NodeListed: Span{30 * s, 60 * s},     // DESIGN 2: Enterprise node lists lag by 30 to 60 s
 		Tagged:     Span{0, s},               // a guess
 		Join:       Span{85 * s, 200 * s},    // FACTS 18: registered 85 s after the launch (one log), "over 3 minutes" (a README)
-		Linode:     Span{30 * s, 105 * s},    // FACTS 18: POST to running, 12 samples of g6-nanode-1
 		Job:        Span{2 * s, 12 * s},      // FACTS 18: volumes within one poll of 15 s; the range within is a guess
-		Settle:     Span{0, 4 * s},           // FACTS 18: "Linode busy." for up to 4 s more
-		Gone:       Span{2 * s, 10 * s},      // a guess
-		Repair:     Span{30 * s, 120 * s},    // a guess
+		PlainLinode: PlainLinode{
+			Running: Span{30 * s, 105 * s}, // FACTS 18: POST to running, 12 samples of g6-nanode-1
+			Settle:  Span{0, 4 * s},        // FACTS 18: "Linode busy." for up to 4 s more
+		},
+		Gone:   Span{2 * s, 10 * s},   // a guess
+		Repair: Span{30 * s, 120 * s}, // a guess
 		NewCluster: NewCluster{
 			ControlPlane: Span{101 * s, 254 * s}, // FACTS 18: kubeconfig between (101, 129] and (232, 254] s
 			Endpoints:    Span{5 * s, 10 * s},    // FACTS 18: 503 at 5 s, 200 at 10 s
@@ -110,7 +117,7 @@ func Slow() Profile {
 	return Profile{
 		Name: "slow", Request: Span{400 * ms, 2 * s}, InstanceID: Span{30 * s, 60 * s}, NodeListed: Span{60 * s, 120 * s},
 		Tagged: Span{0, 5 * s}, Join: Exactly(300 * s), Gone: Span{30 * s, 60 * s}, Repair: Span{120 * s, 300 * s},
-		WriteLKE: Span{2 * s, 4 * s}, Job: Span{30 * s, 60 * s}, Settle: Span{0, 10 * s},
+		WriteLKE: Span{2 * s, 4 * s}, Job: Span{30 * s, 60 * s}, PlainLinode: PlainLinode{Settle: Span{0, 10 * s}},
 		NewCluster: NewCluster{ControlPlane: Span{180 * s, 300 * s}, Endpoints: Span{10 * s, 60 * s}},
 	}
 }
@@ -166,8 +173,8 @@ func (p Profile) Scaled(by float64) Profile {
 	if by <= 0 || by == 1 {
 		return p
 	}
-	for _, s := range []*Span{&p.Request, &p.WriteLKE, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Linode, &p.Job,
-		&p.Settle, &p.Gone, &p.Repair, &p.NewCluster.ControlPlane, &p.NewCluster.Endpoints} {
+	for _, s := range []*Span{&p.Request, &p.WriteLKE, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.PlainLinode.Running, &p.Job,
+		&p.PlainLinode.Settle, &p.Gone, &p.Repair, &p.NewCluster.ControlPlane, &p.NewCluster.Endpoints} {
 		*s = s.scaled(by)
 	}
 	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor} {
@@ -180,8 +187,8 @@ func (p Profile) Scaled(by float64) Profile {
 func (p Profile) delays() world.Delays {
 	return world.Delays{
 		Request: world.Span(p.Request), WriteLKE: world.Span(p.WriteLKE), InstanceID: world.Span(p.InstanceID),
-		NodeListed: world.Span(p.NodeListed), Tagged: world.Span(p.Tagged), Join: world.Span(p.Join), Linode: world.Span(p.Linode),
-		Job: world.Span(p.Job), Settle: world.Span(p.Settle), Gone: world.Span(p.Gone), Repair: world.Span(p.Repair),
+		NodeListed: world.Span(p.NodeListed), Tagged: world.Span(p.Tagged), Join: world.Span(p.Join), Linode: world.Span(p.PlainLinode.Running),
+		Job: world.Span(p.Job), Settle: world.Span(p.PlainLinode.Settle), Gone: world.Span(p.Gone), Repair: world.Span(p.Repair),
 		ControlPlane: world.Span(p.NewCluster.ControlPlane), Endpoints: world.Span(p.NewCluster.Endpoints),
 	}
 }

@@ -373,7 +373,7 @@ var recordedRows = []recorded{
 	},
 	{
 		fact:    "23: a job on a Linode that has just become running",
-		profile: spans(func(p *linodesim.Profile) { p.Settle = linodesim.Exactly(4 * time.Second) }),
+		profile: spans(func(p *linodesim.Profile) { p.PlainLinode.Settle = linodesim.Exactly(4 * time.Second) }),
 		prepare: func(a *account) { a.make("linode", "/linode/instances", linodeOn) },
 		method:  "POST", path: "/linode/instances/{linode}/reboot", body: `{}`, status: 400, reason: "Linode busy.",
 		then: func(a *account) {

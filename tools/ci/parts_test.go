@@ -65,7 +65,7 @@ func TestThePartsAreTheWhole(t *testing.T) {
 		slices.Sort(lines)
 		return lines
 	}
-	for circle, has := range map[string][]string{"everyone": {"TestGroupA", "TestGroupB", "pages"}, "deep": {"TestA", "TestBurst", "pages"}} {
+	for circle, has := range map[string][]string{"shared": {"TestGroupA", "TestGroupB", "pages"}, "deep": {"TestA", "TestBurst", "pages"}} {
 		whole := ran(circle, "1/1")
 		parts := slices.Concat(ran(circle, "1/3"), ran(circle, "2/3"), ran(circle, "3/3"))
 		slices.Sort(parts)

@@ -47,10 +47,13 @@ func gates(names ...string) map[string]any {
 	return on
 }
 
+// networkStarts lets new nodes be registered for a while before they are ready.
+func networkStarts(o *localcluster.Options) { o.ReadyAfter = networkStart }
+
 // TestGroupStandard is ordinary use, and trouble, on the Standard tier.
 func TestGroupStandard(t *testing.T) {
 	t.Parallel()
-	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), func(o *localcluster.Options) { o.ReadyAfter = networkStart })
+	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
 	e.together(t, slices.Concat(ordinary(), troubled(), unowned())...)
 	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
@@ -76,7 +79,7 @@ func TestGroupEnds(t *testing.T) {
 // TestGroupEnterprise is what the tiers may differ in.
 func TestGroupEnterprise(t *testing.T) {
 	t.Parallel()
-	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), func(o *localcluster.Options) { o.ReadyAfter = networkStart })
+	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
 	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
 		inLane("memory", "a pod larger than what nodes of 8 GiB have", largePod, swept),
 	})...)
@@ -114,8 +117,8 @@ func TestGroupReplicas(t *testing.T) {
 // TestGroupGates has all of Karpenter's feature gates on.
 func TestGroupGates(t *testing.T) {
 	t.Parallel()
-	settings := map[string]any{"nodePriceLabel": true, "featureGates": gates("nodeOverlay", "staticCapacity", "nodeRepair", "terminateFirstDrift",
-		"terminateFirstRepair", "podDeletionCostManagement", "capacityBuffer")}
+	settings := map[string]any{"nodePriceLabel": true, "featureGates": gates("nodeOverlay", "staticCapacity", "nodeRepair",
+		"terminateFirstDrift", "terminateFirstRepair", "podDeletionCostManagement", "capacityBuffer")}
 	e := start(t, "gates", "standard", soon(settings, "NODE_REPAIR_TOLERATION", "10s", "KUBE_FEATURE_WatchListClient", "false"))
 	e.together(t, slices.Concat(atLimits(), rebooting(), []part{
 		inLane("unbounded", "a NodePool without limits has a condition, and a metric for its alert", withoutLimits, swept),
@@ -166,7 +169,9 @@ func TestGroupKubelets(t *testing.T) {
 			map[string]any{"namespace": "kube-system", "name": "boots"}, map[string]any{"namespace": "kube-system", "name": "joining"}},
 		"allow": map[string]any{"images": []any{"linode/ubuntu*", "linode/debian12", "private/*"}, "authorizedUsers": []any{"me"}},
 	}}
-	e := start(t, "kubelets", "standard", soon(settings), func(o *localcluster.Options) { o.Mode, o.ServerVersion = localcluster.Instance, server.get })
+	e := start(t, "kubelets", "standard", soon(settings), func(o *localcluster.Options) {
+		o.Mode, o.ServerVersion = localcluster.Instance, server.get
+	})
 	e.run(t, "scale up and down", scaleUpAndDown)
 	e.scenario(t, "the operator is killed between the POST and the boot", killedBeforeBoot)
 	e.scenario(t, "serving certificates, a token that is used twice, a volume that is still attached", joinedNode)

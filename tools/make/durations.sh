@@ -49,7 +49,7 @@ case ${1:-} in
 -write)
 	measured >.bin/durations
 	total=
-	[ "${CIRCLE:-everyone}" != everyone ] || total=$(computed)
+	[ "${CIRCLE:-shared}" != shared ] || total=$(computed)
 	awk -F ' [|] ' -v OFS=' | ' -v total="$total" '
 NR == FNR { split($0, pair, " "); took[pair[1]] = pair[2]; next }
 /^[|] `/ { name = $1; gsub(/[|` ]/, "", name); if (name in took) $NF = took[name] " |" }

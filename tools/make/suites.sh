@@ -2,9 +2,9 @@
 # Runs a circle of tests of the modules given, each module alone (GOWORK=off), as an importer would build it, and prints the
 # events of `go test -json`. tools/make/test.sh calls it.
 #
-#   CIRCLE=everyone|deep PART=n/m tools/make/suites.sh MODULE...
+#   CIRCLE=shared|deep PART=n/m tools/make/suites.sh MODULE...
 #
-# Everyone's circle has what computes, 2,000 schedules of each engine, the end-to-end groups (TestGroup...), and README and the tour
+# The shared circle has what computes, 2,000 schedules of each engine, the end-to-end groups (TestGroup...), and README and the tour
 # followed. The deep circle has all tests, whole, and the end-to-end suites, which repeat the groups' scenarios with the settings and
 # waits of a user. docs/testing.md says what each circle finds.
 #
@@ -16,7 +16,7 @@
 #
 # In the deep circle a test that starts clusters and failed runs once more at the end, alone: on two processors a deadline in real
 # time may pass because of what runs beside it. Its first failure stays in the events and in the file that AGAIN names; a second one
-# fails the run, and so do more than three such tests, and every failure of a test that needs no cluster. In everyone's circle a
+# fails the run, and so do more than three such tests, and every failure of a test that needs no cluster. In the shared circle a
 # failure is a failure.
 #
 # Vet is the linter's (.golangci.yml).
@@ -114,7 +114,7 @@ complete=
 # Some libraries alone: their tests, and no clusters.
 case " $modules " in *" tools "*) libraries= ;; *) libraries=true ;; esac
 AGAIN=${AGAIN:-$work/passed-alone}
-if [ "$circle" = everyone ]; then
+if [ "$circle" = shared ]; then
 	[ -n "$libraries" ] && { computes; [ ! -e "$work/failed" ]; exit; }
 	groups=$(names '^TestGroup')
 	# A scenario that waits to see that nothing happens waits for as long as core's own windows, and not longer.

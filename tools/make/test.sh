@@ -2,12 +2,12 @@
 # Runs a circle of tests (tools/make/suites.sh) of the modules given and ends in one line that counts them together:
 # gotestsum reads go test's own stream. It keeps the stream in .bin/test.json, for tools/make/durations.sh.
 #
-#   CIRCLE=everyone|deep PART=n/m tools/make/test.sh MODULE...
+#   CIRCLE=shared|deep PART=n/m tools/make/test.sh MODULE...
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
-circle=${CIRCLE:-everyone} part=${PART:-1/1}
+circle=${CIRCLE:-shared} part=${PART:-1/1}
 echo "$part" | grep -Eqx '[1-9][0-9]?/[1-9][0-9]?' && [ "${part%/*}" -le "${part#*/}" ] ||
 	{ echo "test: PART=$part: it must be a part of all parts, such as 1/3" >&2; exit 2; }
 
@@ -24,5 +24,5 @@ if [ -s "$AGAIN" ]; then
 	echo "test: failed beside others, and passed alone; times of all runs here:"
 	cut -d ' ' -f 1,2 .bin/flakes | sort | uniq -c | sort -rn
 fi
-[ "$circle" != everyone ] || [ "$part" != 1/1 ] || tools/make/durations.sh -check || code=1
+[ "$circle" != shared ] || [ "$part" != 1/1 ] || tools/make/durations.sh -check || code=1
 exit "$code"
