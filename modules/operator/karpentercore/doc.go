@@ -27,10 +27,11 @@
 //     (pkg/controllers/provisioning/provisioner.go:166), which come every 30 s where no pod waits
 //     (pkg/controllers/capacitybuffer/controller.go:137), and deletes as empty what became ready between two of them
 //     (pkg/controllers/disruption/emptiness.go:54). TestCoreStillNeedsTheProvidersAnswers.
-//   - Labelled: core's legacy repair (settings.legacyNodeRepair) passes over a Node that was broken before it got the label of its class, as
-//     Nodes of LKE do when they register (pkg/controllers/node/legacyrepair/controller.go:110), until a condition changes or the operator
-//     starts again. By its release notes v1.15.1 mends it (core's issue 3446). TestCoreStillMissesANodeThatGetsItsLabel. The other repair
-//     reads the cluster state, for which each event of a Node counts: TestANodeThatIsNotReadyIsFoundWheneverItGetsItsLabels has both.
+//   - Labelled: core's legacy repair (settings.legacyNodeRepair) passes over a Node that was broken before it got the label of its class,
+//     as Nodes of LKE do when they register (pkg/controllers/node/legacyrepair/controller.go:110), until a condition changes or the
+//     operator starts again. By its release notes v1.15.1 mends it (kubernetes-sigs/karpenter#3446), but the module proxy refuses that
+//     version. TestCoreStillMissesANodeThatGetsItsLabel. The other repair reads the cluster state, for which each event of a Node counts:
+//     TestANodeThatIsNotReadyIsFoundWheneverItGetsItsLabels has both.
 //   - withoutStarts: controller-runtime v0.24.1 logs three lines for each controller at level info
 //     (pkg/internal/controller/controller.go:247, 302, 305). TestControllerRuntimeStillWritesTheseLines.
 //

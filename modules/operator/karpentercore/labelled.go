@@ -19,10 +19,11 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
-// Labelled returns core's controllers. The one for legacy repair, if it is among them, also looks at a Node that gets the label of its class.
+// Labelled returns core's controllers. The one for legacy repair, if it is among them, also looks at a Node that gets the label of its
+// class.
 //
-// Core's own looks at labelled Nodes alone, and at those only when a condition changes. A Node gets the label when it registers, so one that
-// was not ready before and never becomes ready would stay until the operator starts again.
+// Core's own looks at labelled Nodes alone, and at those only when a condition changes. A Node of LKE gets the label when it registers, so
+// that one which was not ready before and never becomes ready would stay until the operator starts again.
 func Labelled(core []opcontroller.Controller, provider cloudprovider.CloudProvider) []opcontroller.Controller {
 	all := slices.Clone(core)
 	for i, c := range all {

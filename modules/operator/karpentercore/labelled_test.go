@@ -81,7 +81,9 @@ func TestANodeThatIsNotReadyIsFoundWheneverItGetsItsLabels(t *testing.T) {
 	}
 	for name, brokenFirst := range map[string]bool{"broken-then-labelled": true, "labelled-then-broken": false} {
 		t.Run(name, func(t *testing.T) {
-			labels := map[string]string{karpv1.NodePoolLabelKey: name, v1alpha1.LabelNodeClass: "default", corev1.LabelInstanceTypeStable: "g6-standard-1"}
+			labels := map[string]string{
+				karpv1.NodePoolLabelKey: name, v1alpha1.LabelNodeClass: "default", corev1.LabelInstanceTypeStable: "g6-standard-1",
+			}
 			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: karpv1.NodeClaimSpec{
 				NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"},
 				Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
