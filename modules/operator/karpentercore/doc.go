@@ -29,6 +29,11 @@
 //     (pkg/controllers/disruption/emptiness.go:54). TestCoreStillNeedsTheProvidersAnswers.
 //   - Evicting: core has no hook before it evicts a pod, and drops one that the API server answers with a conflict from its queue, to which
 //     the termination controller adds it again (pkg/controllers/node/termination/terminator/eviction.go:291). TestCoreStillQueuesAPodAgain.
+//   - Labelled: core's legacy repair (settings.legacyNodeRepair) passes over a Node that was broken before it got the label of its class,
+//     as Nodes of LKE do when they register (pkg/controllers/node/legacyrepair/controller.go:110), until a condition changes or the
+//     operator starts again. By its release notes v1.15.1 mends it (kubernetes-sigs/karpenter#3446), but the module proxy refuses that
+//     version. TestCoreStillMissesANodeThatGetsItsLabel. The other repair reads the cluster state, for which each event of a Node counts:
+//     TestANodeThatIsNotReadyIsFoundWheneverItGetsItsLabels has both.
 //   - withoutStarts: controller-runtime v0.24.1 logs three lines for each controller at level info
 //     (pkg/internal/controller/controller.go:247, 302, 305). TestControllerRuntimeStillWritesTheseLines.
 //

@@ -160,8 +160,8 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	op.Manager = karpentercore.Named(op.Manager, nodes.Naming, op.EventRecorder)
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
 	kube := evicting(karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held))
-	core := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
-		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)
+	core := karpentercore.Labelled(controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
+		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore), overlaid)
 	op.WithControllers(ctx, core...)
 	if o.Core.FeatureGates.CapacityBuffer {
 		replan, err := karpentercore.NewReplan(core)

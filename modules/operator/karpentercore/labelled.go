@@ -1,0 +1,60 @@
+package karpentercore
+
+import (
+	"context"
+	"slices"
+
+	opcontroller "github.com/awslabs/operatorpkg/controller"
+	"github.com/awslabs/operatorpkg/reasonable"
+	corev1 "k8s.io/api/core/v1"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/legacyrepair"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+)
+
+// Labelled returns core's controllers. The one for legacy repair, if it is among them, also looks at a Node that gets the label of its
+// class.
+//
+// Core's own looks at labelled Nodes alone, and at those only when a condition changes. A Node of LKE gets the label when it registers, so
+// that one which was not ready before and never becomes ready would stay until the operator starts again.
+func Labelled(core []opcontroller.Controller, provider cloudprovider.CloudProvider) []opcontroller.Controller {
+	all := slices.Clone(core)
+	for i, c := range all {
+		if legacy, is := c.(*legacyrepair.Controller); is {
+			all[i] = labelled{legacy, provider}
+		}
+	}
+	return all
+}
+
+// labelled is core's controller, with another choice of events.
+type labelled struct {
+	*legacyrepair.Controller
+	provider cloudprovider.CloudProvider
+}
+
+// Register adds the controller to a manager, in the place of core's.
+func (l labelled) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(l.Name()).
+		For(&corev1.Node{}, builder.WithPredicates(nodeutils.IsManagedPredicateFuncs(l.provider), predicate.Funcs{UpdateFunc: l.concerns})).
+		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
+		Complete(reconcile.AsReconciler(m.GetClient(), l.Controller))
+}
+
+// concerns returns whether an update of a labelled Node brought the label, or changed a condition in more than its heartbeat.
+func (l labelled) concerns(e event.UpdateEvent) bool {
+	before, is := e.ObjectOld.(*corev1.Node)
+	after, was := e.ObjectNew.(*corev1.Node)
+	return is && was && (!nodeutils.IsManaged(before, l.provider) ||
+		!slices.EqualFunc(before.Status.Conditions, after.Status.Conditions, func(a, b corev1.NodeCondition) bool {
+			return a.Type == b.Type && a.Status == b.Status && a.LastTransitionTime.Equal(&b.LastTransitionTime)
+		}))
+}
