@@ -7,13 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
 
 // handmadeNodeClaim is a NodeClaim that belongs to no NodePool: it gets a node, and
 // a pod that is pending meanwhile gets one of its own NodePool.
 func handmadeNodeClaim(t *testing.T, e *environment) {
 	e.nodePool(t, nodePoolSpec{})
-	e.apply(t, `
+	_, err := manifest.Apply(t.Context(), e.account(t), []byte(`
 apiVersion: karpenter.sh/v1
 kind: NodeClaim
 metadata: {name: handmade}
@@ -22,7 +24,8 @@ spec:
   requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g6-standard-2]}]
   taints: [{key: handmade, effect: NoSchedule}]
   resources: {requests: {cpu: "1"}}
-`)
+`), e.into)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	e.apply(t, deployment("ordinary", 1, ""))
 	e.settled(t, "ordinary", 1) // and all NodeClaims are initialized
 	g, ctx := NewWithT(t), t.Context()
