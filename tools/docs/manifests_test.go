@@ -17,6 +17,8 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -128,6 +130,10 @@ func apiServer(t *testing.T) client.Client {
 	})
 	api, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
+		t.Fatal(err)
+	}
+	argo := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "argocd"}} // of an example; its other namespaces are there
+	if err := api.Create(t.Context(), argo); err != nil {
 		t.Fatal(err)
 	}
 	return api

@@ -64,7 +64,7 @@ func TestGroupStandard(t *testing.T) {
 // TestGroupEnds is why nodes end, and what nodes there cannot be.
 func TestGroupEnds(t *testing.T) {
 	t.Parallel()
-	values := soon(map[string]any{"planRest": "10s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
+	values := soon(map[string]any{"planRest": "30s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
 	e := start(t, "ends", "standard", values, func(o *localcluster.Options) { o.Behaviour.AllowIsolation = true })
 	e.apply(t, waitingClass("late", ""))
 	replaced := mergedBefore(inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
@@ -217,7 +217,7 @@ func TestGroupVPC(t *testing.T) {
 // TestGroupLinodes has plain Linodes that come and go; kwok simulates most of their kubelets.
 func TestGroupLinodes(t *testing.T) {
 	t.Parallel()
-	values := soon(map[string]any{"planRest": "10s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
+	values := soon(map[string]any{"planRest": "30s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
 	e := start(t, "linodes", "standard", values, plainLinodes(2))
 	replaced := mergedBefore(inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept))
 	e.together(t, slices.Concat(replaced, aged(), []part{
