@@ -178,7 +178,6 @@ func TestGroupKubelets(t *testing.T) {
 	e.scenario(t, "a boot that fails, and a token that has expired", failedBoot)
 	e.scenario(t, "the hash of another CA", otherAuthority)
 	e.scenario(t, "the answer to a POST of a Linode is lost", lostPOST)
-	e.scenario(t, "classes that cannot work", unusableClasses)
 	e.scenario(t, "a class that reads Secrets of the cluster, and names what is not allowed", greedyClasses)
 	e.scenario(t, "a booting node that wants to be another one", impostor)
 }

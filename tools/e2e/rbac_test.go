@@ -26,10 +26,10 @@ var ledger struct {
 	used    rbacaudit.Usage
 }
 
-// complete is given where all groups run, or all suites: a part of them does not need all rights.
+// complete is given where all suites run: a part of them does not need all rights.
 var complete = flag.Bool("complete", false, "fail for each right of the operator that no test of this run needed")
 
-// TestMain looks, when all groups or suites ran, for rights that none of them needed. Rights
+// TestMain looks, when all suites ran, for rights that none of them needed. Rights
 // that are missing fail the test that missed them.
 func TestMain(m *testing.M) {
 	flag.Parse()
