@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// result is what came of one recorded exchange.
+// result says whether one recorded exchange was answered as recorded.
 type result struct {
 	file, family, what string
 	served             bool     // the simulator knows the route, the fields and the filters

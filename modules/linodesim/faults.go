@@ -140,8 +140,8 @@ func (f *Faults) SetVCPULimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetVCPULimit(n) })
 }
 
-// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; they are
-// exact builds and differ by account and by day. None = those of the catalogue.
+// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first. Versions
+// are exact builds and differ by account and by day. Without a version the account is offered the catalogue's versions.
 func (f *Faults) OfferEnterpriseVersions(versions ...string) {
 	do(f.world, func(w *world.Moment) { w.Faults().OfferEnterpriseVersions(versions...) })
 }

@@ -170,7 +170,7 @@ func (b *Backend) EnabledMachinePools(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// clusterOf returns the Cluster of a deployment: that of its label where its spec cannot be read.
+// clusterOf returns the Cluster of a deployment. The label names the Cluster where the spec cannot be read.
 func clusterOf(d item[machineDeployment]) string {
 	if d.problem != "" {
 		return d.of.Labels[clusterLabel]

@@ -91,8 +91,8 @@ func (w NodeBalancers) allotIPv4(bad *reasons, field string, spec api.NodeBalanc
 	one.IPv4Range = new(free.String())
 }
 
-// allotIPv6 gives a frontend a network where the subnet has some. Its form, the subnet's network with 1 as the fifth
-// part, is that of the tests of the vendor's Python client.
+// allotIPv6 gives a frontend a network where the subnet has some: the subnet's network with 1 as the fifth part, a form
+// that the tests of the vendor's Python client have.
 func allotIPv6(bad *reasons, spec api.NodeBalancerVPC, s api.VPCSubnet, one *api.NodeBalancerVPCConfig) {
 	network := ipv6Of(s)
 	if !network.IsValid() {

@@ -113,8 +113,8 @@ func (w Faults) SetVCPULimit(n int) {
 	w.Nodes().serve()
 }
 
-// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first; none means
-// those of the catalogue.
+// OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first. Without a
+// version the account is offered the catalogue's versions.
 func (w Faults) OfferEnterpriseVersions(versions ...string) {
 	w.faults.enterpriseVersions = versions
 }

@@ -103,7 +103,7 @@ func subnetBits(text string) (int, bool) {
 	return bits, found && err == nil && bits >= least6 && bits <= most6
 }
 
-// nextIPv6 cuts a network off a VPC's /52, behind those of its other subnets.
+// nextIPv6 cuts a network off a VPC's /52, behind the networks of its other subnets.
 func nextIPv6(v api.VPC, bits int) netip.Prefix {
 	networks, _ := v.IPv6.Get()
 	whole := netip.MustParsePrefix(networks[0].Range)
