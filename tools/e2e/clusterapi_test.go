@@ -213,16 +213,24 @@ func newestMachine(t *testing.T, e *environment) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// lookedAt lets core look for drift now, as it does when a NodeClaim's class changes, and every five minutes otherwise.
+// lookedAt makes core look for drift now, as it does when a NodeClaim's class changes, and every five minutes otherwise. It ends when core
+// has found that each NodeClaim of now has drifted. Core may have replaced the first NodeClaim before it looks at the second one.
 func (e *environment) lookedAt(t *testing.T) {
 	t.Helper()
-	class, looks := &v1alpha1.LinodeNodeClass{}, 0
-	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
+	g := NewWithT(t)
+	class, looks, found := &v1alpha1.LinodeNodeClass{}, 0, map[types.UID]bool{}
+	before := e.nodeClaims(t.Context(), g)
+	g.Eventually(t.Context(), func(g Gomega) {
 		looks++
 		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: e.named("default")}, class)).To(Succeed())
 		e.annotate(t, class, "example.com/looks", strconv.Itoa(looks))
+		now := map[types.UID]bool{}
 		for _, claim := range e.nodeClaims(t.Context(), g) {
-			g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()).To(BeTrue(), "NodeClaim %s has not drifted", claim.Name)
+			now[claim.UID] = true
+			found[claim.UID] = found[claim.UID] || claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
+		}
+		for i := range before {
+			g.Expect(found[before[i].UID] || !now[before[i].UID]).To(BeTrue(), "NodeClaim %s has not drifted", before[i].Name)
 		}
 	}).WithTimeout(patience).WithPolling(8 * interval).Should(Succeed())
 }

@@ -16,7 +16,7 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 cd "$root"
 go=${GO:-go}
 export CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=auto
-export GOGC=${GOGC:-200} # the compiler collects its garbage half as often
+export GOGC=${GOGC:-400} # the compiler collects its garbage a quarter as often
 
 pinned=tools/controlplane
 default=$(sed -n 's|.*k8s.io/kubernetes v\([0-9.]*\).*|\1|p' $pinned/kubernetes/go.mod 2>/dev/null || true)
@@ -39,15 +39,15 @@ kube-apiserver|$plane_module|k8s.io/kubernetes/cmd/kube-apiserver|pinned|$plane_
 kube-controller-manager|$plane_module|k8s.io/kubernetes/cmd/kube-controller-manager|pinned|$plane_flags|$plane
 kube-scheduler|$plane_module|k8s.io/kubernetes/cmd/kube-scheduler|pinned|$plane_flags|$plane
 kwok|$pinned/kwok|sigs.k8s.io/kwok/cmd/kwok|pinned|-s -w|.bin
-localcluster|tools|./localcluster/cmd/localcluster|own||.bin
-controller|modules/operator|./cmd/controller|own||.bin
+localcluster|tools|./localcluster/cmd/localcluster|own|-s -w|.bin
+controller|modules/operator|./cmd/controller|own|-s -w|.bin
 kubectl|$pinned/kubectl|k8s.io/kubernetes/cmd/kubectl|pinned|$flags|.bin
 csi-attacher|$pinned/csi|github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher|pinned|-s -w|.bin
 csi-provisioner|$pinned/csi|github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner|pinned|-s -w|.bin
 machine|$pinned/machine|.|optional|$flags|.bin
 clusterapi|$pinned/clusterapi|.|optional|-s -w|.bin
-linodesim|modules/linodesim|./cmd/linodesim|own||.bin
-karpenter-linode|modules/operator|./cmd/karpenter-linode|own||.bin"}
+linodesim|modules/linodesim|./cmd/linodesim|own|-s -w|.bin
+karpenter-linode|modules/operator|./cmd/karpenter-linode|own|-s -w|.bin"}
 demo='etcd kube-apiserver kube-controller-manager kube-scheduler kwok localcluster controller'
 
 fail() {
@@ -89,37 +89,45 @@ count() {
 	wc -l <"$counted"
 }
 
-# progress NAME BEFORE AFTER TOTAL shows a bar while go build prints packages. The bar of this program goes from BEFORE packages to AFTER of TOTAL.
+# progress shows how far the build of NAME is: its log names a package each line, from BEFORE of TOTAL packages to AFTER.
 progress() {
-	awk -v name="$1" -v from="$2" -v to="$3" -v total="$4" -v place="$number of $programs_left" -v began="$start" -v terminal="$terminal" '
-	function show(done,   width, bar, i, left, now) {
-		"date +%s" | getline now
-		close("date +%s")
-		if (!terminal && now - last < 30) return
-		last = now
+	done=$(($2 + $(grep -vc ' ' "$root/.local/logs/build-$1.log" || true)))
+	[ "$done" -le "$3" ] || done=$3
+	now=$(date +%s)
+	[ -n "$terminal" ] || [ $((now - shown)) -ge 30 ] || return 0
+	shown=$now
+	awk -v name="$1" -v done="$done" -v total="$4" -v place="$number of $programs_left" -v took=$((now - start)) -v terminal="$terminal" 'BEGIN {
 		width = 24
 		for (i = 0; i < width; i++) bar = bar (i < width * done / total ? "#" : ".")
-		left = done > total / 20 ? sprintf(", about %d min left", (now - began) * (total - done) / done / 60 + 1) : ""
-		if (terminal) printf "\r\033[K[%s] %3d%% %s, program %s%s", bar, 100 * done / total, name, place, left > "/dev/stderr"
-		else printf "build: [%s] %3d%% %s, program %s%s\n", bar, 100 * done / total, name, place, left > "/dev/stderr"
-	}
-	BEGIN { "date +%s" | getline last; close("date +%s"); if (terminal) show(from) }
-	!/ / { n++; if (n % 25 == 1) show(from + n < to ? from + n : to) }
-	END { if (terminal) printf "\r\033[K" > "/dev/stderr" }'
+		if (done > total / 20) left = sprintf(", about %d min left", took * (total - done) / done / 60 + 1)
+		printf terminal ? "\r\033[K[%s] %3d%% %s, program %s%s" : "build: [%s] %3d%% %s, program %s%s\n", bar, 100 * done / total, name, place, left
+	}' >&2
 }
 
-# compile NAME MODULE PACKAGE LDFLAGS FOLDER BEFORE AFTER TOTAL
+# compile NAME MODULE PACKAGE LDFLAGS FOLDER BEFORE AFTER TOTAL begins to build a program in the background. It returns when the
+# program's last package is compiled: linking takes one processor only, and the next program's packages are compiled beside it.
 compile() {
 	log=$root/.local/logs/build-$1.log
+	main=$(cd "$2" && "$go" list "$3" 2>>"$log") || main=$3
 	echo "$2: $go build -ldflags '$4' $3" >>"$log"
-	status=$({
-		{
-			code=0
-			(cd "$2" && "$go" build -v -buildvcs=false -mod=readonly -ldflags "$4" -o "$root/$5/$1" "$3") 2>&1 || code=$?
-			echo "$code" >&3
-		} | tee -a "$log" | progress "$1" "$6" "$7" "$8" >&4
-	} 3>&1)
-	[ "$status" = 0 ] || fail "$1: $(cause "$log" | grep . || echo "exit status $status"); log: $log"
+	(cd "$2" && exec "$go" build -v -buildvcs=false -mod=readonly -ldflags "$4" -o "$root/$5/$1" "$3") >>"$log" 2>&1 &
+	building=$!
+	while kill -0 "$building" 2>/dev/null && ! grep -qx "$main" "$log"; do
+		progress "$1" "$6" "$7" "$8"
+		sleep 0.2
+	done
+	[ -z "$terminal" ] || printf '\r\033[K' >&2
+}
+
+# finish PID NUMBER BEGAN NAME MODULE FOLDER STAMP waits for a program that compile began to build.
+finish() {
+	code=0
+	wait "$1" || code=$?
+	log=$root/.local/logs/build-$4.log
+	[ "$code" = 0 ] || fail "$4: $(cause "$log" | grep . || echo "exit status $code"); log: $log"
+	[ "$4" != clusterapi ] || manifests "$5"
+	[ -z "${7:-}" ] || printf %s "$7" >"$6/.stamps/$4"
+	echo "[$2/$programs_left] $4: built in $(($(date +%s) - $3))s"
 }
 
 # manifests MODULE writes what the API server has to know of Cluster API: the definitions and webhooks are files of its module.
@@ -154,11 +162,11 @@ chosen=$(echo "$programs" | grep -E "^($(echo $wanted $with | tr ' ' '|'))[|]")
 mkdir -p .bin/.stamps .local/logs "$plane/.stamps"
 [ "$plane" = .bin ] || "$scripts/kubernetes.sh" "$kubernetes" "$plane_module" || fail "Kubernetes $kubernetes cannot be built"
 
-exec 4>&1
 terminal=
 [ ! -t 2 ] || terminal=1
-counted=$(mktemp) stale=$(mktemp)
-trap 'rm -f "$counted" "$stale"' EXIT
+counted=$(mktemp) stale=$(mktemp) building= linking=
+trap 'rm -f "$counted" "$stale"; kill ${building:-} ${linking%% *} 2>/dev/null || true' EXIT
+trap 'exit 130' INT TERM # what runs in the background does not hear Ctrl-C
 
 # First which programs are to be built, and how many packages each of them adds: it tells how long the rest takes.
 start=$(date +%s) total=0
@@ -178,15 +186,15 @@ while IFS='|' read -r name module package kind ldflags folder; do
 done >"$stale" <<EOF2
 $chosen
 EOF2
-programs_left=$(wc -l <"$stale" | tr -d ' ') number=0
+programs_left=$(wc -l <"$stale" | tr -d ' ') number=0 shown=$start
 echo "build: $programs_left programs to build, $(($(echo "$chosen" | wc -l) - programs_left)) up to date"
 while IFS='|' read -r name module package kind ldflags folder want before after; do
 	number=$((number + 1)) began=$(date +%s)
 	compile "$name" "$module" "$package" "$ldflags" "$folder" "$before" "$after" "$((total > 0 ? total : 1))" </dev/null
-	[ "$name" != clusterapi ] || manifests "$module"
-	[ -z "$want" ] || printf %s "$want" >"$folder/.stamps/$name"
-	echo "[$number/$programs_left] $name: built in $(($(date +%s) - began))s"
+	[ -z "$linking" ] || finish $linking
+	linking="$building $number $began $name $module $folder $want"
 done <"$stale"
+[ -z "$linking" ] || finish $linking
 if [ "$plane" != .bin ]; then # a control plane's folder has all that it runs
 	for name in etcd kwok; do
 		ln -sf "../$name" "$plane/$name"

@@ -125,7 +125,10 @@ func (d *demo) run(ctx context.Context) error {
 			return err
 		}
 	}
-	d.table.say(fmt.Sprintf("scaling inflate %d -> 0", wanted))
+	d.table.say(fmt.Sprintf("scaling inflate %d -> 0; the NodePool's nodes may now go after %s", wanted, soon))
+	if err := d.consolidateSoon(ctx); err != nil {
+		return err
+	}
 	if err := d.scale(ctx, 0); err != nil {
 		return err
 	}
@@ -149,6 +152,19 @@ func (d *demo) besideNodes(ctx context.Context) error {
 	d.shown = d.table.last.beside
 	d.table.say("deleting the Service, the StatefulSet and its PersistentVolumeClaim")
 	return d.neighbours.remove(ctx)
+}
+
+// soon is the NodePool's consolidateAfter while the nodes go. The example has 30 seconds, which a spectator would only wait for.
+const soon = 5 * time.Second
+
+func (d *demo) consolidateSoon(ctx context.Context) error {
+	pool := &karpv1.NodePool{}
+	if err := d.Client.Get(ctx, client.ObjectKey{Name: "default"}, pool); err != nil {
+		return err
+	}
+	patch := client.MergeFrom(pool.DeepCopy())
+	pool.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration(soon.String())
+	return d.Client.Patch(ctx, pool, patch)
 }
 
 func (d *demo) scale(ctx context.Context, replicas int32) error {
