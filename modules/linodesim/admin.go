@@ -17,7 +17,7 @@ import (
 //	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}
 //	DELETE /rules/{id}       ends one rule
 //	DELETE /rules            ends all faults
-//	POST   /faults           {"maintenance": true, "account_limit": 5, "vcpu_limit": 24, "enterprise_versions": ["v1.34.6+lke2"],
+//	POST   /faults           {"maintenance": true, "account_limit": 5, "vcpu_limit": 24, "vpc_limit": 10, "enterprise_versions": ["v1.34.6+lke2"],
 //	                          "never_boot": 1, "stall": 1, "pool": 855401,
 //	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true,
 //	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true}
@@ -89,6 +89,7 @@ func (f *Faults) set(w http.ResponseWriter, r *http.Request) {
 		Maintenance         *bool         `json:"maintenance"`
 		AccountLimit        *int          `json:"account_limit"`
 		VCPULimit           *int          `json:"vcpu_limit"`
+		VPCLimit            *int          `json:"vpc_limit"`
 		EnterpriseVersions  *[]string     `json:"enterprise_versions"`
 		NeverBoot           *int          `json:"never_boot"`
 		Stall               *int          `json:"stall"`
@@ -110,6 +111,9 @@ func (f *Faults) set(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.VCPULimit != nil {
 		f.SetVCPULimit(*q.VCPULimit)
+	}
+	if q.VPCLimit != nil {
+		f.SetVPCLimit(*q.VPCLimit)
 	}
 	if q.EnterpriseVersions != nil {
 		f.OfferEnterpriseVersions(*q.EnterpriseVersions...)

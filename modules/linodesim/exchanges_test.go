@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
@@ -303,22 +305,11 @@ func compared(e exchange, got reply) []string {
 	if e.Status >= 400 && !reflect.DeepEqual(e.Response, decoded(got)) {
 		return append(out, fmt.Sprintf("%s, recorded %v", got.raw, e.Response))
 	}
-	return append(out, differences("", e.Response, decoded(got))...)
+	return append(out, differences("", answerOf(e), e.Response, decoded(got))...)
 }
 
-// newer are fields that answers got during the years of the recordings; older
-// ones lack them.
-var newer = map[string]bool{
-	"locks": true, "label": true, "accelerated_devices": true, "maximum_linodes_per_flexible_pg": true, "maintenance_policy": true,
-	"system_alerts": true, "user_alerts": true, "monitors": true, "vpc_type": true, "audit_logs_enabled": true, "stack_type": true,
-	"vpc_id": true, "subnet_id": true, "io_ready": true, "udp_session_timeout": true, "lke_cluster": true, "frontend_address_type": true,
-	"frontend_vpc_subnet_id": true, "backend_connectivity": true, "client_udp_sess_throttle": true, "udp_check_port": true,
-	"vpc_config_id": true, "ipv6": true, "databases": true, "nodebalancers": true, "encryption": true, "linode_label": true,
-	"user_type": true, "billing_source": true,
-}
-
-// differences compares the shapes of two JSON values: kinds and fields.
-func differences(at string, recorded, ours any) []string {
+// differences compares the shapes of two JSON values: kinds and fields. The schema says which object a field is of.
+func differences(at string, of *openapi3.SchemaRef, recorded, ours any) []string {
 	if kindOf(recorded) != kindOf(ours) {
 		return []string{fmt.Sprintf("%s is %s, recorded %s", at, kindOf(ours), kindOf(recorded))}
 	}
@@ -334,22 +325,22 @@ func differences(at string, recorded, ours any) []string {
 				out = append(out, fmt.Sprintf("%s.%s is missing", at, key))
 				continue
 			}
-			out = append(out, differences(at+"."+key, r[key], o[key])...)
+			out = append(out, differences(at+"."+key, property(of, key), r[key], o[key])...)
 		}
 		for _, key := range slices.Sorted(maps.Keys(o)) {
-			if _, ok := r[key]; !ok && !newer[key] {
+			if _, ok := r[key]; !ok && newer[fieldOf(of, key)] == "" {
 				out = append(out, fmt.Sprintf("%s.%s was not recorded", at, key))
 			}
 		}
 	case []any:
-		out = listDifferences(at, r, ours.([]any))
+		out = listDifferences(at, items(of), r, ours.([]any))
 	}
 	return out
 }
 
 // listDifferences wants each recorded element to look like one of ours, and
 // the other way round; lists without elements show nothing.
-func listDifferences(at string, recorded, ours []any) []string {
+func listDifferences(at string, of *openapi3.SchemaRef, recorded, ours []any) []string {
 	if len(recorded) == 0 || len(ours) == 0 {
 		return nil
 	}
@@ -362,7 +353,7 @@ func listDifferences(at string, recorded, ours []any) []string {
 				if &pair.these[0] == &ours[0] {
 					r, o = b, a
 				}
-				d := tolerated(differences(fmt.Sprintf("%s[%d]", at, i), r, o))
+				d := tolerated(differences(fmt.Sprintf("%s[%d]", at, i), of, r, o))
 				if j == 0 || len(d) < len(best) {
 					best = d
 				}

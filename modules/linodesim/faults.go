@@ -74,7 +74,7 @@ func (f *Faults) Heal(id RuleID) {
 }
 
 // HealAll ends all faults: the rules, those of the profile included, and those of
-// the platform, which are capacity, capabilities, account limit, maintenance, Linodes that do not boot or do not come.
+// the platform, which are capacity, capabilities, limits of the account, maintenance, Linodes that do not boot or do not come.
 func (f *Faults) HealAll() {
 	f.SetMaintenance(false)
 	do(f.world, func(w *world.Moment) {
@@ -138,6 +138,12 @@ func (f *Faults) SetAccountLimit(n int) {
 // SetVCPULimit bounds the vCPUs of the account's Linodes in the same way; 0 = no bound.
 func (f *Faults) SetVCPULimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetVCPULimit(n) })
+}
+
+// SetVPCLimit bounds the VPCs of the account; 0 = no bound. POST /vpcs is refused beyond it, and a new Enterprise cluster
+// that names no VPC is accepted: it has no control plane, no VPC and no Linodes until there is room.
+func (f *Faults) SetVPCLimit(n int) {
+	do(f.world, func(w *world.Moment) { w.Faults().SetVPCLimit(n) })
 }
 
 // OfferEnterpriseVersions chooses the versions of LKE Enterprise that the account is offered, newest first. Versions

@@ -54,7 +54,7 @@ type NewCluster struct {
 	Endpoints    Span // from the cluster's request to the addresses of its API server
 }
 
-// FaultRates are the probabilities with which requests meet a fault.
+// FaultRates are the probabilities with which requests, and new nodes, meet a fault.
 type FaultRates struct {
 	NotFound     float64 // a read of one object is a 404 although the object exists
 	MissingEntry float64 // a list lacks one of its entries
@@ -67,6 +67,9 @@ type FaultRates struct {
 	LateBy        time.Duration // up to so much
 	NotFoundGroup float64       // a read of one object begins a group of such 404s, of any object
 	NotFoundFor   time.Duration // that lasts so long
+
+	Silence    float64       // a node of Enterprise is accepted and has no Linode
+	SilenceFor time.Duration // for so long
 }
 
 // Boot returns the time from a node's request to its joining.
@@ -139,6 +142,7 @@ func Hostile() Profile {
 	p.Name = "hostile"
 	p.Faults.NotFound, p.Faults.MissingEntry, p.Faults.PageShift = 0.02, 0.05, 0.05
 	p.Faults.NoEffect, p.Faults.LostAnswer, p.Faults.Hang = 0.02, 0.02, 0.005
+	p.Faults.Silence, p.Faults.SilenceFor = 0.03, 5*time.Minute // FACTS 18.7: no Linode and no error; how often and for how long is a guess
 	return p
 }
 
@@ -177,7 +181,7 @@ func (p Profile) Scaled(by float64) Profile {
 		&p.PlainLinode.Settle, &p.Gone, &p.Repair, &p.NewCluster.ControlPlane, &p.NewCluster.Endpoints} {
 		*s = s.scaled(by)
 	}
-	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor} {
+	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor, &p.Faults.SilenceFor} {
 		*d = time.Duration(float64(*d) / by)
 	}
 	return p

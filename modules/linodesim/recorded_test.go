@@ -123,7 +123,7 @@ func minutesForJobs() *linodesim.Profile {
 }
 
 // Rows 15, 18, 21 and 27 are of families that are not served: reserved addresses, rebuilding and migrating, domains. Row 16 is in
-// TestRefusedAddresses, row 24 in package catalog, row 25 in TestRegionsHaveWhatRecordedOnesHave.
+// TestRefusedAddresses, row 25 in TestRegionsHaveWhatRecordedOnesHave.
 var recordedRows = []recorded{
 	{
 		fact:    "1: frontend and backend in VPCs",
@@ -392,6 +392,12 @@ var recordedRows = []recorded{
 			time.Sleep(time.Minute)
 			a.make("second", "/linode/instances/{linode}/disks", `{"size":1000,"label":"two"}`)
 		},
+	},
+	{
+		fact: "24: an image on a plan with a video processor", method: "POST", path: "/linode/instances", status: 200,
+		body: `{"type":"g1-accelerated-netint-vpu-t1u1-s","region":"us-lax","image":"linode/debian12","root_pass":"not-a-secret"}`,
+		want: map[string]any{"specs.disk": 204800.0, "specs.memory": 16384.0, "specs.vcpus": 8.0, "specs.transfer": 0.0,
+			"specs.gpus": 0.0, "specs.accelerated_devices": 1.0},
 	},
 	{
 		fact: "26: rules of a template", method: "GET", path: "/networking/firewalls/templates/vpc", status: 200,

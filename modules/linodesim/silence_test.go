@@ -2,6 +2,7 @@ package linodesim_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,108 @@ func TestEnterpriseSaysNothingAboutWhatItLacks(t *testing.T) {
 					time.Sleep(time.Minute)
 					if n := linodes(); n != had+4 {
 						t.Errorf("%d Linodes once there is room, want %d", n, had+4)
+					}
+				})
+			})
+		}
+	}
+}
+
+// At the account's limit of VPCs a new Enterprise cluster without a VPC is accepted and hangs (FACTS 18.7).
+func TestAnEnterpriseClusterHangsAtTheLimitOfVPCs(t *testing.T) {
+	const nodes = `"node_pools":[{"type":"g6-standard-2","count":1}]}`
+	const enterprise = `{"label":"big","region":"us-ord","k8s_version":"v1.33.6+lke7","tier":"enterprise",`
+	for _, c := range []struct {
+		name, cluster string
+		room          func(*linodesim.Sim, client, any) // nil: it does not hang
+		refuses       bool
+	}{
+		{"the limit is raised", enterprise + nodes, func(s *linodesim.Sim, _ client, _ any) { s.SetVPCLimit(2) }, false},
+		{"another VPC is deleted", enterprise + nodes, func(_ *linodesim.Sim, api client, vpc any) {
+			mustDo(t, api, "DELETE", fmt.Sprintf("/v4beta/vpcs/%v", vpc), "")
+		}, false},
+		{"all faults end", enterprise + nodes, func(s *linodesim.Sim, _ client, _ any) { s.HealAll() }, false},
+		{"in a VPC that exists", enterprise + `"vpc_id":%v,"subnet_id":%v,` + nodes, nil, false},
+		{"Standard", `{"label":"small","region":"us-ord","k8s_version":"1.35",` + nodes, nil, false},
+		{"an account that is refused beyond its limits", enterprise + nodes, nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), Behaviour: linodesim.Behaviour{RefuseBeyondLimits: c.refuses}})
+				vpc := mustDo(t, api, "POST", "/v4beta/vpcs",
+					`{"label":"mine","region":"us-ord","ipv6":[{"range":"/52"}],"subnets":[{"label":"nodes","ipv4":"10.0.0.0/24","ipv6":[{"range":"auto"}]}]}`)
+				id, subnet := number(vpc.body["id"]), number(vpc.body["subnets"].([]any)[0].(map[string]any)["id"])
+				sim.SetVPCLimit(1)
+				if got := api.do("POST", "/v4beta/vpcs", `{"label":"more","region":"us-ord"}`); got.status != 400 {
+					t.Errorf("another VPC: %d", got.status)
+				}
+				body := c.cluster
+				if strings.Contains(body, "%v") {
+					body = fmt.Sprintf(body, id, subnet)
+				}
+				got := api.do("POST", "/v4beta/lke/clusters", body)
+				if c.refuses {
+					if _, reason := got.reason(); got.status != 400 || reason != "Account Limit reached. Please open a support ticket." {
+						t.Errorf("%d: %s", got.status, got.raw)
+					}
+					return
+				}
+				path := fmt.Sprintf("/v4beta/lke/clusters/%v", number(got.body["id"]))
+				works := func() bool {
+					joined := len(sim.Snapshot().Instances) == 1
+					answers := api.do("GET", path+"/kubeconfig", "").status == 200 && api.do("GET", path+"/api-endpoints", "").status == 200
+					if joined != answers {
+						t.Errorf("a Linode: %v, a control plane: %v", joined, answers)
+					}
+					return joined
+				}
+				time.Sleep(24 * time.Hour)
+				if works() != (c.room == nil) {
+					t.Fatalf("after a day it works: %v", c.room != nil)
+				}
+				if c.room == nil {
+					return
+				}
+				if shown := fmt.Sprint(sim.Active()); !strings.Contains(shown, "limited to 1 VPCs") {
+					t.Errorf("the page shows %s", shown)
+				}
+				c.room(sim, api, id)
+				time.Sleep(time.Minute)
+				if !works() {
+					t.Error("it hangs although there is room")
+				}
+			})
+		})
+	}
+}
+
+// The hostile profile keeps some nodes of LKE Enterprise without a Linode for minutes, and no request for them fails.
+func TestHostileEnterpriseIsSilentAboutSomeNodes(t *testing.T) {
+	const nodes = 200
+	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
+		for _, healed := range []bool{false, true} {
+			t.Run(fmt.Sprint(tier, " healed ", healed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					profile := linodesim.Instant()
+					hostile := linodesim.Hostile().Faults
+					profile.Faults = linodesim.FaultRates{Silence: hostile.Silence, SilenceFor: hostile.SilenceFor}
+					sim, api := newSim(t, linodesim.Config{Profile: profile})
+					lke, _ := addCluster(t, sim, tier)
+					before := len(sim.Snapshot().Instances)
+					for range nodes / 50 {
+						mustDo(t, api, "POST", fmt.Sprintf("/v4beta/lke/clusters/%d/pools", lke.ID), `{"type":"g6-standard-2","count":50}`)
+					}
+					missing := func() int { return before + nodes - len(sim.Snapshot().Instances) }
+					time.Sleep(hostile.SilenceFor - time.Second)
+					if n := missing(); n > nodes/10 || (n > 0) != (tier == linodesim.Enterprise) {
+						t.Errorf("%d of %d nodes have no Linode", n, nodes)
+					}
+					if healed {
+						sim.HealAll()
+					}
+					time.Sleep(time.Second)
+					if n := missing(); n != 0 {
+						t.Errorf("%d nodes have no Linode in the end", n)
 					}
 				})
 			})

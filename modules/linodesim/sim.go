@@ -147,7 +147,10 @@ func New(cfg Config) (*Sim, error) {
 		Owner:  &Owner{world: w},
 		check:  cfg.ValidateAnswers, boot: profile.Boot(), behaviour: cfg.Behaviour,
 	}
-	do(w, func(w *world.Moment) { w.History().Remember(s.rules.Stale()) })
+	do(w, func(w *world.Moment) {
+		w.History().Remember(s.rules.Stale())
+		w.Faults().KeepSilent(world.Silence{Rate: profile.Faults.Silence, For: profile.Faults.SilenceFor})
+	})
 	return s, nil
 }
 

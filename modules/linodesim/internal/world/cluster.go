@@ -24,6 +24,7 @@ type ClusterSpec struct {
 	StackType              string                  // Enterprise; "" = left out
 	VPCID, SubnetID        int                     // Enterprise; 0 = left out
 	Settled                bool                    // its nodes have joined already; false: they take their time
+	hangs                  bool                    // it needs a VPC of its own, and the account may have no more
 }
 
 // AddCluster makes a cluster with its pools, which may be none, and whose
@@ -53,7 +54,7 @@ func (w Clusters) addCluster(spec ClusterSpec) (*cluster, error) {
 		},
 		ClusterNetwork: ClusterNetwork{StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID},
 		Tags:           nonNil(slices.Clone(spec.Tags)), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
-	}, addressed: w.now}
+	}, addressed: w.now, hangs: spec.hangs}
 	for i, p := range spec.Pools {
 		if err := w.Pools().checkPoolCreate(c, p); err != nil {
 			return nil, prefixed(err, "node_pools", i)

@@ -31,17 +31,41 @@ func (w Clusters) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, err
 		}
 		room.pools = append(room.pools, &pool{Pool: Pool{Count: p.Count}})
 	}
+	if own := spec.Tier == catalog.Enterprise && spec.VPCID == 0; own && !w.VPCs().room() {
+		if w.behaviour.RefuseBeyondLimits {
+			return api.LKECluster{}, beyondLimits()
+		}
+		spec.hangs = true
+	}
 	c, err := w.addCluster(spec)
 	if err != nil {
 		return api.LKECluster{}, err
 	}
+	if !c.hangs {
+		w.start(c)
+	}
+	return w.cluster(c), nil
+}
+
+// start gives a cluster its network and its control plane.
+func (w Clusters) start(c *cluster) {
 	if c.Tier == catalog.Enterprise {
 		w.giveNetwork(c)
 	}
 	c.Reachable = w.now.Add(w.delays.ControlPlane.draw(w.draws.side))
 	// The addresses are there long before the kubeconfig (FACTS 18, third table, 22).
 	c.addressed = w.now.Add(w.delays.Endpoints.draw(w.draws.side))
-	return w.cluster(c), nil
+}
+
+// serve starts the clusters that wait for room for a VPC, as far as there is room now. At the account's VPC limit a new
+// cluster of LKE Enterprise is accepted and hangs (FACTS 18.7).
+func (w Clusters) serve() {
+	for _, c := range sorted(w.clusters) {
+		if c.hangs && w.VPCs().room() {
+			c.hangs = false
+			w.start(c)
+		}
+	}
 }
 
 // giveNetwork gives an Enterprise cluster a firewall and, unless it names one, a
@@ -174,7 +198,7 @@ func (w Clusters) controlPlane(id int, since func(*cluster) time.Time, notYet st
 	switch {
 	case err != nil:
 		return "", err
-	case w.now.Before(since(c)):
+	case c.hangs || w.now.Before(since(c)):
 		return "", answered(http.StatusServiceUnavailable, notYet)
 	}
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d.%s-1-gw.example.com", id, c.Region), nil

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
@@ -30,11 +32,25 @@ type faults struct {
 	noCapability []NoCapability
 	accountLimit int         // Linodes; 0 = none
 	vcpuLimit    int         // vCPUs of all Linodes; 0 = none
+	vpcLimit     int         // VPCs; 0 = none
 	neverBoot    map[int]int // pool -> how many of its next Linodes never boot; pool 0 = any
 	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
 
 	enterpriseVersions []string // that the account is offered; nil = those of the catalogue
+
+	silence Silence
 }
+
+// Silence makes LKE Enterprise accept nodes and give some of them no Linode for a while.
+type Silence struct {
+	Rate float64       // of nodes
+	For  time.Duration // from a node's request
+}
+
+func (s Silence) hits(r *rand.Rand) bool { return s.Rate > 0 && r.Float64() < s.Rate }
+
+// KeepSilent makes the silence part of the platform, until Clear.
+func (w Faults) KeepSilent(s Silence) { w.faults.silence = s }
 
 // RefuseCapacity makes the platform out of something.
 func (w Faults) RefuseCapacity(c NoCapacity) {
@@ -76,6 +92,12 @@ func (w Faults) Describe() []string {
 	if n := w.faults.vcpuLimit; n > 0 {
 		all = append(all, fmt.Sprintf("the account is limited to %d vCPUs", n))
 	}
+	if n := w.faults.vpcLimit; n > 0 {
+		all = append(all, fmt.Sprintf("the account is limited to %d VPCs", n))
+	}
+	if s := w.faults.silence; s.Rate > 0 {
+		all = append(all, fmt.Sprintf("LKE Enterprise gives %g%% of nodes no Linode for %v, and says nothing", 100*s.Rate, s.For))
+	}
 	if v := w.faults.enterpriseVersions; v != nil {
 		all = append(all, "LKE Enterprise offers "+strings.Join(v, ", "))
 	}
@@ -97,6 +119,9 @@ func (w Faults) Describe() []string {
 // Clear ends all faults, for nodes to come.
 func (w Faults) Clear() {
 	w.faults = faults{}
+	for _, n := range w.Nodes().waiting() {
+		n.held = time.Time{}
+	}
 	w.Nodes().serve()
 }
 
@@ -110,6 +135,12 @@ func (w Faults) SetAccountLimit(n int) {
 // SetVCPULimit bounds the vCPUs of the account's Linodes; 0 means no bound.
 func (w Faults) SetVCPULimit(n int) {
 	w.faults.vcpuLimit = n
+	w.Nodes().serve()
+}
+
+// SetVPCLimit bounds the VPCs of the account; 0 means no bound.
+func (w Faults) SetVPCLimit(n int) {
+	w.faults.vpcLimit = n
 	w.Nodes().serve()
 }
 
@@ -179,10 +210,14 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	}
 	// Enterprise accepts the nodes, which wait then; see Nodes.serve.
 	if silent := enterprise && !w.behaviour.RefuseBeyondLimits; !silent && w.overLimit(plan, n) {
-		// These are the API's words.
-		return Refuse("", "Account Limit reached. Please open a support ticket.")
+		return beyondLimits()
 	}
 	return nil
+}
+
+// beyondLimits has the API's words for Linodes. Those for VPCs are not known.
+func beyondLimits() *Refusal {
+	return Refuse("", "Account Limit reached. Please open a support ticket.")
 }
 
 // lacks finds what says that a plan has no capacity, nil for nothing.

@@ -52,8 +52,14 @@ func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
 	if err := bad.err(); err != nil {
 		return api.VPC{}, err
 	}
+	if !w.room() {
+		return api.VPC{}, beyondLimits()
+	}
 	return w.GetVPC(w.addVPC(b, kind, ranges).ID)
 }
+
+// room reports whether the account may have one more VPC.
+func (w VPCs) room() bool { return w.faults.vpcLimit == 0 || len(w.assets.vpcs) < w.faults.vpcLimit }
 
 func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 	v := api.VPC{
@@ -366,6 +372,7 @@ func (w VPCs) DeleteVPC(vpcID int) error {
 	}
 	delete(w.assets.vpcs, vpcID)
 	w.note(AssetDeleted, fmt.Sprintf("vpc %d", vpcID), 0)
+	w.Nodes().serve()
 	return nil
 }
 

@@ -110,23 +110,32 @@ func (w Nodes) addNode(by Actor, p *pool) time.Duration {
 		w.after(created, func() { w.launch(n, tagged, join, boots) })
 	}
 	n.waits = true // so that it does not count itself
-	if n.waits = enterprise && !w.fits(p); !n.waits {
+	if enterprise && w.faults.silence.hits(w.draws.rng) {
+		w.hold(n, w.faults.silence.For)
+	} else if n.waits = enterprise && !w.fits(p); !n.waits {
 		n.grant()
 	}
 	return created + join
 }
 
+// hold keeps a node without a Linode for a while.
+func (w Nodes) hold(n *node, length time.Duration) {
+	n.held = w.now.Add(length)
+	w.in(length, w.serve)
+}
+
 // fits reports whether there is room for a node of a pool.
 func (w Nodes) fits(p *pool) bool {
-	return w.faults.lacks(p.Type, p.cluster.Region) == nil && !w.Pools().overLimit(p.Type, 1)
+	return !p.cluster.hangs && w.faults.lacks(p.Type, p.cluster.Region) == nil && !w.Pools().overLimit(p.Type, 1)
 }
 
 // serve gives nodes that wait for room their Linodes, the first request first, as far as there is room now. LKE
 // Enterprise accepts a pool or more nodes beyond the account's limits, or without capacity, and nothing comes of them
 // (FACTS 18.7).
 func (w Nodes) serve() {
+	w.Clusters().serve()
 	for _, n := range w.waiting() {
-		if w.fits(n.pool) {
+		if !w.now.Before(n.held) && w.fits(n.pool) {
 			n.waits = false
 			n.grant()
 		}

@@ -17,7 +17,7 @@ func newObjects() objects {
 func (o objects) cloneObjects() objects {
 	out := newObjects()
 	for id, c := range o.clusters {
-		copied := &cluster{Cluster: c.clone(), addressed: c.addressed}
+		copied := &cluster{Cluster: c.clone(), addressed: c.addressed, hangs: c.hangs}
 		for _, p := range c.pools {
 			q := &pool{Pool: p.clone(), cluster: copied}
 			for _, n := range p.nodes {
@@ -38,6 +38,7 @@ type cluster struct {
 	Cluster
 	pools     []*pool
 	addressed time.Time // from when on the addresses of its API server can be had
+	hangs     bool      // it waits for room for a VPC of its own; see Clusters.serve
 }
 
 type pool struct {
@@ -50,6 +51,7 @@ type node struct {
 	Node
 	pool  *pool
 	gone  bool
-	waits bool   // for room
-	grant func() // gives it its Linode; nil in a copy of the world
+	waits bool      // for room
+	held  time.Time // until then it waits also where there is room
+	grant func()    // gives it its Linode; nil in a copy of the world
 }
