@@ -130,7 +130,7 @@ bench: ## Measure API calls and waiting, check the targets, write docs/performan
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: pictures
-pictures: ## Make the pictures of the pages: plots, demo, simulator, dashboard (needs Chromium and npm)
+pictures: ## Make the pictures of the pages: demo, simulator, dashboard (needs Chromium and npm)
 	@tools/make/pictures.sh
 
 .PHONY: site

@@ -1,8 +1,6 @@
 package linodesim
 
 import (
-	"time"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
@@ -12,31 +10,20 @@ import (
 // its methods.
 type Owner struct{ world *world.World }
 
-// HostMaintenance is work on the host of a Linode as the account's list shows
-// it. Nothing happens to the Linode when its time comes.
-type HostMaintenance struct {
-	Type   string // such as reboot, cold_migration or live_migration
-	Status string // pending, started or completed
-	When   time.Time
-	Reason string
-}
-
 // AnnounceMaintenance lists maintenance of a Linode's host in the account; nil
 // cancels it.
 func (o *Owner) AnnounceMaintenance(instanceID int, m *HostMaintenance) error {
-	return at(o.world, owner, func(w *world.Moment) error {
-		return w.Linodes().AnnounceMaintenance(instanceID, (*world.HostMaintenance)(m))
-	})
+	return at(o.world, owner, func(w *world.Moment) error { return w.Linodes().AnnounceMaintenance(instanceID, m) })
 }
 
 // RecycleNode makes LKE replace a node by itself.
 func (o *Owner) RecycleNode(clusterID int, nodeID string) error {
-	return at(o.world, world.LKE, func(w *world.Moment) error { return w.Nodes().RecycleLKENode(clusterID, nodeID) })
+	return at(o.world, LKE, func(w *world.Moment) error { return w.Nodes().RecycleLKENode(clusterID, nodeID) })
 }
 
 // RecyclePool makes LKE replace a pool's nodes, one after another.
 func (o *Owner) RecyclePool(clusterID, poolID int) error {
-	return at(o.world, world.LKE, func(w *world.Moment) error { return w.Pools().RecycleLKENodePool(clusterID, poolID) })
+	return at(o.world, LKE, func(w *world.Moment) error { return w.Pools().RecycleLKENodePool(clusterID, poolID) })
 }
 
 // UpgradeCluster upgrades a cluster's control plane.
@@ -65,8 +52,7 @@ func (o *Owner) EditInstanceTags(id int, tags []string) error {
 func (o *Owner) AddPool(clusterID int, spec PoolSpec) (Pool, error) {
 	w, end := o.world.Begin(world.Caller{Actor: owner})
 	defer end()
-	p, err := w.Pools().AddPool(clusterID, world.PoolCreate(spec))
-	return poolInfo(p), err
+	return w.Pools().AddPool(clusterID, spec)
 }
 
 // EditPool changes a pool.
@@ -94,15 +80,14 @@ func (o *Owner) AddCluster(spec ClusterSpec) (ClusterInfo, error) {
 	w, end := o.world.Begin(world.Caller{Actor: owner})
 	defer end()
 	defer w.History().Prepared()
-	c, err := w.Clusters().AddCluster(spec.model())
-	return clusterInfo(c), err
+	return w.Clusters().AddCluster(spec)
 }
 
 // AddFirewall makes a Cloud Firewall and gives its ID.
 func (o *Owner) AddFirewall(spec FirewallSpec) int {
 	return at(o.world, owner, func(w *world.Moment) int {
 		defer w.History().Prepared()
-		return w.Firewalls().AddFirewall(world.FirewallSpec(spec))
+		return w.Firewalls().AddFirewall(spec)
 	})
 }
 
@@ -111,5 +96,5 @@ func (o *Owner) AddInstance(spec InstanceSpec) (int, error) {
 	w, end := o.world.Begin(world.Caller{Actor: owner})
 	defer end()
 	defer w.History().Prepared()
-	return w.Linodes().AddInstance(world.InstanceSpec(spec))
+	return w.Linodes().AddInstance(spec)
 }

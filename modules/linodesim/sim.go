@@ -1,6 +1,7 @@
 package linodesim
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,7 +122,7 @@ func New(cfg Config) (*Sim, error) {
 	}
 	profile = profile.Scaled(cfg.TimeScale)
 	w := world.New(world.Config{
-		Clock: cfg.Clock, Delays: profile.delays(), Behaviour: cfg.Behaviour.model(), Seed: cfg.Seed, AccountBackups: cfg.AccountBackups,
+		Clock: cfg.Clock, Delays: profile.delays(), Behaviour: cfg.Behaviour, Seed: cfg.Seed, AccountBackups: cfg.AccountBackups,
 	})
 	limits := map[string]ratelimit.Limit{}
 	for _, op := range operations {
@@ -158,10 +159,10 @@ func New(cfg Config) (*Sim, error) {
 func Description() ([]byte, error) { return description.GetSpecJSON() }
 
 // owner is who makes and edits things through Go instead of the API.
-var owner = world.Actor{User: "owner"}
+var owner = Actor{User: "owner"}
 
 // at does something at one moment of the world.
-func at[T any](w *world.World, by world.Actor, do func(*world.Moment) T) T {
+func at[T any](w *world.World, by Actor, do func(*world.Moment) T) T {
 	now, end := w.Begin(world.Caller{Actor: by})
 	defer end()
 	return do(now)
@@ -175,19 +176,26 @@ func do(w *world.World, change func(*world.Moment)) {
 }
 
 // Snapshot copies the whole state.
-func (s *Sim) Snapshot() State { return stateOf(at(s.world, owner, (*world.Moment).Snapshot)) }
+func (s *Sim) Snapshot() State { return at(s.world, owner, (*world.Moment).Snapshot) }
 
-// Floor is the platform's own share of a scale-up: no client can be quicker.
-type Floor struct {
-	Nodes   int           // nodes requested at or after the start
-	Last    time.Time     // when the last of them becomes visible; zero without nodes
-	Longest time.Duration // the longest time of one of them from its request to being visible
+// Audit lists every change of state so far, oldest first.
+func (s *Sim) Audit() []Entry { return at(s.world, owner, (*world.Moment).Audit) }
+
+// Subscribe delivers the events of worker nodes until the context ends: first a
+// NodeJoins for each that has joined already, then everything in order. A slow
+// reader delays only itself.
+func (s *Sim) Subscribe(ctx context.Context) <-chan Event { return world.Subscribe(ctx, s.world) }
+
+// SubscribeLinodes does as Subscribe for Linodes that are no workers. It starts
+// with a LinodeBoots for each that runs.
+func (s *Sim) SubscribeLinodes(ctx context.Context) <-chan Event {
+	return world.SubscribeLinodes(ctx, s.world)
 }
 
 // Floor measures how long the platform takes to show the nodes that were requested
 // at or after the given time: the least any client can need.
 func (s *Sim) Floor(since time.Time) Floor {
-	return Floor(at(s.world, owner, func(w *world.Moment) world.Floor { return w.Floor(since) }))
+	return at(s.world, owner, func(w *world.Moment) Floor { return w.Floor(since) })
 }
 
 // Behaviour returns the choices made where the platform's behaviour is not known.

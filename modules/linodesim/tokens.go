@@ -24,7 +24,7 @@ func newTokens(given, roles map[string][]string) (tokens, error) {
 			return nil, errors.New("linodesim: Tokens has an empty token")
 		}
 		granted, restricted := roles[token]
-		out[token] = world.Caller{Actor: world.Actor{User: fmt.Sprintf("user%d", i+1)}, Scopes: slices.Clone(given[token]),
+		out[token] = world.Caller{Actor: Actor{User: fmt.Sprintf("user%d", i+1)}, Scopes: slices.Clone(given[token]),
 			Restricted: restricted, Roles: slices.Clone(granted)}
 	}
 	for token := range roles {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
-	"github.com/karpenter-linode/karpenter-linode/tools/bench/plots"
 )
 
 var (
@@ -110,9 +109,6 @@ func judge(t *testing.T, results []bench.Result) {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(*write, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := plots.Write(*write); err != nil {
 			t.Fatal(err)
 		}
 	}

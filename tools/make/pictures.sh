@@ -1,9 +1,8 @@
 #!/bin/sh
-# Makes the pictures of the pages, into docs/images: the plots of docs/performance.md from its table, and photographs of
-# what runs, which need Chromium: the demo in a terminal, the simulator's page, and the chart's dashboard, which needs npm
-# as well.
+# Makes the pictures of the pages, into docs/images: the demo in a terminal, the simulator's page and the chart's dashboard. It needs
+# Chromium, and npm for the dashboard.
 #
-#   tools/make/pictures.sh [plots | demo | page | dashboard]...     all of them without an argument
+#   tools/make/pictures.sh [demo | page | dashboard]...     all of them without an argument
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
@@ -31,10 +30,6 @@ photograph() {
 		--user-data-dir="$work/profile" --virtual-time-budget=3000 --window-size="$3,$4" --screenshot="$2" "$1" >/dev/null 2>&1
 	[ "$(wc -c <"$2")" -le 153600 ] || { echo "pictures: $2 is larger than 150 KB" >&2; exit 1; }
 	echo "pictures: $2"
-}
-
-plots() {
-	GOWORK=off go -C tools run ./bench/cmd/plots ../docs/performance.md
 }
 
 # demo runs it, unless DEMO_OUTPUT names a file with what it printed: the second, a tab and the text of each line. demo.svg is a recording:
@@ -152,6 +147,6 @@ deploy() {
 	kubectl rollout status deployment inflate --timeout=3m
 }
 
-for picture in ${*:-plots demo page dashboard}; do
+for picture in ${*:-demo page dashboard}; do
 	"$picture"
 done

@@ -7,6 +7,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // GetProfile makes the user up.
@@ -51,7 +52,7 @@ func (w Account) GetAccountSettings() (api.AccountSettings, error) { return w.as
 // UpdateAccountSettings changes those that are given.
 func (w Account) UpdateAccountSettings(b *api.AccountSettingsUpdate) (api.AccountSettings, error) {
 	w.assets.settings = overlaid[api.AccountSettings](w.assets.settings, b)
-	w.note(AssetChanged, "account settings", 0)
+	w.note(account.AssetChanged, "account settings", 0)
 	w.happened(w.User, "account_settings_update", nil, nil)
 	return w.assets.settings, nil
 }

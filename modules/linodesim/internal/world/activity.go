@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // activity is an entry of the account's list of events. Its state follows from
@@ -154,20 +155,20 @@ func (w Images) entity(id string) *api.AccountEventSecondaryEntity {
 
 // instantEvents are the names of changes that take no time.
 var instantEvents = map[string]string{
-	ClusterCreated: "lke_cluster_create", ClusterDeleted: "lke_cluster_delete", ClusterEdited: "lke_cluster_update",
-	ClusterUpgraded: "lke_cluster_update", PoolCreated: "lke_pool_create", PoolDeleted: "lke_pool_delete",
-	PoolCount: "lke_pool_update", PoolEdited: "lke_pool_update", NodeRequested: "lke_node_create",
-	InstanceGone: "linode_delete", InstanceEdited: "linode_update", InstanceTagged: "linode_update",
+	account.ClusterCreated: "lke_cluster_create", account.ClusterDeleted: "lke_cluster_delete", account.ClusterEdited: "lke_cluster_update",
+	account.ClusterUpgraded: "lke_cluster_update", account.PoolCreated: "lke_pool_create", account.PoolDeleted: "lke_pool_delete",
+	account.PoolCount: "lke_pool_update", account.PoolEdited: "lke_pool_update", account.NodeRequested: "lke_node_create",
+	account.InstanceGone: "linode_delete", account.InstanceEdited: "linode_update", account.InstanceTagged: "linode_update",
 }
 
 // instantly adds an event for an entry of the audit log that takes no time.
-func (w *state) instantly(e Entry) {
+func (w *state) instantly(label string, e account.Entry) {
 	name := instantEvents[e.Action]
 	if name == "" {
 		return
 	}
 	if e.InstanceID != 0 {
-		entity := onObject(linodeEntity, e.InstanceID, e.label, "/v4/linode/instances/%d")
+		entity := onObject(linodeEntity, e.InstanceID, label, "/v4/linode/instances/%d")
 		if i := w.instances[e.InstanceID]; i != nil {
 			entity.Label = i.Label
 		}
@@ -177,7 +178,7 @@ func (w *state) instantly(e Entry) {
 	entity := onObject("lkecluster", e.ClusterID, "", "/v4/lke/clusters/%d")
 	if c := w.clusters[e.ClusterID]; c != nil {
 		entity.Label = c.Label
-	} else if e.Action == ClusterDeleted {
+	} else if e.Action == account.ClusterDeleted {
 		entity.Label = e.Before
 	}
 	w.happened(e.Actor.User, name, entity, nil)

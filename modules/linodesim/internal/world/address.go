@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // free returns a public address that nothing has, from a range for
@@ -78,7 +79,7 @@ func (w Addresses) AddInstanceIP(linodeID int, b *api.InstanceIPCreate) (api.IPA
 	default:
 		i.MoreIPv4 = append(slices.Clone(i.MoreIPv4), address)
 	}
-	w.note(AssetChanged, "address "+address+" added", i.ID)
+	w.note(account.AssetChanged, "address "+address+" added", i.ID)
 	return i.address(address, bits), nil
 }
 
@@ -114,7 +115,7 @@ func (w Addresses) DeleteInstanceIP(linodeID int, address string) error {
 	default:
 		i.MoreIPv4 = slices.DeleteFunc(slices.Clone(i.MoreIPv4), func(a string) bool { return a == address })
 	}
-	w.note(AssetChanged, "address "+address+" removed", i.ID)
+	w.note(account.AssetChanged, "address "+address+" removed", i.ID)
 	return nil
 }
 
@@ -134,6 +135,6 @@ func (w Addresses) ShareIPs(b *api.IPShare) error {
 		return err
 	}
 	i.SharedIPv4 = union(b.IPs)
-	w.note(AssetChanged, fmt.Sprintf("%d addresses shared", len(b.IPs)), i.ID)
+	w.note(account.AssetChanged, fmt.Sprintf("%d addresses shared", len(b.IPs)), i.ID)
 	return nil
 }

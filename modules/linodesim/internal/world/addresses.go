@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // attached is an interface with what it belongs to.
@@ -154,6 +155,6 @@ func (w Interfaces) inVPC6(f attached) []api.VPCAddress {
 func (f attached) place() api.VPCAddress {
 	return api.VPCAddress{
 		VPCID: f.vpcID, SubnetID: f.subnetID, Region: f.linode.Region, LinodeID: new(f.linode.ID), ConfigID: f.config, InterfaceID: new(f.id),
-		Active: f.linode.Status == StatusRunning,
+		Active: f.linode.Status == account.StatusRunning,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // assets are the objects beside clusters and Linodes, as the API shows them; what
@@ -90,5 +91,5 @@ func (a assets) forget(linode int) {
 }
 
 func (w *Moment) note(action, what string, linode int) {
-	w.record(w.Actor, Entry{Action: action, InstanceID: linode, After: what})
+	w.record(w.Actor, account.Entry{Action: action, InstanceID: linode, After: what})
 }

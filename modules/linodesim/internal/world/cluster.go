@@ -7,37 +7,22 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// ClusterSpec is a cluster to be.
-type ClusterSpec struct {
-	Label                  string
-	Region                 string // "" = us-ord
-	Tier                   string // "" = standard
-	K8sVersion             string // "" = the tier's newest
-	Tags                   []string
-	Pools                  []PoolCreate
-	HighAvailability       bool // Standard; Enterprise always has it
-	AuditLogs, AppPlatform bool
-	ACL                    *api.LKEControlPlaneACL // nil = none
-	StackType              string                  // Enterprise; "" = left out
-	VPCID, SubnetID        int                     // Enterprise; 0 = left out
-	Settled                bool                    // its nodes have joined already; false: they take their time
-	hangs                  bool                    // it needs a VPC of its own, and the account may have no more
-}
-
 // AddCluster makes a cluster with its pools, which may be none, and whose
 // control plane can be reached at once.
-func (w Clusters) AddCluster(spec ClusterSpec) (Cluster, error) {
-	c, err := w.addCluster(spec)
+func (w Clusters) AddCluster(spec account.ClusterSpec) (account.Cluster, error) {
+	c, err := w.addCluster(spec, false)
 	if err != nil {
-		return Cluster{}, err
+		return account.Cluster{}, err
 	}
 	return c.state(), nil
 }
 
-func (w Clusters) addCluster(spec ClusterSpec) (*cluster, error) {
+// addCluster makes a cluster. One that hangs waits for room for its VPC, which the account may not have.
+func (w Clusters) addCluster(spec account.ClusterSpec, hangs bool) (*cluster, error) {
 	spec.Region, spec.Tier = cmp.Or(spec.Region, "us-ord"), cmp.Or(spec.Tier, catalog.Standard)
 	if versions := w.Offers().versions(spec.Tier); len(versions) > 0 {
 		spec.K8sVersion = cmp.Or(spec.K8sVersion, versions[0])
@@ -45,23 +30,23 @@ func (w Clusters) addCluster(spec ClusterSpec) (*cluster, error) {
 	if err := w.checkCluster(spec); err != nil {
 		return nil, err
 	}
-	c := &cluster{Cluster: Cluster{
+	c := &cluster{Cluster: account.Cluster{
 		ID: w.nextID(&w.seq.cluster), Label: spec.Label, Region: spec.Region, Tier: spec.Tier, K8sVersion: spec.K8sVersion,
-		ControlPlane: ControlPlane{
+		ControlPlane: account.ControlPlane{
 			// High availability was on in every recorded Enterprise cluster.
 			HighAvailability: spec.Tier == catalog.Enterprise || spec.HighAvailability,
 			AuditLogs:        spec.AuditLogs, AppPlatform: spec.AppPlatform, Reachable: w.now, ACL: withoutACL(),
 		},
-		ClusterNetwork: ClusterNetwork{StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID},
-		Tags:           nonNil(slices.Clone(spec.Tags)), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
-	}, addressed: w.now, hangs: spec.hangs}
+		ClusterNetwork: account.ClusterNetwork{StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID},
+		Tags:           nonNil(slices.Clone(spec.Tags)), Lifecycle: account.Lifecycle{Created: w.now, Updated: w.now},
+	}, addressed: w.now, hangs: hangs}
 	for i, p := range spec.Pools {
 		if err := w.Pools().checkPoolCreate(c, p); err != nil {
 			return nil, prefixed(err, "node_pools", i)
 		}
 	}
 	w.clusters[c.ID] = c
-	w.record(w.Actor, Entry{Action: ClusterCreated, ClusterID: c.ID, After: c.Label})
+	w.record(w.Actor, account.Entry{Action: account.ClusterCreated, ClusterID: c.ID, After: c.Label})
 	if spec.ACL != nil {
 		w.setACL(c, *spec.ACL)
 	}
@@ -76,7 +61,7 @@ func (w Clusters) addCluster(spec ClusterSpec) (*cluster, error) {
 	return c, nil
 }
 
-func (w Clusters) checkCluster(spec ClusterSpec) error {
+func (w Clusters) checkCluster(spec account.ClusterSpec) error {
 	var bad reasons
 	checkLength(&bad, "label", spec.Label, 1, 32)
 	capability := catalog.CapKubernetes
@@ -142,19 +127,21 @@ func numberOrNull(n *int) nullable.Nullable[int] {
 	return nullable.NewNullableWithValue(*n)
 }
 
-func (c *cluster) state() Cluster {
-	out := c.clone()
+func (c *cluster) state() account.Cluster {
+	out := cloneCluster(c.Cluster)
 	out.Pools = each(c.pools, (*pool).state)
 	return out
 }
 
-func (p *pool) state() Pool {
-	out := p.clone()
-	out.Nodes = each(p.nodes, func(n *node) Node { return n.Node })
+func (p *pool) state() account.Pool {
+	out := clonePool(p.Pool)
+	out.Nodes = each(p.nodes, func(n *node) account.Node { return n.Node })
 	return out
 }
 
 // Snapshot copies everything.
-func (w *Moment) Snapshot() State {
-	return State{At: w.now, Clusters: each(sorted(w.clusters), (*cluster).state), Instances: each(sorted(w.instances), (*Instance).clone)}
+func (w *Moment) Snapshot() account.State {
+	return account.State{
+		At: w.now, Clusters: each(sorted(w.clusters), (*cluster).state), Instances: each(sorted(w.instances), (*Instance).state),
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -24,7 +25,7 @@ func (w Clusters) UpdateLKECluster(clusterID int, b *api.LKEClusterUpdate) (api.
 		return api.LKECluster{}, err
 	}
 	if v := b.K8SVersion; v != nil && *v != c.K8sVersion {
-		w.record(w.Actor, Entry{Action: ClusterUpgraded, ClusterID: c.ID, Before: c.K8sVersion, After: *v})
+		w.record(w.Actor, account.Entry{Action: account.ClusterUpgraded, ClusterID: c.ID, Before: c.K8sVersion, After: *v})
 		c.K8sVersion, c.Updated = *v, w.now
 	}
 	if b.Tags != nil {
@@ -35,7 +36,7 @@ func (w Clusters) UpdateLKECluster(clusterID int, b *api.LKEClusterUpdate) (api.
 	set(&c.HighAvailability, plane.HighAvailability)
 	set(&c.AuditLogs, plane.AuditLogsEnabled)
 	if before.Label != c.Label || before.HighAvailability != c.HighAvailability || before.AuditLogs != c.AuditLogs {
-		w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, Before: before.Label, After: c.Label})
+		w.record(w.Actor, account.Entry{Action: account.ClusterEdited, ClusterID: c.ID, Before: before.Label, After: c.Label})
 		c.Updated = w.now
 	}
 	if plane.ACL != nil {
@@ -93,11 +94,11 @@ func (w Clusters) RegenerateLKECluster(clusterID int, b *api.LKEClusterRegenerat
 	}
 	if deref(b.Kubeconfig) {
 		c.KubeconfigSerial++
-		w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: fmt.Sprintf("kubeconfig %d", c.KubeconfigSerial)})
+		w.record(w.Actor, account.Entry{Action: account.ClusterEdited, ClusterID: c.ID, After: fmt.Sprintf("kubeconfig %d", c.KubeconfigSerial)})
 	}
 	if deref(b.Servicetoken) {
 		c.TokenSerial++
-		w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: fmt.Sprintf("service token %d", c.TokenSerial)})
+		w.record(w.Actor, account.Entry{Action: account.ClusterEdited, ClusterID: c.ID, After: fmt.Sprintf("service token %d", c.TokenSerial)})
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (w Clusters) DeleteLKEControlPlaneACL(clusterID int) error {
 		return err
 	}
 	c.ACL = withoutACL()
-	w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: "acl none"})
+	w.record(w.Actor, account.Entry{Action: account.ClusterEdited, ClusterID: c.ID, After: "acl none"})
 	return nil
 }
 
@@ -161,7 +162,7 @@ func (w Clusters) setACL(c *cluster, acl api.LKEControlPlaneACL) {
 	revision := cmp.Or(deref(acl.RevisionID), fmt.Sprintf("%016x%016x", w.draws.side.Uint64(), w.draws.side.Uint64()))
 	acl.RevisionID = &revision
 	c.ACL = acl
-	w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: "acl " + revision})
+	w.record(w.Actor, account.Entry{Action: account.ClusterEdited, ClusterID: c.ID, After: "acl " + revision})
 }
 
 func checkACL(bad *reasons, at string, acl api.LKEControlPlaneACL) {

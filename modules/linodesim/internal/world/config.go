@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // config is a configuration that a Linode boots with. Those of LKE workers are not modelled.
@@ -111,7 +112,7 @@ func (w Configs) addConfig(i *Instance, edit api.InstanceConfigUpdate, nics []ni
 	}}
 	c = w.edited(i, c, edit, nics)
 	w.assets.configs[i.ID] = append(w.assets.configs[i.ID], c)
-	w.note(AssetCreated, fmt.Sprintf("config %d", c.ID), i.ID)
+	w.note(account.AssetCreated, fmt.Sprintf("config %d", c.ID), i.ID)
 	return c
 }
 
@@ -128,7 +129,7 @@ func (w Configs) UpdateInstanceConfig(linodeID, configID int, b *api.InstanceCon
 	}
 	c := w.edited(i, w.assets.configs[linodeID][at], *b, nics)
 	w.assets.configs[linodeID][at] = c
-	w.note(AssetChanged, fmt.Sprintf("config %d", configID), linodeID)
+	w.note(account.AssetChanged, fmt.Sprintf("config %d", configID), linodeID)
 	w.happened(w.User, "linode_config_update", onLinode(i), withConfig(linodeID, c.InstanceConfig))
 	return w.shown(linodeID, c), nil
 }
@@ -141,7 +142,7 @@ func (w Configs) DeleteInstanceConfig(linodeID, configID int) error {
 	}
 	w.happened(w.User, "linode_config_delete", onLinode(w.instances[linodeID]), w.entity(linodeID, configID))
 	w.assets.configs[linodeID] = slices.Delete(w.assets.configs[linodeID], at, at+1)
-	w.note(AssetDeleted, fmt.Sprintf("config %d", configID), linodeID)
+	w.note(account.AssetDeleted, fmt.Sprintf("config %d", configID), linodeID)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // config finds a configuration with its Linode.
@@ -70,7 +71,7 @@ func (w Configs) AppendInstanceConfigInterface(linodeID, configID int, b *api.In
 
 // edits notes a change of a configuration.
 func (w Configs) edits(i *Instance, c *config) {
-	w.note(AssetChanged, fmt.Sprintf("config %d", c.ID), i.ID)
+	w.note(account.AssetChanged, fmt.Sprintf("config %d", c.ID), i.ID)
 	w.happened(w.User, "linode_config_update", onLinode(i), withConfig(i.ID, c.InstanceConfig))
 }
 
@@ -114,7 +115,7 @@ func (w Configs) DeleteInstanceConfigInterface(linodeID, configID, configInterfa
 		return err
 	}
 	_, c, _ := w.config(linodeID, configID)
-	if i.Status == StatusRunning && w.configAt(linodeID, configID) == 0 {
+	if i.Status == account.StatusRunning && w.configAt(linodeID, configID) == 0 {
 		return Refuse("", "The interface is active; the Linode must be powered off.")
 	}
 	c.nics = slices.DeleteFunc(slices.Clone(c.nics), func(f nic) bool { return f.id == configInterfaceID })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -21,7 +22,7 @@ func (w Clusters) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, err
 	if err := w.checkClusterCreate(spec); err != nil {
 		return api.LKECluster{}, err
 	}
-	room := &cluster{Cluster: Cluster{Tier: spec.Tier, Region: spec.Region}}
+	room := &cluster{Cluster: account.Cluster{Tier: spec.Tier, Region: spec.Region}}
 	for n, p := range spec.Pools {
 		if err := w.Pools().checkPoolCreate(room, p); err != nil {
 			continue // addCluster refuses it, with the field's place
@@ -29,15 +30,13 @@ func (w Clusters) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, err
 		if err := w.Pools().checkRoom(room, p.Type, p.Count); err != nil {
 			return api.LKECluster{}, prefixed(err, "node_pools", n)
 		}
-		room.pools = append(room.pools, &pool{Pool: Pool{Count: p.Count}})
+		room.pools = append(room.pools, &pool{Pool: account.Pool{Count: p.Count}})
 	}
-	if own := spec.Tier == catalog.Enterprise && spec.VPCID == 0; own && !w.VPCs().room() {
-		if w.behaviour.RefuseBeyondLimits {
-			return api.LKECluster{}, beyondLimits()
-		}
-		spec.hangs = true
+	hangs := spec.Tier == catalog.Enterprise && spec.VPCID == 0 && !w.VPCs().room()
+	if hangs && w.behaviour.RefuseBeyondLimits {
+		return api.LKECluster{}, beyondLimits()
 	}
-	c, err := w.addCluster(spec)
+	c, err := w.addCluster(spec, hangs)
 	if err != nil {
 		return api.LKECluster{}, err
 	}
@@ -86,9 +85,9 @@ func (w Clusters) giveNetwork(c *cluster) {
 	c.VPCID, c.SubnetID = v.ID, v.Subnets[0].ID
 }
 
-func clusterSpec(b *api.LKEClusterCreate) (ClusterSpec, error) {
+func clusterSpec(b *api.LKEClusterCreate) (account.ClusterSpec, error) {
 	plane := deref(b.ControlPlane)
-	spec := ClusterSpec{
+	spec := account.ClusterSpec{
 		Label: b.Label, Region: b.Region, Tier: catalog.Standard, K8sVersion: b.K8SVersion, Tags: deref(b.Tags), AppPlatform: deref(b.AplEnabled),
 		HighAvailability: deref(plane.HighAvailability), AuditLogs: deref(plane.AuditLogsEnabled), ACL: plane.ACL,
 		StackType: string(deref(b.StackType)), VPCID: deref(b.VPCID), SubnetID: deref(b.SubnetID),
@@ -117,7 +116,7 @@ func clusterSpec(b *api.LKEClusterCreate) (ClusterSpec, error) {
 }
 
 // checkClusterCreate is about what only requests to the API need, or may not have.
-func (w Clusters) checkClusterCreate(spec ClusterSpec) error {
+func (w Clusters) checkClusterCreate(spec account.ClusterSpec) error {
 	var bad reasons
 	if spec.Tier != catalog.Enterprise {
 		if len(spec.Pools) == 0 {
@@ -154,7 +153,7 @@ func (w Clusters) DeleteLKECluster(clusterID int) error {
 		w.Pools().dropPool(c.pools[0])
 	}
 	delete(w.clusters, c.ID)
-	w.record(w.Actor, Entry{Action: ClusterDeleted, ClusterID: c.ID, Before: c.Label})
+	w.record(w.Actor, account.Entry{Action: account.ClusterDeleted, ClusterID: c.ID, Before: c.Label})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // device records that a firewall protects a Linode with legacy interfaces, or one interface of another Linode.
@@ -25,14 +26,14 @@ func (w Firewalls) attach(firewall int, to device) device {
 	to.id, to.firewall, to.since = w.sideID(&w.seq.device), firewall, w.now
 	w.assets.devices[to.id] = to
 	w.protected(to.linode)
-	w.note(AssetCreated, fmt.Sprintf("device %d of firewall %d", to.id, firewall), to.linode)
+	w.note(account.AssetCreated, fmt.Sprintf("device %d of firewall %d", to.id, firewall), to.linode)
 	return to
 }
 
 func (w Firewalls) detach(d device) {
 	delete(w.assets.devices, d.id)
 	w.protected(d.linode)
-	w.note(AssetDeleted, fmt.Sprintf("device %d of firewall %d", d.id, d.firewall), d.linode)
+	w.note(account.AssetDeleted, fmt.Sprintf("device %d of firewall %d", d.id, d.firewall), d.linode)
 }
 
 // protected notes on the Linode which firewall it has.

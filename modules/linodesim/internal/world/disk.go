@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // disk is a disk of a Linode. Those of LKE workers are not modelled.
@@ -106,7 +107,7 @@ func (w Disks) addDisk(i *Instance, d disk, ready time.Duration) api.InstanceDis
 	d.Status, d.DiskEncryption = api.InstanceDiskStatusNotReady, new(api.DiskEncryption(i.DiskEncryption))
 	d.Created, d.Updated = w.stamp(), w.stamp()
 	w.assets.disks[i.ID] = append(w.assets.disks[i.ID], d)
-	w.note(AssetCreated, fmt.Sprintf("disk %d", d.ID), i.ID)
+	w.note(account.AssetCreated, fmt.Sprintf("disk %d", d.ID), i.ID)
 	w.after(ready, func() {
 		if made, err := w.disk(i.ID, d.ID); err == nil {
 			made.Status, made.Updated = api.InstanceDiskStatusReady, w.stamp()
@@ -121,7 +122,7 @@ func (w Disks) DeleteInstanceDisk(linodeID, diskID int) error {
 	if _, err := w.disk(linodeID, diskID); err != nil {
 		return err
 	}
-	if w.instances[linodeID].Status != StatusOffline {
+	if w.instances[linodeID].Status != account.StatusOffline {
 		return busy()
 	}
 	d, _ := w.GetInstanceDisk(linodeID, diskID)
@@ -130,6 +131,6 @@ func (w Disks) DeleteInstanceDisk(linodeID, diskID int) error {
 	for at := range w.assets.configs[linodeID] {
 		w.assets.configs[linodeID][at].drop(func(d api.InstanceConfigDevice) bool { return deref(d.DiskID) == diskID })
 	}
-	w.note(AssetDeleted, fmt.Sprintf("disk %d", diskID), linodeID)
+	w.note(account.AssetDeleted, fmt.Sprintf("disk %d", diskID), linodeID)
 	return nil
 }

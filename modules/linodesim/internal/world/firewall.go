@@ -9,19 +9,11 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// FirewallSpec is a firewall to be. Without policies it accepts everything.
-type FirewallSpec struct {
-	Label                         string // "" = made up
-	Tags                          []string
-	Disabled                      bool
-	InboundPolicy, OutboundPolicy string
-	Default                       bool
-}
-
 // AddFirewall makes a Cloud Firewall without the checks of the API, and returns its ID.
-func (w Firewalls) AddFirewall(spec FirewallSpec) int {
+func (w Firewalls) AddFirewall(spec account.FirewallSpec) int {
 	rules := api.FirewallRulesCreate{
 		InboundPolicy: api.FirewallAction(spec.InboundPolicy), OutboundPolicy: api.FirewallAction(spec.OutboundPolicy),
 	}
@@ -52,7 +44,7 @@ func (w Firewalls) addFirewall(b *api.FirewallCreate) api.Firewall {
 		},
 	}
 	w.assets.firewalls[id] = f
-	w.note(AssetCreated, fmt.Sprintf("firewall %d", id), 0)
+	w.note(account.AssetCreated, fmt.Sprintf("firewall %d", id), 0)
 	for _, linode := range deref(deref(b.Devices).Linodes) {
 		w.attach(id, device{linode: linode})
 	}
@@ -207,7 +199,7 @@ func (w Firewalls) UpdateFirewall(firewallID int, b *api.FirewallUpdate) (api.Fi
 func (w Firewalls) changed(f api.Firewall) api.Firewall {
 	f.Updated = w.stamp()
 	w.assets.firewalls[f.ID] = f
-	w.note(AssetChanged, fmt.Sprintf("firewall %d", f.ID), 0)
+	w.note(account.AssetChanged, fmt.Sprintf("firewall %d", f.ID), 0)
 	w.happened(w.User, "firewall_update", onObject("firewall", f.ID, f.Label, "/v4/networking/firewalls/%d"), nil)
 	return f
 }
@@ -246,7 +238,7 @@ func (w Firewalls) DeleteFirewall(firewallID int) error {
 	for _, d := range w.devicesOf(firewallID) {
 		w.detach(d)
 	}
-	w.note(AssetDeleted, fmt.Sprintf("firewall %d", firewallID), 0)
+	w.note(account.AssetDeleted, fmt.Sprintf("firewall %d", firewallID), 0)
 	return nil
 }
 
@@ -297,7 +289,7 @@ func (w Firewalls) UpdateFirewallSettings(b *api.FirewallSettingsUpdate) (api.Fi
 		}
 	}
 	w.assets.defaults = defaults
-	w.note(AssetChanged, "default firewalls", 0)
+	w.note(account.AssetChanged, "default firewalls", 0)
 	return w.GetFirewallSettings()
 }
 

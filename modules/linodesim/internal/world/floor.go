@@ -1,6 +1,10 @@
 package world
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
+)
 
 // Visibility is when a node's Linode can first be found through the API in
 // the way its tier offers: on Standard once it has an ID, on Enterprise once
@@ -11,17 +15,10 @@ type Visibility struct {
 	Requested, Visible time.Time
 }
 
-// Floor is the platform's own share of a scale-up: no client can be quicker.
-type Floor struct {
-	Nodes   int           // nodes requested at or after the start
-	Last    time.Time     // when the last of them becomes visible; zero without nodes
-	Longest time.Duration // the longest time of one of them from its request to being visible
-}
-
 // Floor measures the nodes that were requested at or after the given time.
 // Nodes that never get a Linode do not count.
-func (w *Moment) Floor(since time.Time) Floor {
-	var f Floor
+func (w *Moment) Floor(since time.Time) account.Floor {
+	var f account.Floor
 	for _, v := range w.records.visible {
 		if v.Requested.Before(since) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -32,7 +33,7 @@ func (w Groups) CreatePlacementGroup(b *api.PlacementGroupCreate) (api.Placement
 		PlacementGroupPolicy: api.PlacementGroupPlacementGroupPolicy(b.PlacementGroupPolicy),
 	}
 	w.assets.groups[g.ID] = g
-	w.note(AssetCreated, fmt.Sprintf("placement group %d", g.ID), 0)
+	w.note(account.AssetCreated, fmt.Sprintf("placement group %d", g.ID), 0)
 	return g, nil
 }
 
@@ -62,7 +63,7 @@ func (w Groups) UpdatePlacementGroup(groupID int, b *api.PlacementGroupUpdate) (
 
 func (w Groups) groupChanged(g api.PlacementGroup) api.PlacementGroup {
 	w.assets.groups[g.ID] = g
-	w.note(AssetChanged, fmt.Sprintf("placement group %d", g.ID), 0)
+	w.note(account.AssetChanged, fmt.Sprintf("placement group %d", g.ID), 0)
 	return g
 }
 
@@ -76,7 +77,7 @@ func (w Groups) DeletePlacementGroup(groupID int) error {
 		return Refuse("", "A placement group with Linodes in it cannot be deleted.")
 	}
 	delete(w.assets.groups, groupID)
-	w.note(AssetDeleted, fmt.Sprintf("placement group %d", groupID), 0)
+	w.note(account.AssetDeleted, fmt.Sprintf("placement group %d", groupID), 0)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 const cloudInit = "cloud-init"
@@ -63,7 +64,7 @@ func (w Images) CreateImage(b *api.ImageCreate) (api.Image, error) {
 		i.Capabilities = []string{cloudInit}
 	}
 	w.assets.images[id] = i
-	w.note(AssetCreated, "image "+id, w.linodeOf(from.ID))
+	w.note(account.AssetCreated, "image "+id, w.linodeOf(from.ID))
 	took := w.delays.Join.draw(w.draws.side)
 	job := w.begin(w.User, "disk_imagize", onLinode(w.instances[w.linodeOf(from.ID)]), w.entity(id), 0, took)
 	w.after(took, func() {
@@ -115,7 +116,7 @@ func (w Images) DeleteImage(imageID string) error {
 		return answered(http.StatusForbidden, "Unauthorized")
 	}
 	delete(w.assets.images, imageID)
-	w.note(AssetDeleted, "image "+imageID, 0)
+	w.note(account.AssetDeleted, "image "+imageID, 0)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 const defaultPolicy = "linode/power_off_on"
@@ -96,12 +97,14 @@ func (w Linodes) UpdateInstance(linodeID int, b *api.InstanceUpdate) (api.Instan
 		return api.Instance{}, err
 	}
 	if b.Label != nil && *b.Label != i.Label {
-		w.record(w.Actor, Entry{Action: InstanceEdited, InstanceID: i.ID, ClusterID: i.ClusterID, Before: i.Label, After: *b.Label})
+		w.record(w.Actor, account.Entry{
+			Action: account.InstanceEdited, InstanceID: i.ID, ClusterID: i.ClusterID, Before: i.Label, After: *b.Label,
+		})
 		i.Label, i.Updated = *b.Label, w.now
 	}
 	before := *i
 	if adjust(i, b); !reflect.DeepEqual(before, *i) {
-		w.record(w.Actor, i.entry(InstanceEdited))
+		w.record(w.Actor, i.entry(account.InstanceEdited))
 		i.Updated = w.now
 	}
 	if b.Tags != nil {
@@ -155,11 +158,11 @@ func (w Linodes) DeleteInstance(linodeID int) error {
 	if n == nil {
 		return nil
 	}
-	n.Status = NotReady
-	if w.behaviour.LostLinode == RecreateLinode {
+	n.Status = account.NotReady
+	if w.behaviour.LostLinode == account.RecreateLinode {
 		w.after(w.delays.Repair.draw(w.draws.rng), func() {
 			if !n.gone {
-				w.Nodes().replaceNode(LKE, n)
+				w.Nodes().replaceNode(account.LKE, n)
 			}
 		})
 	}
@@ -179,28 +182,28 @@ func (w Linodes) workerNode(i *Instance) *node {
 	return p.nodes[at]
 }
 
-func (w Linodes) setStatus(by Actor, i *Instance, status string) {
-	if w.instances[i.ID] != i || i.Status == status || i.Status == StatusDeleting {
+func (w Linodes) setStatus(by account.Actor, i *Instance, status string) {
+	if w.instances[i.ID] != i || i.Status == status || i.Status == account.StatusDeleting {
 		return
 	}
-	e := i.entry(InstanceStatus)
-	if status == StatusDeleting {
-		e.Action = InstanceDeleting
+	e := i.entry(account.InstanceStatus)
+	if status == account.StatusDeleting {
+		e.Action = account.InstanceDeleting
 	}
 	e.Before, e.After = i.Status, status
 	w.record(by, e)
-	stops := i.Status == StatusRunning
+	stops := i.Status == account.StatusRunning
 	i.Status, i.Updated = status, w.now
 	w.Volumes().pass(i, stops)
 }
 
 // entry is the beginning of an entry in the audit log about a Linode.
-func (i *Instance) entry(action string) Entry {
-	return Entry{Action: action, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID}
+func (i *Instance) entry(action string) account.Entry {
+	return account.Entry{Action: action, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID}
 }
 
 // vanish removes the Linode for good.
-func (w Linodes) vanish(by Actor, i *Instance) {
+func (w Linodes) vanish(by account.Actor, i *Instance) {
 	if w.instances[i.ID] != i {
 		return
 	}
@@ -208,9 +211,9 @@ func (w Linodes) vanish(by Actor, i *Instance) {
 	w.Groups().leave(i)
 	w.assets.forget(i.ID)
 	w.failAll(i.ID)
-	e := i.entry(InstanceGone)
-	e.Before, e.label = strings.Join(i.Tags, ","), i.Label
-	w.record(by, e)
+	e := i.entry(account.InstanceGone)
+	e.Before = strings.Join(i.Tags, ",")
+	w.recordOf(i.Label, by, e)
 	w.Feed().publishGone(i)
 	w.Nodes().serve()
 }

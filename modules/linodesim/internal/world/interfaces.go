@@ -9,6 +9,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // Generations of interfaces.
@@ -17,7 +18,7 @@ const (
 	linodeInterfaces = "linode"
 )
 
-func (n Network) generation() string { return cmp.Or(n.Generation, legacyConfig) }
+func (i *Instance) generation() string { return cmp.Or(i.Generation, legacyConfig) }
 
 // nic is a network interface of either generation.
 type nic struct {
@@ -198,7 +199,7 @@ func (w Interfaces) addInterfaces(i *Instance, list []nic) {
 // legacy is an interface of a configuration; fields that a purpose does not have are null.
 func (f nic) legacy(of *Instance) api.InstanceConfigInterface {
 	out := api.InstanceConfigInterface{
-		ID: f.id, Purpose: api.InstanceConfigInterfacePurpose(f.purpose), Primary: f.primary, Active: of.Status == StatusRunning,
+		ID: f.id, Purpose: api.InstanceConfigInterfacePurpose(f.purpose), Primary: f.primary, Active: of.Status == account.StatusRunning,
 		IPv6: nullable.NewNullNullable[map[string]any](),
 	}
 	switch f.purpose {
@@ -322,7 +323,7 @@ func (w Interfaces) UpdateInstanceInterface(linodeID, interfaceID int, b *api.In
 	}
 	w.assets.interfaces[linodeID] = slices.Clone(all)
 	w.assets.interfaces[linodeID][at] = f
-	w.note(AssetChanged, fmt.Sprintf("interface %d", interfaceID), linodeID)
+	w.note(account.AssetChanged, fmt.Sprintf("interface %d", interfaceID), linodeID)
 	w.happened(w.User, "interface_update", onLinode(w.instances[linodeID]), nil)
 	return f.linode(w.instances[linodeID]), nil
 }

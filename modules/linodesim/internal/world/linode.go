@@ -9,23 +9,12 @@ import (
 	"unicode"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// InstanceSpec is a Linode to be, one that is no worker of LKE.
-type InstanceSpec struct {
-	Label  string // "" = made up
-	Type   string
-	Region string // "" = us-ord
-	Image  string // "" = none: it stays off
-	Tags   []string
-
-	PrivateIP bool // adds an address in 192.168.128.0/17
-	SubnetID  int  // of the VPC that it is in, with NAT 1:1; 0 = it has a public interface
-}
-
 // AddInstance makes a Linode of the account's owner, and gives its ID.
-func (w Linodes) AddInstance(spec InstanceSpec) (int, error) {
+func (w Linodes) AddInstance(spec account.InstanceSpec) (int, error) {
 	request := &api.InstanceCreate{
 		Label: optional(spec.Label), Type: spec.Type, Region: cmp.Or(spec.Region, "us-ord"), Image: optional(spec.Image), Tags: &spec.Tags,
 		RootPass: new("not-a-secret"), PrivateIP: &spec.PrivateIP,
@@ -156,7 +145,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	if err := w.Images().checkImage(deref(b.Image), root, access); err != nil {
 		return err
 	}
-	return w.Pools().checkRoom(&cluster{Cluster: Cluster{Region: b.Region}}, b.Type, 1) // of no tier
+	return w.Pools().checkRoom(&cluster{Cluster: account.Cluster{Region: b.Region}}, b.Type, 1) // of no tier
 }
 
 // diskSizes divides a plan's storage.
@@ -205,14 +194,15 @@ func (w Linodes) checkPlace(bad *reasons, b *api.InstanceCreate) {
 func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	public, private, v6 := w.addresses()
 	id := w.nextID(&w.seq.instance)
-	i := &Instance{
+	i := &Instance{userData: deref(deref(b.Metadata).UserData), keys: readKeys(b), Instance: account.Instance{
 		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
-		Status: StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
-		Placement: Placement{HostUUID: w.hostUUID()},
-		Network:   Network{PublicIPv4: public, IPv6: v6, Generation: string(deref(b.InterfaceGeneration))},
-		Settings:  Settings{DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true},
-		Guest:     Guest{HasUserData: deref(b.Metadata).UserData != nil, userData: deref(deref(b.Metadata).UserData), keys: readKeys(b)},
-	}
+		Status: account.StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group),
+		Lifecycle: account.Lifecycle{Created: w.now, Updated: w.now},
+		Placement: account.Placement{HostUUID: w.hostUUID()},
+		Network:   account.Network{PublicIPv4: public, IPv6: v6, Generation: string(deref(b.InterfaceGeneration))},
+		Settings:  account.Settings{DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true},
+		Guest:     account.Guest{HasUserData: deref(b.Metadata).UserData != nil},
+	}}
 	if deref(b.PrivateIP) {
 		i.PrivateIPv4 = private
 	}
@@ -220,7 +210,7 @@ func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	i.MaintenancePolicy = cmp.Or(deref(b.MaintenancePolicy), i.MaintenancePolicy)
 	i.BackupsEnabled = i.BackupsEnabled || deref(b.BackupsEnabled)
 	w.instances[i.ID] = i
-	w.record(w.Actor, Entry{Action: InstanceCreated, InstanceID: i.ID, After: i.Label})
+	w.record(w.Actor, account.Entry{Action: account.InstanceCreated, InstanceID: i.ID, After: i.Label})
 	if b.PlacementGroup != nil {
 		w.Groups().enter(b.PlacementGroup.ID, i)
 	}
@@ -229,11 +219,11 @@ func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	w.equip(i, b, nics, boot/2)
 	w.Firewalls().protect(i, deref(b.FirewallID))
 	if i.Image == "" || b.Booted != nil && !*b.Booted {
-		w.after(boot/2, func() { w.finish(created); w.setStatus(LKE, i, StatusOffline) })
+		w.after(boot/2, func() { w.finish(created); w.setStatus(account.LKE, i, account.StatusOffline) })
 		return i
 	}
 	booted := w.begin(w.User, "linode_boot", onLinode(i), w.Configs().last(i.ID), boot/2, boot*4/5-boot/2)
-	w.after(boot/2, func() { w.finish(created); w.setStatus(LKE, i, StatusBooting) })
+	w.after(boot/2, func() { w.finish(created); w.setStatus(account.LKE, i, account.StatusBooting) })
 	if !w.faults.neverBoots(0) {
 		w.after(boot*4/5, func() { w.run(i, booted) })
 	}

@@ -2,23 +2,14 @@ package world
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
-
-// HostMaintenance is work on the host of a Linode as the account's list shows
-// it. Nothing happens to the Linode when its time comes.
-type HostMaintenance struct {
-	Type   string // such as reboot, cold_migration or live_migration
-	Status string // pending, started or completed
-	When   time.Time
-	Reason string
-}
 
 // AnnounceMaintenance puts a Linode on the account's list of maintenance, in
 // place of what is there about it; nil takes it off.
-func (w Linodes) AnnounceMaintenance(instanceID int, m *HostMaintenance) error {
+func (w Linodes) AnnounceMaintenance(instanceID int, m *account.HostMaintenance) error {
 	i, err := lookup(w.instances, instanceID)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // Metadata holds the answers of the Metadata service to a Linode.
@@ -26,7 +27,7 @@ type MetadataInterface struct {
 // Metadata returns them while the Linode runs: only then it can call the service.
 func (w Linodes) Metadata(linodeID int) (Metadata, error) {
 	i, err := lookup(w.instances, linodeID)
-	if err != nil || i.Status != StatusRunning {
+	if err != nil || i.Status != account.StatusRunning {
 		return Metadata{}, NotFound()
 	}
 	out := Metadata{Instance: w.instance(i), Image: w.Images().imageLabel(i.Image), UserData: i.userData, SSHKeys: maps.Clone(i.keys)}

@@ -13,6 +13,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -74,7 +75,7 @@ func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 		v.Subnets = append(v.Subnets, w.newSubnet(v, s))
 	}
 	w.assets.vpcs[v.ID] = v
-	w.note(AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
+	w.note(account.AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
 	return v
 }
 
@@ -243,7 +244,7 @@ func checkVPCLabel(bad *reasons, field, label string) {
 func (w VPCs) changed(v api.VPC, event string) api.VPC {
 	v.Updated = w.stamp()
 	w.assets.vpcs[v.ID] = v
-	w.note(AssetChanged, fmt.Sprintf("vpc %d", v.ID), 0)
+	w.note(account.AssetChanged, fmt.Sprintf("vpc %d", v.ID), 0)
 	w.happened(w.User, event, onObject("vpc", v.ID, v.Label, "/v4/vpcs/%d"), nil)
 	return w.populated(v)
 }
@@ -371,7 +372,7 @@ func (w VPCs) DeleteVPC(vpcID int) error {
 		}
 	}
 	delete(w.assets.vpcs, vpcID)
-	w.note(AssetDeleted, fmt.Sprintf("vpc %d", vpcID), 0)
+	w.note(account.AssetDeleted, fmt.Sprintf("vpc %d", vpcID), 0)
 	w.Nodes().serve()
 	return nil
 }
@@ -426,7 +427,7 @@ func (w VPCs) members(subnet int) []api.VPCSubnetLinode {
 				out = append(out, api.VPCSubnetLinode{ID: linode})
 			}
 			last := &out[len(out)-1]
-			active := w.instances[linode].Status == StatusRunning
+			active := w.instances[linode].Status == account.StatusRunning
 			last.Interfaces = append(last.Interfaces, api.VPCSubnetInterface{ID: f.id, Active: active, ConfigID: config})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -53,12 +54,12 @@ func (w Nodes) DeleteLKENode(clusterID int, nodeID string) error {
 	p := n.pool
 	if p.Count <= 1 {
 		switch w.behaviour.LastNode {
-		case RefuseLastDelete:
+		case account.RefuseLastDelete:
 			return Refuse("", "The last node of a pool cannot be deleted.")
-		case RemovePool:
+		case account.RemovePool:
 			w.Pools().dropPool(p)
 			return nil
-		case KeepEmptyPool:
+		case account.KeepEmptyPool:
 		}
 	}
 	w.Pools().setCount(p, p.Count-1)
@@ -77,20 +78,21 @@ func (w Nodes) RecycleLKENode(clusterID int, nodeID string) error {
 }
 
 // replaceNode gives the time after which the new node should have joined.
-func (w Nodes) replaceNode(by Actor, n *node) time.Duration {
+func (w Nodes) replaceNode(by account.Actor, n *node) time.Duration {
 	w.removeNode(by, n)
 	return w.addNode(by, n.pool)
 }
 
 // addNode adds a place to the pool and plans its life. It gives the time until
 // the node should join.
-func (w Nodes) addNode(by Actor, p *pool) time.Duration {
+func (w Nodes) addNode(by account.Actor, p *pool) time.Duration {
 	enterprise := p.cluster.Tier == catalog.Enterprise
-	n := &node{pool: p, Node: Node{
-		ID: w.newNodeID(p.ID), ClusterID: p.ClusterID, PoolID: p.ID, Tier: p.Tier, Status: NotReady, Listed: !enterprise, Requested: w.now,
+	n := &node{pool: p, Node: account.Node{
+		ID: w.newNodeID(p.ID), ClusterID: p.ClusterID, PoolID: p.ID, Tier: p.Tier, Status: account.NotReady, Listed: !enterprise,
+		Requested: w.now,
 	}}
 	p.nodes = append(p.nodes, n)
-	w.record(by, Entry{Action: NodeRequested, ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID})
+	w.record(by, account.Entry{Action: account.NodeRequested, ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID})
 
 	created := w.delays.InstanceID.draw(w.draws.rng)
 	join := w.delays.Join.draw(w.draws.rng)
@@ -161,7 +163,7 @@ func (w Nodes) list(n *node) {
 		return
 	}
 	n.Listed = true
-	w.record(LKE, Entry{Action: NodeListed, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID})
+	w.record(account.LKE, account.Entry{Action: account.NodeListed, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID})
 }
 
 // launch creates the Linode behind a node and plans its boot.
@@ -173,35 +175,39 @@ func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
 	if isolation := n.pool.Isolation; isolation != nil {
 		public, v6 = unlessRefused(isolation.PublicIPv4, public), unlessRefused(isolation.PublicIPv6, v6)
 	}
-	i := &Instance{
-		ID: w.nextID(&w.seq.instance), Label: w.linodeLabel(n), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: StatusOffline,
-		Tags: []string{}, Worker: Worker{ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID}, Placement: Placement{HostUUID: w.hostUUID()},
-		Network: Network{PublicIPv4: public, PrivateIPv4: private, IPv6: v6},
+	i := &Instance{Instance: account.Instance{
+		ID: w.nextID(&w.seq.instance), Label: w.linodeLabel(n), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: account.StatusOffline,
+		Tags: []string{}, Worker: account.Worker{ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID},
+		Placement: account.Placement{HostUUID: w.hostUUID()},
+		Network:   account.Network{PublicIPv4: public, PrivateIPv4: private, IPv6: v6},
 		// Recorded as enabled even for workers of pools that have disabled.
-		Settings: Settings{DiskEncryption: "enabled", WatchdogEnabled: true}, Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
-	}
+		Settings:  account.Settings{DiskEncryption: "enabled", WatchdogEnabled: true},
+		Lifecycle: account.Lifecycle{Created: w.now, Updated: w.now},
+	}}
 	w.Linodes().defaultSettings(i)
 	if w.behaviour.LabelForm == "" && n.pool.Label != "" {
 		i.given = i.Label
 	}
 	w.instances[i.ID] = i
 	n.InstanceID, n.InstanceAt = i.ID, w.now
-	w.record(LKE, Entry{Action: InstanceCreated, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID, After: i.Label})
+	w.record(account.LKE, account.Entry{
+		Action: account.InstanceCreated, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID, After: i.Label,
+	})
 	if n.pool.cluster.Tier == catalog.Enterprise {
 		w.after(tagged, func() { w.autoTag(n, i) })
 	}
-	created := w.begin(LKE.User, "linode_create", onLinode(i), nil, 0, join/2)
+	created := w.begin(account.LKE.User, "linode_create", onLinode(i), nil, 0, join/2)
 	w.after(join/2, func() { w.finish(created) })
 	if !boots {
 		return
 	}
-	booted := w.begin(LKE.User, "linode_boot", onLinode(i), nil, join/2, join*4/5-join/2)
+	booted := w.begin(account.LKE.User, "linode_boot", onLinode(i), nil, join/2, join*4/5-join/2)
 	// Booting starts half way to joining, and the Linode runs a while before
 	// its kubelet has joined.
-	w.after(join/2, func() { w.Linodes().setStatus(LKE, i, StatusBooting) })
+	w.after(join/2, func() { w.Linodes().setStatus(account.LKE, i, account.StatusBooting) })
 	w.after(join*4/5, func() {
 		w.finish(booted)
-		w.Linodes().setStatus(LKE, i, StatusRunning)
+		w.Linodes().setStatus(account.LKE, i, account.StatusRunning)
 	})
 	if n.pool.cluster.Tier == catalog.Enterprise && len(n.pool.Label) > longestLabel {
 		return // its kubelet never registers
@@ -237,7 +243,7 @@ func (w Nodes) autoTag(n *node, i *Instance) {
 		return
 	}
 	tags := []string{fmt.Sprintf("lke%d", n.ClusterID), fmt.Sprintf("nodepool=%d", n.PoolID)}
-	w.Linodes().retag(LKE, i, union(tags, n.pool.Tags, i.Tags))
+	w.Linodes().retag(account.LKE, i, union(tags, n.pool.Tags, i.Tags))
 }
 
 // cascadeTags follows a change of an Enterprise pool's tags on its Linodes.
@@ -256,37 +262,37 @@ func (w Pools) cascadeTags(p *pool, old []string) {
 	}
 }
 
-func (w Linodes) retag(by Actor, i *Instance, tags []string) {
+func (w Linodes) retag(by account.Actor, i *Instance, tags []string) {
 	if slices.Equal(i.Tags, tags) {
 		return
 	}
-	w.record(by, Entry{
-		Action: InstanceTagged, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID,
+	w.record(by, account.Entry{
+		Action: account.InstanceTagged, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID,
 		Before: strings.Join(i.Tags, ","), After: strings.Join(tags, ","),
 	})
 	i.Tags, i.Updated = tags, w.now
 }
 
 func (w Nodes) join(n *node, i *Instance) {
-	if n.gone || w.instances[i.ID] != i || i.Status != StatusRunning {
+	if n.gone || w.instances[i.ID] != i || i.Status != account.StatusRunning {
 		return
 	}
-	n.Status, n.JoinedAt = Ready, w.now
-	w.record(LKE, Entry{Action: NodeJoined, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID})
-	w.Feed().publish(NodeJoins, n)
+	n.Status, n.JoinedAt = account.Ready, w.now
+	w.record(account.LKE, account.Entry{Action: account.NodeJoined, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID})
+	w.Feed().publish(account.NodeJoins, n)
 }
 
 // removeNode takes the place out of the pool; its Linode disappears a little
 // later.
-func (w Nodes) removeNode(by Actor, n *node) {
+func (w Nodes) removeNode(by account.Actor, n *node) {
 	n.gone = true
 	n.pool.nodes = slices.DeleteFunc(n.pool.nodes, func(m *node) bool { return m == n })
-	w.record(by, Entry{Action: NodeRemoved, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: n.InstanceID})
+	w.record(by, account.Entry{Action: account.NodeRemoved, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: n.InstanceID})
 	i := w.instances[n.InstanceID]
 	if i == nil {
 		w.serve()
 		return
 	}
-	w.Linodes().setStatus(LKE, i, StatusDeleting)
-	w.after(w.delays.Gone.draw(w.draws.rng), func() { w.Linodes().vanish(LKE, i) })
+	w.Linodes().setStatus(account.LKE, i, account.StatusDeleting)
+	w.after(w.delays.Gone.draw(w.draws.rng), func() { w.Linodes().vanish(account.LKE, i) })
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -73,7 +74,7 @@ func (w NodeBalancers) CreateNodeBalancer(b *api.NodeBalancerCreate) (api.NodeBa
 	}
 	w.settle(&made, networks)
 	w.assets.balancers[id] = made
-	w.noted(AssetCreated, "nodebalancer_create", made)
+	w.noted(account.AssetCreated, "nodebalancer_create", made)
 	if firewall > 0 {
 		w.Firewalls().attach(firewall, device{balancer: id})
 	}
@@ -122,7 +123,7 @@ func (w NodeBalancers) UpdateNodeBalancer(nodebalancerID int, b *api.NodeBalance
 	found = overlaid[api.NodeBalancer](found, b)
 	found.Updated = w.stamp()
 	w.assets.balancers[nodebalancerID] = found
-	w.noted(AssetChanged, "nodebalancer_update", found)
+	w.noted(account.AssetChanged, "nodebalancer_update", found)
 	return w.shown(found), nil
 }
 
@@ -143,7 +144,7 @@ func (w NodeBalancers) DeleteNodeBalancer(nodebalancerID int) error {
 	delete(w.assets.ports, nodebalancerID)
 	delete(w.assets.networks, nodebalancerID)
 	delete(w.assets.balancers, nodebalancerID)
-	w.noted(AssetDeleted, "nodebalancer_delete", found)
+	w.noted(account.AssetDeleted, "nodebalancer_delete", found)
 	return nil
 }
 
@@ -191,7 +192,7 @@ func (w NodeBalancers) addPort(b api.NodeBalancer, c api.NodeBalancerConfigCreat
 	c.Nodes = nil
 	made := filled(api.NodeBalancerConfig{ID: w.sideID(&w.seq.port), NodebalancerID: b.ID}, c)
 	w.assets.ports[b.ID] = append(slices.Clone(w.assets.ports[b.ID]), made)
-	w.noted(AssetChanged, "nodebalancer_config_create", b)
+	w.noted(account.AssetChanged, "nodebalancer_config_create", b)
 	for _, n := range nodes {
 		w.addBackend(made, n)
 	}
@@ -275,7 +276,7 @@ func (w NodeBalancers) replacePort(balancer api.NodeBalancer, c *api.NodeBalance
 		return api.NodeBalancerConfig{}, err
 	}
 	*c = changed
-	w.noted(AssetChanged, "nodebalancer_config_update", balancer)
+	w.noted(account.AssetChanged, "nodebalancer_config_update", balancer)
 	return w.counted(changed), nil
 }
 
@@ -328,7 +329,7 @@ func (w NodeBalancers) DeleteNodeBalancerConfig(nodebalancerID, nodebalancerConf
 	w.assets.ports[nodebalancerID] = slices.DeleteFunc(slices.Clone(w.assets.ports[nodebalancerID]), func(p api.NodeBalancerConfig) bool {
 		return p.ID == nodebalancerConfigID
 	})
-	w.noted(AssetChanged, "nodebalancer_config_delete", balancer)
+	w.noted(account.AssetChanged, "nodebalancer_config_delete", balancer)
 	return nil
 }
 
@@ -377,7 +378,7 @@ func (w NodeBalancers) probed(n api.NodeBalancerNode) api.NodeBalancerNode {
 	n.Status = api.NodeBalancerNodeStatusDOWN
 	where, _ := netip.ParseAddrPort(n.Address)
 	n.VPCConfigID = w.networkOf(n.NodebalancerID, where.Addr())
-	if i := w.behind(w.assets.balancers[n.NodebalancerID].Region, where.Addr().String(), 0); i != nil && i.Status == StatusRunning {
+	if i := w.behind(w.assets.balancers[n.NodebalancerID].Region, where.Addr().String(), 0); i != nil && i.Status == account.StatusRunning {
 		n.Status = api.NodeBalancerNodeStatusUP
 	}
 	return n
@@ -425,7 +426,7 @@ func (w NodeBalancers) CreateNodeBalancerNode(nodebalancerID, nodebalancerConfig
 	if err := bad.err(); err != nil {
 		return api.NodeBalancerNode{}, err
 	}
-	w.noted(AssetChanged, "nodebalancer_node_create", balancer)
+	w.noted(account.AssetChanged, "nodebalancer_node_create", balancer)
 	return w.addBackend(*c, *b), nil
 }
 
@@ -444,7 +445,7 @@ func (w NodeBalancers) UpdateNodeBalancerNode(nodebalancerID, nodebalancerConfig
 		}
 	}
 	*n = overlaid[api.NodeBalancerNode](*n, b)
-	w.noted(AssetChanged, "nodebalancer_node_update", balancer)
+	w.noted(account.AssetChanged, "nodebalancer_node_update", balancer)
 	return w.probed(*n), nil
 }
 
@@ -456,6 +457,6 @@ func (w NodeBalancers) DeleteNodeBalancerNode(nodebalancerID, nodebalancerConfig
 	}
 	config, id := n.ConfigID, n.ID
 	w.assets.backends[config] = slices.DeleteFunc(slices.Clone(w.assets.backends[config]), hasID(id))
-	w.noted(AssetChanged, "nodebalancer_node_delete", balancer)
+	w.noted(account.AssetChanged, "nodebalancer_node_delete", balancer)
 	return nil
 }

@@ -1,6 +1,10 @@
 package world
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
+)
 
 // objects are LKE's and the Linodes, by ID.
 type objects struct {
@@ -17,9 +21,9 @@ func newObjects() objects {
 func (o objects) cloneObjects() objects {
 	out := newObjects()
 	for id, c := range o.clusters {
-		copied := &cluster{Cluster: c.clone(), addressed: c.addressed, hangs: c.hangs}
+		copied := &cluster{Cluster: cloneCluster(c.Cluster), addressed: c.addressed, hangs: c.hangs}
 		for _, p := range c.pools {
-			q := &pool{Pool: p.clone(), cluster: copied}
+			q := &pool{Pool: clonePool(p.Pool), cluster: copied}
 			for _, n := range p.nodes {
 				q.nodes = append(q.nodes, &node{Node: n.Node, pool: q, waits: n.waits})
 			}
@@ -35,20 +39,20 @@ func (o objects) cloneObjects() objects {
 }
 
 type cluster struct {
-	Cluster
+	account.Cluster
 	pools     []*pool
 	addressed time.Time // from when on the addresses of its API server can be had
 	hangs     bool      // it waits for room for a VPC of its own; see Clusters.serve
 }
 
 type pool struct {
-	Pool
+	account.Pool
 	cluster *cluster
 	nodes   []*node
 }
 
 type node struct {
-	Node
+	account.Node
 	pool  *pool
 	gone  bool
 	waits bool      // for room

@@ -9,40 +9,13 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// PoolCreate is a pool to be. Nil and zero fields are as if left out.
-type PoolCreate struct {
-	Type           string
-	Count          int
-	Label          string
-	Labels         map[string]string
-	Taints         []Taint
-	Tags           []string
-	Disks          []api.LKEPoolDisk
-	Autoscaler     *api.LKEAutoscaler
-	DiskEncryption string
-	FirewallID     *int
-	K8sVersion     string
-	UpdateStrategy string
-	Isolation      *api.LKEIsolation
-}
-
-// PoolTemplate holds the settings that a pool's nodes are made with.
-type PoolTemplate struct {
-	Disks          []api.LKEPoolDisk
-	Labels         map[string]string
-	Taints         []Taint
-	Tags           []string
-	DiskEncryption string
-	FirewallID     *int              // Enterprise
-	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
-}
-
-func poolSpec(b api.LKENodePoolCreate) (PoolCreate, error) {
+func poolSpec(b api.LKENodePoolCreate) (account.PoolSpec, error) {
 	a, err := autoscaler(b.Autoscaler, api.LKEAutoscaler{Min: b.Count, Max: b.Count})
-	return PoolCreate{
+	return account.PoolSpec{
 		Type: b.Type, Count: b.Count, Label: deref(b.Label), Labels: deref(b.Labels), Taints: deref(b.Taints), Tags: deref(b.Tags),
 		Disks: deref(b.Disks), Autoscaler: a, DiskEncryption: string(deref(b.DiskEncryption)), FirewallID: b.FirewallID,
 		K8sVersion: deref(b.K8SVersion), UpdateStrategy: string(deref(b.UpdateStrategy)), Isolation: b.Isolation,
@@ -124,15 +97,15 @@ func (w Pools) CreateLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api.L
 }
 
 // AddPool is the same for users of this package.
-func (w Pools) AddPool(clusterID int, spec PoolCreate) (Pool, error) {
+func (w Pools) AddPool(clusterID int, spec account.PoolSpec) (account.Pool, error) {
 	p, err := w.createPool(clusterID, spec)
 	if err != nil {
-		return Pool{}, err
+		return account.Pool{}, err
 	}
 	return p.state(), nil
 }
 
-func (w Pools) createPool(clusterID int, spec PoolCreate) (*pool, error) {
+func (w Pools) createPool(clusterID int, spec account.PoolSpec) (*pool, error) {
 	c, err := lookup(w.clusters, clusterID)
 	if err != nil {
 		return nil, err
@@ -146,16 +119,16 @@ func (w Pools) createPool(clusterID int, spec PoolCreate) (*pool, error) {
 	return w.addPool(c, spec), nil
 }
 
-func (w Pools) addPool(c *cluster, spec PoolCreate) *pool {
-	p := &pool{cluster: c, Pool: Pool{
+func (w Pools) addPool(c *cluster, spec account.PoolSpec) *pool {
+	p := &pool{cluster: c, Pool: clonePool(account.Pool{
 		ID: w.nextID(&w.seq.pool), ClusterID: c.ID, Tier: c.Tier, Type: spec.Type, Label: spec.Label, Count: spec.Count,
 		Autoscaler: api.LKEAutoscaler{Min: spec.Count, Max: spec.Count},
-		PoolTemplate: PoolTemplate{
+		PoolTemplate: account.PoolTemplate{
 			Disks: spec.Disks, Labels: nonNilMap(spec.Labels), Taints: spec.Taints, Tags: spec.Tags,
 			DiskEncryption: spec.DiskEncryption, FirewallID: spec.FirewallID, Isolation: spec.Isolation,
 		},
 		CreatedBy: w.User, Created: w.now,
-	}.clone()}
+	})}
 	set(&p.Autoscaler, spec.Autoscaler)
 	// When left out, Standard answers enabled, Enterprise disabled (recorded).
 	p.DiskEncryption = cmp.Or(p.DiskEncryption, "enabled")
@@ -166,7 +139,9 @@ func (w Pools) addPool(c *cluster, spec PoolCreate) *pool {
 	}
 	w.pools[p.ID] = p
 	c.pools = append(c.pools, p)
-	w.record(w.Actor, Entry{Action: PoolCreated, ClusterID: c.ID, PoolID: p.ID, After: strconv.Itoa(p.Count), Tags: strings.Join(p.Tags, ",")})
+	w.record(w.Actor, account.Entry{
+		Action: account.PoolCreated, ClusterID: c.ID, PoolID: p.ID, After: strconv.Itoa(p.Count), Tags: strings.Join(p.Tags, ","),
+	})
 	for range p.Count {
 		w.Nodes().addNode(w.Actor, p)
 	}
@@ -201,7 +176,7 @@ func (w Pools) UpdateLKENodePool(clusterID, poolID int, b *api.LKENodePoolUpdate
 }
 
 func (w Pools) edit(p *pool, b *api.LKENodePoolUpdate, scaling *api.LKEAutoscaler) {
-	before := p.clone()
+	before := clonePool(p.Pool)
 	set(&p.Label, b.Label)
 	set(&p.K8sVersion, b.K8SVersion)
 	set(&p.UpdateStrategy, (*string)(b.UpdateStrategy))
@@ -220,18 +195,18 @@ func (w Pools) edit(p *pool, b *api.LKENodePoolUpdate, scaling *api.LKEAutoscale
 		w.cascadeTags(p, before.Tags)
 	}
 	if was, is := describe(before), describe(p.Pool); was != is {
-		w.record(w.Actor, Entry{Action: PoolEdited, ClusterID: p.ClusterID, PoolID: p.ID, Before: was, After: is})
+		w.record(w.Actor, account.Entry{Action: account.PoolEdited, ClusterID: p.ClusterID, PoolID: p.ID, Before: was, After: is})
 	}
 	if !maps.Equal(before.Labels, p.Labels) || !slices.Equal(before.Taints, p.Taints) {
 		for _, n := range p.nodes {
 			if !n.JoinedAt.IsZero() {
-				w.Feed().publish(NodeChanged, n)
+				w.Feed().publish(account.NodeChanged, n)
 			}
 		}
 	}
 }
 
-func describe(p Pool) string {
+func describe(p account.Pool) string {
 	firewall := "-"
 	if p.FirewallID != nil {
 		firewall = strconv.Itoa(*p.FirewallID)
@@ -251,7 +226,9 @@ func (w Pools) scale(p *pool, to int) {
 }
 
 func (w Pools) setCount(p *pool, to int) {
-	w.record(w.Actor, Entry{Action: PoolCount, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count), After: strconv.Itoa(to)})
+	w.record(w.Actor, account.Entry{
+		Action: account.PoolCount, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count), After: strconv.Itoa(to),
+	})
 	p.Count = to
 }
 
@@ -274,7 +251,7 @@ func (w Pools) dropPool(p *pool) {
 	}
 	delete(w.pools, p.ID)
 	p.cluster.pools = slices.DeleteFunc(p.cluster.pools, func(q *pool) bool { return q == p })
-	w.record(w.Actor, Entry{Action: PoolDeleted, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count)})
+	w.record(w.Actor, account.Entry{Action: account.PoolDeleted, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count)})
 }
 
 // RecycleLKENodePool replaces the pool's nodes one after another.
@@ -289,7 +266,7 @@ func (w Pools) RecycleLKENodePool(clusterID, poolID int) error {
 
 // recycleNext replaces the first and, when its successor should have joined,
 // goes on with the rest.
-func (w Pools) recycleNext(by Actor, rest []*node) {
+func (w Pools) recycleNext(by account.Actor, rest []*node) {
 	for len(rest) > 0 && rest[0].gone {
 		rest = rest[1:]
 	}

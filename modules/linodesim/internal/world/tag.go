@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
 // ListTags lists the labels in use, and those that were made and never used.
@@ -77,7 +78,7 @@ func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 		return none, err
 	}
 	w.assets.tags[label] = true
-	w.note(AssetCreated, "tag "+label, 0)
+	w.note(account.AssetCreated, "tag "+label, 0)
 	for _, id := range linodes {
 		w.Linodes().retag(w.Actor, w.instances[id], union(w.instances[id].Tags, []string{label}))
 	}
@@ -101,7 +102,9 @@ func (w Clusters) retagCluster(c *cluster, tags []string) {
 	if slices.Equal(c.Tags, tags) {
 		return
 	}
-	w.record(w.Actor, Entry{Action: AssetChanged, ClusterID: c.ID, Before: strings.Join(c.Tags, ","), After: strings.Join(tags, ",")})
+	w.record(w.Actor, account.Entry{
+		Action: account.AssetChanged, ClusterID: c.ID, Before: strings.Join(c.Tags, ","), After: strings.Join(tags, ","),
+	})
 	c.Tags, c.Updated = tags, w.now
 }
 
@@ -165,6 +168,6 @@ func (w Tags) DeleteTag(tagLabel string) error {
 		w.assets.balancers[id] = b
 	}
 	delete(w.assets.tags, tagLabel)
-	w.note(AssetDeleted, "tag "+tagLabel, 0)
+	w.note(account.AssetDeleted, "tag "+tagLabel, 0)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -27,7 +28,7 @@ var (
 	reserved   = []string{"kubernetes.io", "linode.com"}
 )
 
-func (w Pools) checkPoolCreate(c *cluster, p PoolCreate) error {
+func (w Pools) checkPoolCreate(c *cluster, p account.PoolSpec) error {
 	var bad reasons
 	if t, ok := w.catalog.Type(p.Type); !ok {
 		bad.invalid("type")
@@ -88,7 +89,9 @@ func nodesForUpgrade(version string) int {
 	return min(3, minor-30)
 }
 
-func (w Pools) checkCommon(bad *reasons, c *cluster, labels map[string]string, taints []Taint, tags []string, a *api.LKEAutoscaler) {
+func (w Pools) checkCommon(bad *reasons, c *cluster, labels map[string]string, taints []account.Taint, tags []string,
+	a *api.LKEAutoscaler,
+) {
 	checkLabels(bad, labels)
 	w.checkTaints(bad, taints)
 	checkTags(bad, tags)
@@ -219,7 +222,7 @@ func isReserved(s string) bool {
 	return slices.ContainsFunc(reserved, func(r string) bool { return strings.Contains(s, r) })
 }
 
-func (w Pools) checkTaints(bad *reasons, taints []Taint) {
+func (w Pools) checkTaints(bad *reasons, taints []account.Taint) {
 	for i, t := range taints {
 		field := func(name string) string { return fmt.Sprintf("taints[%d].%s", i, name) }
 		prefix, name, found := strings.Cut(t.Key, "/")

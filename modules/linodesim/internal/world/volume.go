@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -98,7 +99,7 @@ func (w Volumes) add(v api.Volume, event string) api.Volume {
 	v.FilesystemPath = "/dev/disk/by-id/scsi-0Linode_Volume_" + v.Label
 	v.Created, v.Updated = w.stamp(), w.stamp()
 	w.assets.volumes[v.ID] = v
-	w.note(AssetCreated, fmt.Sprintf("volume %d", v.ID), deref(v.LinodeID))
+	w.note(account.AssetCreated, fmt.Sprintf("volume %d", v.ID), deref(v.LinodeID))
 	w.work(v, event, func(v *api.Volume) {
 		v.Status = api.VolumeStatusActive
 		w.ready(v)
@@ -166,12 +167,12 @@ func (w Volumes) checkAttachable(bad *reasons, i *Instance) {
 func (w Volumes) pass(i *Instance, stops bool) {
 	var ends bool
 	switch w.behaviour.PassingVolumes {
-	case DetachAtStop:
+	case account.DetachAtStop:
 		ends = stops
-	case DetachAtBoot:
-		ends = i.Status == StatusRunning
-	case KeepAtReboot:
-		ends = stops && i.Status != StatusRebooting
+	case account.DetachAtBoot:
+		ends = i.Status == account.StatusRunning
+	case account.KeepAtReboot:
+		ends = stops && i.Status != account.StatusRebooting
 	}
 	if !ends {
 		return
@@ -183,7 +184,9 @@ func (w Volumes) pass(i *Instance, stops bool) {
 		w.free(&v)
 		v.Updated = w.stamp()
 		w.assets.volumes[v.ID] = v
-		w.record(LKE, Entry{Action: AssetChanged, InstanceID: i.ID, After: fmt.Sprintf("volume %d detached by a boot", v.ID)})
+		w.record(account.LKE, account.Entry{
+			Action: account.AssetChanged, InstanceID: i.ID, After: fmt.Sprintf("volume %d detached by a boot", v.ID),
+		})
 	}
 }
 
@@ -192,7 +195,7 @@ func checkPassing(bad *reasons, i *Instance, config int) {
 	if config != 0 {
 		bad.add("config_id", "config_id cannot be used when persist_across_boots is false")
 	}
-	if i.Status != StatusRunning {
+	if i.Status != account.StatusRunning {
 		bad.add("linode_id", "The Linode must be running when persist_across_boots is false")
 	}
 }
@@ -214,7 +217,7 @@ func (w Volumes) UpdateVolume(volumeID int, b *api.VolumeUpdate) (api.Volume, er
 	v = overlaid[api.Volume](v, b)
 	v.Updated = w.stamp()
 	w.assets.volumes[volumeID] = v
-	w.note(AssetChanged, fmt.Sprintf("volume %d", volumeID), 0)
+	w.note(account.AssetChanged, fmt.Sprintf("volume %d", volumeID), 0)
 	w.happened(w.User, "volume_update", onVolume(v), nil)
 	return w.shown(v), nil
 }
@@ -251,7 +254,7 @@ func (w Volumes) AttachVolume(volumeID int, b *api.VolumeAttach) (api.Volume, er
 	if passing {
 		w.assets.passing[v.ID] = true
 	}
-	w.note(AssetChanged, fmt.Sprintf("volume %d attached", volumeID), i.ID)
+	w.note(account.AssetChanged, fmt.Sprintf("volume %d attached", volumeID), i.ID)
 	w.work(v, "volume_attach", w.ready)
 	return w.shown(v), nil
 }
@@ -265,7 +268,7 @@ func (w Volumes) DetachVolume(volumeID int) error {
 	case v.LinodeID == nil:
 		return Refuse("", "Volume is not attached.")
 	}
-	w.note(AssetChanged, fmt.Sprintf("volume %d detached", volumeID), *v.LinodeID)
+	w.note(account.AssetChanged, fmt.Sprintf("volume %d detached", volumeID), *v.LinodeID)
 	from := *v.LinodeID
 	w.work(v, "volume_detach", func(now *api.Volume) {
 		if deref(now.LinodeID) == from {
@@ -288,7 +291,7 @@ func (w Volumes) ResizeVolume(volumeID int, b *api.VolumeResize) (api.Volume, er
 	}
 	v.Status, v.Size = api.VolumeStatusResizing, b.Size
 	w.assets.volumes[volumeID] = v
-	w.note(AssetChanged, fmt.Sprintf("volume %d resized", volumeID), 0)
+	w.note(account.AssetChanged, fmt.Sprintf("volume %d resized", volumeID), 0)
 	w.work(v, "volume_resize", func(now *api.Volume) { now.Status = api.VolumeStatusActive })
 	return w.shown(w.assets.volumes[volumeID]), nil
 }
@@ -313,12 +316,12 @@ func (w Volumes) DeleteVolume(volumeID int) error {
 	switch {
 	case err != nil:
 		return err
-	case v.LinodeID != nil && w.instances[*v.LinodeID].Status != StatusOffline:
+	case v.LinodeID != nil && w.instances[*v.LinodeID].Status != account.StatusOffline:
 		return Refuse("", "This Volume must be detached before it can be deleted.")
 	}
 	w.free(&v)
 	delete(w.assets.volumes, volumeID)
-	w.note(AssetDeleted, fmt.Sprintf("volume %d", volumeID), 0)
+	w.note(account.AssetDeleted, fmt.Sprintf("volume %d", volumeID), 0)
 	w.happened(w.User, "volume_delete", onVolume(v), nil)
 	return nil
 }
@@ -339,5 +342,5 @@ func (w Volumes) claim(volume int, i *Instance) {
 	v.LinodeID, v.Updated = &i.ID, w.stamp()
 	w.ready(&v)
 	w.assets.volumes[volume] = v
-	w.note(AssetChanged, fmt.Sprintf("volume %d attached by a configuration", volume), i.ID)
+	w.note(account.AssetChanged, fmt.Sprintf("volume %d attached by a configuration", volume), i.ID)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -19,7 +20,7 @@ type Clock interface {
 type Config struct {
 	Clock     Clock
 	Delays    Delays
-	Behaviour Behaviour
+	Behaviour account.Behaviour
 	Seed      uint64
 
 	// AccountBackups is the account's setting that enrols new Linodes in the
@@ -40,7 +41,7 @@ type Moment struct {
 
 // Caller is the user for whom things are read and changed.
 type Caller struct {
-	Actor
+	account.Actor
 	Beta   bool     // below /v4beta
 	Scopes []string // of the token, such as lke:read_write; "*" is all
 
@@ -72,14 +73,14 @@ type state struct {
 type setup struct {
 	clock     Clock
 	delays    Delays
-	behaviour Behaviour
+	behaviour account.Behaviour
 	catalog   *catalog.Catalog
 	since     time.Time
 }
 
 // records hold every change, and when nodes could be read.
 type records struct {
-	audit      []Entry
+	audit      []account.Entry
 	visible    []Visibility
 	activities activities
 }
@@ -198,9 +199,6 @@ func (w *Moment) sideID(counter *int) int {
 func (w *Moment) newNodeID(poolID int) string {
 	return fmt.Sprintf("%d-%08x0000", poolID, w.draws.rng.Uint32())
 }
-
-// NodeName returns the name of a node, which its Linode has as label.
-func NodeName(clusterID int, nodeID string) string { return fmt.Sprintf("lke%d-%s", clusterID, nodeID) }
 
 func (w *Moment) hostUUID() string {
 	return fmt.Sprintf("%016x%016x%08x", w.draws.rng.Uint64(), w.draws.rng.Uint64(), w.draws.rng.Uint32())

@@ -1,28 +1,23 @@
-package linodesim
+package account
 
-import (
-	"context"
-	"time"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
-)
+import "time"
 
 // EventKind distinguishes events.
 type EventKind string
 
 // Kinds of events of worker nodes.
 const (
-	NodeJoins   = EventKind(world.NodeJoins)   // its kubelet is up: a Kubernetes Node should appear
-	NodeChanged = EventKind(world.NodeChanged) // the pool's labels or taints changed
-	NodeReboots = EventKind(world.NodeReboots) // its Linode runs again after a shutdown or reboot: its kubelet is up again
-	NodeGone    = EventKind(world.NodeGone)    // its Linode is gone: the Kubernetes Node should disappear
+	NodeJoins   EventKind = "joins"   // its kubelet is up: a Kubernetes Node should appear
+	NodeChanged EventKind = "changed" // the pool's labels or taints changed
+	NodeReboots EventKind = "reboots" // its Linode runs again after a shutdown or reboot: its kubelet is up again
+	NodeGone    EventKind = "gone"    // its Linode is gone: the Kubernetes Node should disappear
 )
 
 // Kinds of events of Linodes that are no workers of LKE.
 const (
-	LinodeBoots = EventKind(world.LinodeBoots) // its image starts, and can read the Metadata service
-	LinodeStops = EventKind(world.LinodeStops) // it is being shut down
-	LinodeGone  = EventKind(world.LinodeGone)  // it was deleted
+	LinodeBoots EventKind = "boots" // its image starts, and can read the Metadata service
+	LinodeStops EventKind = "stops" // it is being shut down
+	LinodeGone  EventKind = "ends"  // it was deleted
 )
 
 // Event reports a change of a Linode, with all that is needed to build a
@@ -77,24 +72,4 @@ type EventPlan struct {
 	Type             string
 	VCPUs, GPUs      int
 	MemoryMB, DiskMB int
-}
-
-// Subscribe delivers the events of worker nodes until the context ends: first a
-// NodeJoins for each that has joined already, then everything in order. A slow
-// reader delays only itself.
-func (s *Sim) Subscribe(ctx context.Context) <-chan Event {
-	return world.Subscribe(ctx, s.world, event)
-}
-
-// SubscribeLinodes does as Subscribe for Linodes that are no workers. It starts
-// with a LinodeBoots for each that runs.
-func (s *Sim) SubscribeLinodes(ctx context.Context) <-chan Event {
-	return world.SubscribeLinodes(ctx, s.world, event)
-}
-
-func event(e world.Event) Event {
-	return Event{
-		Kind: EventKind(e.Kind), At: e.At, Cluster: EventCluster(e.Cluster), NodeID: e.NodeID, Name: e.Name,
-		EventPool: EventPool(e.EventPool), EventLinode: EventLinode(e.EventLinode), EventPlan: EventPlan(e.EventPlan),
-	}
 }

@@ -1,9 +1,6 @@
-package linodesim
+package account
 
-import (
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
-)
+import "github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 
 // ClusterSpec describes a cluster to make.
 type ClusterSpec struct {
@@ -19,17 +16,6 @@ type ClusterSpec struct {
 	StackType              string                  // Enterprise; "" = left out
 	VPCID, SubnetID        int                     // Enterprise; 0 = left out
 	Settled                bool                    // its nodes have joined already; false: they take their time
-}
-
-// PoolTemplate holds the settings that a pool's nodes are made with.
-type PoolTemplate struct {
-	Disks          []api.LKEPoolDisk
-	Labels         map[string]string
-	Taints         []Taint
-	Tags           []string
-	DiskEncryption string
-	FirewallID     *int              // Enterprise
-	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
 }
 
 // PoolSpec describes a pool to make. Nil and zero fields are as if left out.
@@ -72,13 +58,4 @@ type FirewallSpec struct {
 	Disabled                      bool
 	InboundPolicy, OutboundPolicy string
 	Default                       bool // of new Linodes, NodeBalancers and interfaces of the account
-}
-
-func (c ClusterSpec) model() world.ClusterSpec {
-	return world.ClusterSpec{
-		Label: c.Label, Region: c.Region, Tier: c.Tier, K8sVersion: c.K8sVersion, Tags: c.Tags,
-		Pools:            each(c.Pools, func(p PoolSpec) world.PoolCreate { return world.PoolCreate(p) }),
-		HighAvailability: c.HighAvailability, AuditLogs: c.AuditLogs, AppPlatform: c.AppPlatform, ACL: c.ACL, StackType: c.StackType,
-		VPCID: c.VPCID, SubnetID: c.SubnetID, Settled: c.Settled,
-	}
 }

@@ -1,6 +1,6 @@
-package linodesim
+package account
 
-import "github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
+import "github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 
 // LastNode chooses what deleting the only node of a pool does; the real answer is
 // not known.
@@ -8,9 +8,9 @@ type LastNode int
 
 // Answers to deleting the last node.
 const (
-	KeepEmptyPool    = LastNode(world.KeepEmptyPool)    // the pool stays with count 0
-	RemovePool       = LastNode(world.RemovePool)       // the pool goes with its node
-	RefuseLastDelete = LastNode(world.RefuseLastDelete) // 400
+	KeepEmptyPool    LastNode = iota // the pool stays with count 0
+	RemovePool                       // the pool goes with its node
+	RefuseLastDelete                 // 400
 )
 
 // LostLinode chooses what LKE does about a worker whose Linode a client deleted
@@ -19,8 +19,8 @@ type LostLinode int
 
 // Answers to a deleted Linode.
 const (
-	RecreateLinode = LostLinode(world.RecreateLinode) // a new node takes the place after Profile.Repair
-	LeaveHole      = LostLinode(world.LeaveHole)      // the place stays, with the ID of the Linode that is gone
+	RecreateLinode LostLinode = iota // a new node takes the place after Profile.Repair
+	LeaveHole                        // the place stays, with the ID of the Linode that is gone
 )
 
 // PassingVolumes chooses when a Linode loses volumes that were attached with persist_across_boots false, as the block storage driver
@@ -30,9 +30,9 @@ type PassingVolumes int
 
 // Answers to the end of such an attachment.
 const (
-	DetachAtStop = PassingVolumes(world.DetachAtStop) // when the Linode stops, or its reboot begins
-	DetachAtBoot = PassingVolumes(world.DetachAtBoot) // when it runs again
-	KeepAtReboot = PassingVolumes(world.KeepAtReboot) // when it is off; a reboot by the API keeps them
+	DetachAtStop PassingVolumes = iota // when the Linode stops, or its reboot begins
+	DetachAtBoot                       // when it runs again
+	KeepAtReboot                       // when it is off; a reboot by the API keeps them
 )
 
 // PoolTaints chooses when a Node of LKE has its pool's taints. Standard does not start kubelets with them, by the README and a log of the
@@ -48,7 +48,7 @@ const (
 
 // Late reports whether Nodes of a tier get their pool's taints after they registered.
 func (p PoolTaints) Late(tier string) bool {
-	return p == TaintsLate || p == TaintsByTier && tier == Standard
+	return p == TaintsLate || p == TaintsByTier && tier == catalog.Standard
 }
 
 // Behaviour chooses between answers where it is not known outside the platform
@@ -101,18 +101,7 @@ type Behaviour struct {
 
 // Parts of Behaviour.LabelForm.
 const (
-	LabelCluster = world.LabelCluster
-	LabelPool    = world.LabelPool
-	LabelHex     = world.LabelHex
+	LabelCluster = "<cluster>"
+	LabelPool    = "<pool>"
+	LabelHex     = "<12 hex digits>"
 )
-
-// model returns the choices in the model's terms. Those that only lists and the
-// program beside the simulator read are left out.
-func (b Behaviour) model() world.Behaviour {
-	return world.Behaviour{
-		LastNode: world.LastNode(b.LastNode), LostLinode: world.LostLinode(b.LostLinode),
-		PassingVolumes: world.PassingVolumes(b.PassingVolumes), AllowLastPool: b.AllowLastPool, AllowZeroCount: b.AllowZeroCount,
-		AllowIsolation: b.AllowIsolation, RefuseReservedTaintKeys: b.RefuseReservedTaintKeys,
-		RefuseBeyondLimits: b.RefuseBeyondLimits, UnlistedNotFound: b.UnlistedNotFound, LabelForm: b.LabelForm,
-	}
-}

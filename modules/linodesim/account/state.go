@@ -1,39 +1,39 @@
-package linodesim
+package account
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
 // Node states as the API names them: the platform's own progress, not the
 // Kubernetes Ready condition.
 const (
-	NotReady = world.NotReady
-	Ready    = world.Ready
+	NotReady = "not_ready"
+	Ready    = "ready"
 )
 
 // Instance states in use here, of the API's longer list.
 const (
-	StatusOffline      = world.StatusOffline
-	StatusProvisioning = world.StatusProvisioning
-	StatusBooting      = world.StatusBooting
-	StatusRunning      = world.StatusRunning
-	StatusDeleting     = world.StatusDeleting
-	StatusShuttingDown = world.StatusShuttingDown
-	StatusRebooting    = world.StatusRebooting
+	StatusOffline      = "offline"
+	StatusProvisioning = "provisioning"
+	StatusBooting      = "booting"
+	StatusRunning      = "running"
+	StatusDeleting     = "deleting"
+	StatusShuttingDown = "shutting_down"
+	StatusRebooting    = "rebooting"
 )
 
 // State is a deep copy of the account at one moment.
 type State struct {
 	At        time.Time
-	Clusters  []ClusterInfo // by ID
-	Instances []Instance    // all, workers included, by ID
+	Clusters  []Cluster  // by ID
+	Instances []Instance // all, workers included, by ID
 }
 
-// ClusterInfo is an LKE cluster with its pools by ID.
-type ClusterInfo struct {
+// Cluster is an LKE cluster with its pools by ID.
+type Cluster struct {
 	ID         int
 	Label      string
 	Region     string
@@ -81,6 +81,17 @@ type Pool struct {
 	Nodes     []Node
 }
 
+// PoolTemplate holds the settings that a pool's nodes are made with.
+type PoolTemplate struct {
+	Disks          []api.LKEPoolDisk
+	Labels         map[string]string
+	Taints         []Taint
+	Tags           []string
+	DiskEncryption string
+	FirewallID     *int              // Enterprise
+	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
+}
+
 // PoolVersion is the Kubernetes of an Enterprise pool's nodes.
 type PoolVersion struct{ K8sVersion, UpdateStrategy string }
 
@@ -100,8 +111,11 @@ type Node struct {
 	JoinedAt          time.Time // when it joined; zero before
 }
 
+// NodeName returns the name of a node, which its Linode has as label.
+func NodeName(clusterID int, nodeID string) string { return fmt.Sprintf("lke%d-%s", clusterID, nodeID) }
+
 // Name is the Linode's label and the Kubernetes Node's name.
-func (n Node) Name() string { return world.NodeName(n.ClusterID, n.ID) }
+func (n Node) Name() string { return NodeName(n.ClusterID, n.ID) }
 
 // Instance is a Linode.
 type Instance struct {
@@ -133,6 +147,15 @@ type Placement struct {
 	PlacementGroup    int // 0 = none
 	MaintenancePolicy string
 	Maintenance       *HostMaintenance // nil = none
+}
+
+// HostMaintenance is work on the host of a Linode as the account's list shows
+// it. Nothing happens to the Linode when its time comes.
+type HostMaintenance struct {
+	Type   string // such as reboot, cold_migration or live_migration
+	Status string // pending, started or completed
+	When   time.Time
+	Reason string
 }
 
 // Network holds the addresses of a Linode and their protection.
@@ -170,4 +193,11 @@ type Guest struct {
 	Console     string // the output of its last boot
 	BootFault   string // why its last boot failed; "" = it did not
 	HasUserData bool
+}
+
+// Floor is the platform's own share of a scale-up: no client can be quicker.
+type Floor struct {
+	Nodes   int           // nodes requested at or after the start
+	Last    time.Time     // when the last of them becomes visible; zero without nodes
+	Longest time.Duration // the longest time of one of them from its request to being visible
 }

@@ -1,0 +1,4 @@
+// Package account has the types in which the simulated account is described: specifications of what to make, copies of its objects,
+// events of its Linodes, entries of its audit log, and the choices where the platform's behaviour is not known. Package linodesim, whose
+// users see them, and its model share them; nothing here acts.
+package account
