@@ -68,7 +68,6 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 		{"event of the provider", "modules/operator/controllers", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of a mode", "modules/operator/mode", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of a mode", "modules/operator/mode", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"event of the provider", "modules/operator/cmd/controller", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/troubleshooting.md",
 			"`", "`"},
 	} {

@@ -3,6 +3,7 @@ package cloudprovider_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,7 @@ import (
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
@@ -157,6 +159,33 @@ func TestALaunchThatCannotWorkIsGivenUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With a refused token nothing can be launched: the NodeClaim keeps the reason, and the pods wait for no pause once the token works.
+func TestALaunchWithARefusedTokenGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, info := newSim(t, linodesim.Standard)
+		p := simulated(t, sim, info)
+		revoked := sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusUnauthorized, Reason: "Invalid Token"}})
+		for attempt := range 10 {
+			_, err := p.Create(t.Context(), numbered(1))
+			var createErr *core.CreateError
+			if !errors.As(err, &createErr) || createErr.ConditionReason != cloudprovider.EventTokenRefused ||
+				!strings.Contains(createErr.ConditionMessage, "LINODE_TOKEN") {
+				t.Fatalf("attempt %d: %v", attempt, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if failures := p.Failures("default"); len(failures) > 0 || !schedulable(t, p) {
+			t.Errorf("the NodePool is paused: %+v", failures)
+		}
+		sim.Heal(revoked)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if launch(ctx, t, p, numbered(1)) == nil {
+			t.Error("no node once the token works")
+		}
+	})
 }
 
 func TestANodePoolWithATaintOfKarpentersGetsNoNodes(t *testing.T) {

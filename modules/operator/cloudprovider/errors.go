@@ -45,21 +45,26 @@ var verdicts = map[claims.Kind]verdict{
 		message: "The Linode API refuses the token, its scopes or its user's roles", detail: true},
 	claims.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
 		message: "The Linode API does not answer; trying again"},
-	planRefused: {outcome: "plan_refused", cause: instancetype.PlanRefused},
-	overdue:     {outcome: "overdue", cause: instancetype.Overdue},
-	ceiling:     {outcome: "ceiling", cause: instancetype.Ceiling},
-	unknown:     {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
+	tokenRefused: {outcome: "forbidden", reason: EventTokenRefused, message: TokenRefused + "; trying again"},
+	planRefused:  {outcome: "plan_refused", cause: instancetype.PlanRefused},
+	overdue:      {outcome: "overdue", cause: instancetype.Overdue},
+	ceiling:      {outcome: "ceiling", cause: instancetype.Ceiling},
+	unknown:      {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
 }
 
 const (
 	outcomeClaimed      = "claimed"
 	outcomeProvisioning = "provisioning"
 
-	planRefused claims.Kind = "plan"    // the request was refused because of the plan
-	overdue     claims.Kind = "overdue" // LKE has accepted a purchase, and no Linode came
-	ceiling     claims.Kind = "ceiling" // the settings MAX_NODES and MAX_HOURLY_PRICE refuse
-	unknown     claims.Kind = "unknown" // no kind, as of a cancelled context
+	tokenRefused claims.Kind = "token"   // the API refuses the token itself, not one of its scopes
+	planRefused  claims.Kind = "plan"    // the request was refused because of the plan
+	overdue      claims.Kind = "overdue" // LKE has accepted a purchase, and no Linode came
+	ceiling      claims.Kind = "ceiling" // the settings MAX_NODES and MAX_HOURLY_PRICE refuse
+	unknown      claims.Kind = "unknown" // no kind, as of a cancelled context
 )
+
+// TokenRefused is the text for a token that the Linode API refuses.
+const TokenRefused = "The Linode API refuses the token (401): set LINODE_TOKEN to a valid one"
 
 // verdictOn looks the error up. A request is refused because of the plan when the API names the field
 // `type`: then, and only then, does an invalid request say anything about what can be bought.
@@ -71,6 +76,8 @@ func verdictOn(err error, mode v1alpha1.Mode) verdict {
 			kind = planRefused
 		case e.Field == claims.FieldMaxNodes || e.Field == claims.FieldMaxHourlyPrice:
 			kind = ceiling
+		case e.Kind == claims.KindForbidden && linode.KindOf(err) == linode.KindUnauthorized:
+			kind = tokenRefused
 		case mode == v1alpha1.ModeLKE && unanswered(e):
 			kind = overdue
 		default:
@@ -106,7 +113,8 @@ func Outcomes() []string {
 }
 
 // givenUpAfter is after how many attempts a launch is given up that fails until a user corrects its cause. Core plans nothing, for any
-// pod of the cluster, while a NodeClaim has no provider ID, and gives it up after 5 minutes.
+// pod of the cluster, while a NodeClaim has no provider ID, and gives it up after 5 minutes. A launch with a refused token goes on: no
+// NodePool can launch anything then, and the NodeClaim that stays has the reason and ends the wait when the token works.
 const givenUpAfter = 4
 
 // What LKE Enterprise does not report (FACTS of the Linode API, section 18, row 7: pools over the account's limits or without capacity are

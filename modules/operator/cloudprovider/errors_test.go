@@ -22,6 +22,11 @@ func failing(kind claims.Kind, field string) error {
 		Err: fmt.Errorf("the API's words: %w", &linode.Error{Kind: linode.KindInvalid, Status: 400})}
 }
 
+// refusing401 is an engine's error about a token that the API refuses.
+func refusing401() error {
+	return &claims.Error{Kind: claims.KindForbidden, Op: "test", Err: &linode.Error{Kind: linode.KindUnauthorized, Status: 401}}
+}
+
 // neverCame is an engine's own conclusion, with the effect that it gives it.
 func neverCame(effect claims.Effect) error {
 	return &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim", Effect: effect,
@@ -45,6 +50,7 @@ func TestErrorsOfAClaimReachCore(t *testing.T) {
 		{"rate limited", failing(claims.KindRateLimited, ""), "RateLimited"},
 		{"conflict", failing(claims.KindConflict, ""), "Conflict"},
 		{"forbidden", failing(claims.KindForbidden, ""), "Forbidden"},
+		{"a refused token", refusing401(), "TokenRefused"},
 		{"a server error", failing(claims.KindUnavailable, ""), "LinodeAPIUnavailable"},
 		{"not found", failing(claims.KindNotFound, ""), "NotFound"},
 		{"an error of no kind", context.Canceled, "LaunchFailed"},

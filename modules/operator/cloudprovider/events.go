@@ -15,6 +15,7 @@ import (
 
 // Reasons of events on a NodePool. Core reports the same on the NodeClaim, which is gone soon afterwards.
 const (
+	EventTokenRefused              = "TokenRefused"              // on pods and NodeClaims, too
 	EventInsufficientCapacity      = "InsufficientCapacity"      // the region has no more of a plan
 	EventPurchaseOverdue           = "PurchaseOverdue"           // LKE has accepted a purchase of a plan, and no Linode came
 	EventPlanRefused               = "PlanRefused"               // LKE does not take a plan

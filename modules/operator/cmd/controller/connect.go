@@ -48,7 +48,7 @@ type platform struct {
 
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
-	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
+	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: newAPIHealth()}
 	p.fence = leadership.NewFence(o.LateEffect, func(released bool) { p.begin(released) })
 	p.scopes = &discovery.Scopes{}
 	var err error

@@ -52,7 +52,6 @@ func operate(ctx context.Context, p *platform) error {
 		return err
 	}
 	p.holders.Use(op.GetClient())
-	p.health.onRefused = announceRefusal(ctx, op.GetClient(), op.EventRecorder)
 	config := cloudprovider.Config{
 		Region:         p.cluster.Region,
 		Holder:         p.holders.Holder,
@@ -183,11 +182,12 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		garbagecollection.NewNodes(op.GetClient(), nodes.Backend),
 		upkeep.NewController(op.GetClient(), nodes.Engine, linodes, nodes.Firewalls),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
-		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
+		nodepoolstatus.NewController(op.GetClient(), linodes, nodepoolstatus.Token{Refused: p.health.refused.Load, Changed: p.health.changed},
+			op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
 		rollout.NewController(op.GetClient()),
 		launchfindings.NewController(op.GetClient(), linodes),
 		joining.NewController(op.GetClient(), op.EventRecorder),
-		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
+		podevents.NewController(op.GetClient(), linodes, p.health.refused.Load, op.EventRecorder),
 	)
 	return nil
 }

@@ -28,7 +28,7 @@ func advised(t *testing.T, change func(*karpv1.NodePool), others ...client.Objec
 	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
 		t.Fatal(err)
 	}
-	result, err := nodepoolstatus.NewController(kube, &provider{}, events, true).Reconcile(t.Context(), pool)
+	result, err := nodepoolstatus.NewController(kube, &provider{}, working, events, true).Reconcile(t.Context(), pool)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@
 //     reached, or a static NodePool has no room between its replicas and its limit.
 //
 //   - InstanceTypesAvailable is False while no plan that meets the NodePool's requirements can be bought: none meets them, or all are
-//     refused, paused, without a price or sold out.
+//     refused, paused, without a price or sold out, or the Linode API refuses the token.
 //
 //   - LimitsSet is False while neither the NodePool's limits nor a setting bounds what it buys.
 //
@@ -30,15 +30,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -71,11 +75,18 @@ type Controller struct {
 	provider Provider
 	recorder events.Recorder
 	bounded  bool
+	token    Token
+}
+
+// Token tells whether the Linode API refuses the operator's token.
+type Token struct {
+	Refused func() bool
+	Changed <-chan event.GenericEvent // has an event each time that Refused returns something else
 }
 
 // NewController returns a Controller. kube may read from a cache. bounded: a setting bounds the nodes of all NodePools together.
-func NewController(kube client.Client, provider Provider, recorder events.Recorder, bounded bool) *Controller {
-	return &Controller{kube: kube, provider: provider, recorder: recorder, bounded: bounded}
+func NewController(kube client.Client, provider Provider, token Token, recorder events.Recorder, bounded bool) *Controller {
+	return &Controller{kube: kube, provider: provider, token: token, recorder: recorder, bounded: bounded}
 }
 
 // Reconcile brings the conditions of one NodePool up to date.
@@ -98,10 +109,16 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 		return reconcile.Result{}, err
 	}
 	stored := nodePool.DeepCopy()
-	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
+	joining, failures := failing(c.provider.Failures(nodePool.Name))
+	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, joining, failures)
 	c.show(nodePool, ConditionDelivered, metav1.ConditionFalse, "PurchaseOverdue", c.provider.Overdue(nodePool))
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
-	c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
+	if c.token.Refused() {
+		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, cloudprovider.EventTokenRefused,
+			cloudprovider.TokenRefused+"; no node is bought or removed meanwhile")
+	} else {
+		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
+	}
 	set(nodePool, ConditionLimits, metav1.ConditionFalse, EventNoLimits, c.unbounded(nodePool)) // warn repeats the event
 	if !equality.Semantic.DeepEqual(stored.Status.Conditions, nodePool.Status.Conditions) {
 		if err := c.kube.Status().Patch(ctx, nodePool, controllers.Lock(stored)); err != nil {
@@ -138,8 +155,12 @@ func (c *Controller) unbounded(nodePool *karpv1.NodePool) string {
 // show sets a condition, or removes it when there is no message, and publishes an event when it is news.
 func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) {
 	if set(nodePool, condition, is, reason, message) {
+		name := condition
+		if reason == cloudprovider.EventTokenRefused {
+			name = reason
+		}
 		c.recorder.Publish(events.Event{
-			InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: condition, Message: message,
+			InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: name, Message: message,
 			DedupeValues: []string{nodePool.Name, message},
 		})
 	}
@@ -155,16 +176,18 @@ func set(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus,
 	return conditions.Set(status.Condition{Type: condition, Status: is, Reason: reason, Message: message})
 }
 
-// failing is a message about what fails; empty if nothing does. The times in it change with failures only.
-func failing(failures []backoff.Failure) string {
+// failing is a reason and a message about what fails; empty if nothing does. The times in it change with failures only.
+func failing(failures []backoff.Failure) (reason, message string) {
 	switch {
 	case len(failures) == 0:
-		return ""
+		return "", ""
 	case failures[0].Plan == "":
-		return fmt.Sprintf("Launches were given up %d times in a row; the events of the NodePool contain the reason", failures[0].InARow)
+		return "LaunchesGivenUp", fmt.Sprintf("Launches were given up %d times in a row; the events of the NodePool contain the reason",
+			failures[0].InARow)
 	}
 	f := failures[0]
-	return fmt.Sprintf("%d nodes of %s in a row were launched and never joined; the next one is asked for after %s (plans that fail: %d)",
+	return cloudprovider.EventNodesNeverJoin, fmt.Sprintf(
+		"%d nodes of %s in a row were launched and never joined; the next one is asked for after %s (plans that fail: %d)",
 		f.InARow, f.Plan, f.Until.UTC().Format(time.RFC3339), len(failures))
 }
 
@@ -204,5 +227,19 @@ func full(nodePool *karpv1.NodePool) bool {
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllers.For(m, "nodepool.status", &karpv1.NodePool{}, 1, predicate.Funcs{}).Complete(reconcile.AsReconciler(m.GetClient(), c))
+	return controllers.For(m, "nodepool.status", &karpv1.NodePool{}, 1, predicate.Funcs{}).
+		WatchesRawSource(source.Channel(c.token.Changed, handler.EnqueueRequestsFromMapFunc(c.all))).
+		Complete(reconcile.AsReconciler(m.GetClient(), c))
+}
+
+// all returns requests for all NodePools, which a token concerns.
+func (c *Controller) all(ctx context.Context, _ client.Object) (requests []reconcile.Request) {
+	list := &karpv1.NodePoolList{}
+	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // each is reconciled after the interval
+	}
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
 }

@@ -35,6 +35,9 @@ func (p *provider) Limited(context.Context, *karpv1.NodePool) bool     { return 
 func (p *provider) Overdue(*karpv1.NodePool) string                    { return p.overdue }
 func (p *provider) Unbuyable(context.Context, *karpv1.NodePool) string { return p.nothing }
 
+// working is a token that the Linode API accepts.
+var working = nodepoolstatus.Token{Refused: func() bool { return false }}
+
 type told []string
 
 func (n *told) Publish(all ...events.Event) {
@@ -59,15 +62,15 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 		provider provider
 		change   func(*karpv1.NodePool)
 		drifted  string // NodePool of a drifted NodeClaim
-		joining  string // words of the condition NodesJoining; "" = it is not there
+		joining  string // reason and words of the condition NodesJoining; "" = it is not there
 		stalled  string
 		silent   string
 	}{
 		"purchases of which nothing came": {provider: provider{overdue: "the account's limit"}, silent: "the account's limit"},
 		"nothing":                         {},
-		"nodes that never join":           {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
+		"nodes that never join":           {provider: provider{failures: never}, joining: "NodesNeverJoin: 3 nodes of g6-standard-2"},
 		"launches that are given up": {provider: provider{failures: []backoff.Failure{{Record: pacing.Record{InARow: 2}}}},
-			joining: "given up 2 times"},
+			joining: "LaunchesGivenUp: Launches were given up 2 times"},
 		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
 		"a limit stalls drift":              {provider: provider{limited: true}, drifted: "default", stalled: "a limit of the account"},
 		"a static pool at its limit":        {change: static, drifted: "default", stalled: "spec.limits.nodes"},
@@ -91,7 +94,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 				if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := nodepoolstatus.NewController(kube, &tt.provider, events, true).Reconcile(t.Context(), pool); err != nil {
+				if _, err := nodepoolstatus.NewController(kube, &tt.provider, working, events, true).Reconcile(t.Context(), pool); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -100,7 +103,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 			check := func(condition, words string) {
 				t.Helper()
 				is := pool.StatusConditions().Get(condition)
-				if shown := is != nil; shown != (words != "") || shown && !strings.Contains(is.Message, words) {
+				if shown := is != nil; shown != (words != "") || shown && !strings.Contains(is.Reason+": "+is.Message, words) {
 					t.Errorf("%s: %+v, want %q", condition, is, words)
 				}
 			}
@@ -128,7 +131,7 @@ func TestANodePoolThatCanBuyNothingHasACondition(t *testing.T) {
 	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
 	from := &provider{}
-	c := nodepoolstatus.NewController(kube, from, &told{}, true)
+	c := nodepoolstatus.NewController(kube, from, working, &told{}, true)
 	for _, why := range []string{"none of the 3 plans can be bought now", ""} {
 		from.nothing = why
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
@@ -162,7 +165,7 @@ func TestANodePoolWithoutAnyBoundIsReported(t *testing.T) {
 			}
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
 			events := &told{}
-			if _, err := nodepoolstatus.NewController(kube, &provider{}, events, c.bounded).Reconcile(t.Context(), pool); err != nil {
+			if _, err := nodepoolstatus.NewController(kube, &provider{}, working, events, c.bounded).Reconcile(t.Context(), pool); err != nil {
 				t.Fatal(err)
 			}
 			said := slices.ContainsFunc(*events, func(e string) bool { return strings.HasPrefix(e, "NoLimits: ") })

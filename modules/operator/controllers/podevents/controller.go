@@ -1,5 +1,6 @@
 // Package podevents publishes on pending pods what core leaves out:
 //
+//   - The Linode API refuses the token. Core's last event is that the pod should schedule on a NodeClaim.
 //   - No NodePool is ready. Core then plans nothing, and publishes no event: the pod has only the scheduler's, as if there were no
 //     Karpenter.
 //   - What is left of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
@@ -30,6 +31,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/utils/node"
+
+	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
 // The reasons of events on a pod.
@@ -55,12 +58,14 @@ type Types interface {
 type Controller struct {
 	kube     client.Client
 	types    Types
+	refused  func() bool
 	recorder events.Recorder
 }
 
-// NewController returns a Controller. The cache behind kube must have core's index of pods by node.
-func NewController(kube client.Client, types Types, recorder events.Recorder) *Controller {
-	return &Controller{kube: kube, types: types, recorder: recorder}
+// NewController returns a Controller. The cache behind kube must have core's index of pods by node. refused returns whether the Linode API
+// refuses the token.
+func NewController(kube client.Client, types Types, refused func() bool, recorder events.Recorder) *Controller {
+	return &Controller{kube: kube, types: types, refused: refused, recorder: recorder}
 }
 
 // Reconcile reports once to each pod that waits.
@@ -72,7 +77,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	dynamic := slices.DeleteFunc(list.Items, func(nodePool karpv1.NodePool) bool {
 		return nodePool.Spec.Replicas != nil || !nodePool.DeletionTimestamp.IsZero()
 	})
-	why, bounds := whyNone(dynamic), c.bounds(ctx, dynamic)
+	why, bounds, refused := whyNone(dynamic), c.bounds(ctx, dynamic), c.refused()
 	pods, err := node.GetProvisionablePods(ctx, c.kube)
 	if err != nil {
 		return reconciler.Result{}, err
@@ -80,6 +85,8 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	for _, pod := range pods[:min(len(pods), podsPerRound)] {
 		if message := impossible(pod); message != "" {
 			c.warn(pod, EventImpossible, message)
+		} else if refused {
+			c.warn(pod, linodeprovider.EventTokenRefused, linodeprovider.TokenRefused+"; Karpenter can make no node for this pod meanwhile")
 		} else if why != "" {
 			c.warn(pod, EventNoNodePoolReady, why)
 		} else if message := elsewhere(pod, bounds); message != "" {

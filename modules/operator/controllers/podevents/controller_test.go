@@ -23,6 +23,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 )
 
+// accepted is about a token that works.
+func accepted() bool { return false }
+
 type published []string
 
 func (p *published) Publish(all ...events.Event) {
@@ -74,7 +77,8 @@ func TestAPendingPodIsToldThatNoNodePoolIsReady(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(tt.pools, pending("waiting"), bound, ofDaemonSet)...).
 				WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 			told := &published{}
-			if result, err := podevents.NewController(kube, &plans{}, told).Reconcile(t.Context()); err != nil || result.RequeueAfter == 0 {
+			controller := podevents.NewController(kube, &plans{}, accepted, told)
+			if result, err := controller.Reconcile(t.Context()); err != nil || result.RequeueAfter == 0 {
 				t.Fatal(result, err)
 			}
 			switch {
@@ -95,10 +99,22 @@ func TestAPodThatRequestsWhatNoNodeCanHaveIsTold(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pod, pool("good", metav1.ConditionTrue, time.Hour)).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 	told := &published{}
-	if _, err := podevents.NewController(kube, &plans{}, told).Reconcile(t.Context()); err != nil {
+	if _, err := podevents.NewController(kube, &plans{}, accepted, told).Reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(*told) != 1 || !strings.Contains((*told)[0], "ImpossibleRequest: ") || !strings.Contains((*told)[0], "requests cpu of") {
+		t.Errorf("told %q", *told)
+	}
+}
+
+func TestAPendingPodIsToldThatTheTokenIsRefused(t *testing.T) {
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pending("waiting"), pool("good", metav1.ConditionTrue, time.Hour)).
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
+	told := &published{}
+	if _, err := podevents.NewController(kube, &plans{}, func() bool { return true }, told).Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(*told) != 1 || !strings.HasPrefix((*told)[0], "waiting: TokenRefused: The Linode API refuses the token (401)") {
 		t.Errorf("told %q", *told)
 	}
 }
@@ -111,7 +127,7 @@ func TestARoundOfEventsIsBounded(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 	told := &published{}
-	if _, err := podevents.NewController(kube, &plans{}, told).Reconcile(t.Context()); err != nil {
+	if _, err := podevents.NewController(kube, &plans{}, accepted, told).Reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(*told) != 50 {

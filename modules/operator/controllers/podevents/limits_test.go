@@ -81,7 +81,8 @@ func TestAPodThatLimitsAloneKeepFromANodeHasAnEvent(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(tt.pools, pod)...).
 				WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 			told := &published{}
-			if _, err := podevents.NewController(kube, &plans{plan("two", "2"), plan("eight", "8")}, told).Reconcile(t.Context()); err != nil {
+			controller := podevents.NewController(kube, &plans{plan("two", "2"), plan("eight", "8")}, accepted, told)
+			if _, err := controller.Reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got := strings.Join(*told, "\n")

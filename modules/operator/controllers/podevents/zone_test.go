@@ -49,7 +49,7 @@ func TestAPodOfAnotherCloudsZoneIsToldTheRegion(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool("a", metav1.ConditionTrue, time.Hour), pod).
 				WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 			told := &published{}
-			if _, err := podevents.NewController(kube, &plans{it}, told).Reconcile(t.Context()); err != nil {
+			if _, err := podevents.NewController(kube, &plans{it}, accepted, told).Reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got := strings.Join(*told, "\n")

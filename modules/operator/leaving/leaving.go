@@ -1,0 +1,200 @@
+// Package leaving tells which nodes of a NodePool use up its disruption budgets, and what keeps those nodes from going.
+//
+// Core counts a node against every budget from its deletion on, or while it is not ready, until its Linode is being removed. A node
+// whose pods may not be evicted is such a node for as long as that lasts. Meanwhile the NodePool's other nodes stay, empty nodes too,
+// and core publishes nothing about it. Example: of 10 nodes a budget of 10% lets 1 go; node c is being deleted and waits for a pod whose
+// PodDisruptionBudget allows no eviction; nodes a and b are empty and are billed until a person looks at c.
+//
+// Of is a pure function, but for the clock. Callers: controllers/nodepoolstatus, for the condition, and explain.
+package leaving
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/utils/pdb"
+	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
+)
+
+// usual is how long a node takes to leave where nothing holds it: pods have 30 seconds by default to end. A message about every node that
+// leaves would be an event for each scale-down.
+const usual = 2 * time.Minute
+
+// Limits are the PodDisruptionBudgets of a cluster.
+type Limits = pdb.Limits
+
+// LimitsOf reads the PodDisruptionBudgets.
+func LimitsOf(ctx context.Context, kube client.Client) (Limits, error) {
+	return pdb.NewLimits(ctx, kube)
+}
+
+// A Member is an initialized node of a NodePool.
+type Member struct {
+	Claim *karpv1.NodeClaim
+	Node  *corev1.Node
+	Pods  []*corev1.Pod
+}
+
+// Members returns the members of a NodePool, by name of the node. pods are those of a node.
+func Members(nodePool string, claims []*karpv1.NodeClaim, nodes []*corev1.Node, pods func(node string) []*corev1.Pod) (all []Member) {
+	byProviderID := map[string]*corev1.Node{}
+	for _, node := range nodes {
+		if node.Spec.ProviderID != "" {
+			byProviderID[node.Spec.ProviderID] = node
+		}
+	}
+	for _, claim := range claims {
+		node := byProviderID[claim.Status.ProviderID]
+		if node == nil || claim.Labels[karpv1.NodePoolLabelKey] != nodePool || node.Labels[karpv1.NodeInitializedLabelKey] != "true" ||
+			claim.StatusConditions().Get(karpv1.ConditionTypeInstanceTerminating).IsTrue() {
+			continue
+		}
+		all = append(all, Member{claim, node, pods(node.Name)})
+	}
+	slices.SortFunc(all, func(a, b Member) int { return cmp.Compare(a.Node.Name, b.Node.Name) })
+	return all
+}
+
+// A Hold is a pod that may not be evicted.
+type Hold struct {
+	Pod     client.ObjectKey
+	Budgets []client.ObjectKey // PodDisruptionBudgets; none = the pod's annotation karpenter.sh/do-not-disrupt
+}
+
+func (h Hold) String() string {
+	if len(h.Budgets) == 0 {
+		return fmt.Sprintf("pod %s has the annotation %s", h.Pod, karpv1.DoNotDisruptAnnotationKey)
+	}
+	var names []string
+	for _, budget := range h.Budgets {
+		names = append(names, "PodDisruptionBudget "+budget.String())
+	}
+	return fmt.Sprintf("%s allows no eviction of pod %s", strings.Join(names, " with "), h.Pod)
+}
+
+// Holds returns the pods that may not be evicted now, in order of their names.
+func Holds(pods []*corev1.Pod, limits Limits, clk clock.Clock) (all []Hold) {
+	for _, pod := range pods {
+		if !podutil.IsWaitingEviction(pod, clk) || podutil.IsTerminating(pod) {
+			continue
+		}
+		hold := Hold{Pod: client.ObjectKeyFromObject(pod)}
+		if !podutil.IsDoNotDisruptActive(pod, clk, unheard{}) {
+			budgets, evictable := limits.CanEvictPods([]*corev1.Pod{pod}, clk, unheard{})
+			if evictable {
+				continue
+			}
+			hold.Budgets = budgets
+		}
+		all = append(all, hold)
+	}
+	slices.SortFunc(all, func(a, b Hold) int {
+		return cmp.Or(cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name))
+	})
+	return all
+}
+
+// unheard drops the events of core's functions about annotations that are not valid: core publishes them, too.
+type unheard struct{}
+
+func (unheard) Publish(...events.Event) {}
+
+// A Node counts against the budgets of its NodePool.
+type Node struct {
+	Name  string
+	Since time.Time // it is being deleted, or is not ready
+	Going bool      // it is being deleted
+	Holds []Hold
+}
+
+// String describes the node with times that do not change.
+func (n Node) String() string {
+	since := n.Since.UTC().Format(time.RFC3339)
+	switch {
+	case !n.Going:
+		return fmt.Sprintf("node %s, which is not ready since %s", n.Name, since)
+	case len(n.Holds) == 0:
+		return fmt.Sprintf("node %s, which is being deleted since %s", n.Name, since)
+	}
+	text := fmt.Sprintf("node %s, which is being deleted since %s and waits, because %s", n.Name, since, n.Holds[0])
+	if more := len(n.Holds) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more pods)", more)
+	}
+	return text
+}
+
+// Use is how the nodes of a NodePool use its budgets for empty nodes.
+type Use struct {
+	Allowed int      // nodes that the budgets let go at a time
+	By      []Node   // that count against them, by name
+	Empty   []string // nodes that would go now if a budget let them, by name
+}
+
+// Of returns the use of a NodePool's budgets.
+func Of(nodePool *karpv1.NodePool, members []Member, limits Limits, clk clock.Clock) (Use, error) {
+	allowed, err := nodePool.GetAllowedDisruptionsByReason(clk, len(members), karpv1.DisruptionReasonEmpty)
+	if err != nil {
+		return Use{}, fmt.Errorf("the budgets of NodePool %s: %w", nodePool.Name, err)
+	}
+	use := Use{Allowed: allowed}
+	for _, m := range members {
+		since, ready := readiness(m.Node)
+		switch deleted := m.Claim.DeletionTimestamp; {
+		case !deleted.IsZero():
+			use.By = append(use.By, Node{m.Node.Name, deleted.Time, true, Holds(m.Pods, limits, clk)})
+		case !ready:
+			use.By = append(use.By, Node{m.Node.Name, since, false, nil})
+		case empty(nodePool, m):
+			use.Empty = append(use.Empty, m.Node.Name)
+		}
+	}
+	return use, nil
+}
+
+// Exhausted returns whether nodes that count against the budgets keep all others from going. A budget of 0 is the user's own wish.
+func (u Use) Exhausted() bool { return u.Allowed > 0 && len(u.By) >= u.Allowed }
+
+// Kept returns which empty nodes stay because of which others, "" if none do, or not for longer than a node takes to leave.
+func (u Use) Kept(now time.Time) string {
+	long := func(n Node) bool { return now.Sub(n.Since) > usual && (!n.Going || len(n.Holds) > 0) }
+	if len(u.Empty) == 0 || !u.Exhausted() || !slices.ContainsFunc(u.By, long) {
+		return ""
+	}
+	const named = 3
+	names := slices.Clone(u.Empty[:min(named, len(u.Empty))])
+	if more := len(u.Empty) - named; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	var by []string
+	for _, node := range u.By[:min(named, len(u.By))] {
+		by = append(by, node.String())
+	}
+	return fmt.Sprintf("Empty nodes stay and are billed (%s): the budgets of the NodePool let %d go at a time, which is used up by %s",
+		strings.Join(names, ", "), u.Allowed, strings.Join(by, "; "))
+}
+
+func readiness(node *corev1.Node) (since time.Time, ready bool) {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.LastTransitionTime.Time, condition.Status == corev1.ConditionTrue
+		}
+	}
+	return node.CreationTimestamp.Time, false
+}
+
+// empty returns whether consolidation would take the node as an empty one.
+func empty(nodePool *karpv1.NodePool, m Member) bool {
+	return nodePool.Spec.Disruption.ConsolidateAfter.Duration != nil && nodePool.Spec.Replicas == nil &&
+		m.Claim.StatusConditions().Get(karpv1.ConditionTypeConsolidatable).IsTrue() &&
+		m.Node.Annotations[karpv1.DoNotDisruptAnnotationKey] == "" &&
+		!slices.ContainsFunc(m.Pods, podutil.IsReschedulable)
+}
