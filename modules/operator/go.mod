@@ -13,6 +13,7 @@ require (
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass v0.1.0
+	github.com/robfig/cron/v3 v3.0.1
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
 	golang.org/x/sync v0.24.0
 )
@@ -93,7 +94,6 @@ require (
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.67.5 // indirect
 	github.com/prometheus/procfs v0.20.1 // indirect
-	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/samber/lo v1.53.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10 // indirect

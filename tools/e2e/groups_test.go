@@ -54,7 +54,9 @@ func networkStarts(o *localcluster.Options) { o.ReadyAfter = networkStart }
 func TestGroupStandard(t *testing.T) {
 	t.Parallel()
 	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
-	e.together(t, slices.Concat(ordinary(), troubled(), unowned())...)
+	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
+		inLane("offhours", "a NodePool has no nodes in its off-hours", offHours, swept),
+	})...)
 	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
 	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)

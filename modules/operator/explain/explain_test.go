@@ -16,6 +16,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/explain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
@@ -128,6 +129,10 @@ func TestPods(t *testing.T) {
 		"a limit": {func(np *karpv1.NodePool) {
 			np.Spec.Limits = karpv1.Limits{corev1.ResourceCPU: resource.MustParse("0")}
 		}, nil, []string{"its limit of 0 cpu leaves no room"}},
+		"off-hours": {func(np *karpv1.NodePool) {
+			np.Annotations = map[string]string{offhours.Annotation: `{windows: [{schedule: "@daily", duration: 23h}]}`}
+			offhours.Decide(np, time.Date(2026, time.May, 4, 12, 0, 0, 0, time.UTC)).Apply(np)
+		}, nil, []string{"NodePool default: Off-hours until Mon 2026-05-04 23:00 UTC"}},
 		"not ready": {func(np *karpv1.NodePool) {
 			np.StatusConditions().SetFalse(karpv1.ConditionTypeNodeClassReady, "Missing", "no class")
 		}, nil, []string{"NodePool default: it is not ready"}},

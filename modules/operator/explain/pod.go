@@ -18,6 +18,7 @@ import (
 
 	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
@@ -87,6 +88,8 @@ func (e Explainer) excludes(nodePool *karpv1.NodePool, pod *corev1.Pod) string {
 		return "it is not of this provider"
 	case nodepoolutil.IsStatic(nodePool):
 		return "it is static: its number of nodes is fixed"
+	case offhours.Held(nodePool) != "":
+		return offhours.Held(nodePool)
 	case !ready.IsTrue():
 		return "it is not ready: " + ready.Message
 	}

@@ -23,6 +23,9 @@ func (v View) Lines(r *lipgloss.Renderer) (head, nodes []string) {
 	bold, faint := r.NewStyle().Bold(true), r.NewStyle().Faint(true)
 	head = append(head, bold.Render(fmt.Sprintf("%s, %s, $%s/hour, $%s/month", count(v.Total.Nodes, "node"), count(v.Total.Pods, "pod"),
 		dollars(v.Total.Hourly, 3), dollars(v.Total.Monthly, 2)))+waiting(r, v.Waiting))
+	for _, held := range v.OffHours {
+		head = append(head, r.NewStyle().Foreground(lipgloss.Color("4")).Render("NodePool "+printable.Text(held)))
+	}
 	sums := [][]string{{"POOL", "NODES", "CPU", "MEMORY", "PODS", "$/HOUR", "$/MONTH"}}
 	for _, s := range append(v.Pools[:len(v.Pools):len(v.Pools)], v.Total) {
 		sums = append(sums, []string{printable.Text(s.Pool), fmt.Sprint(s.Nodes), bar(r, s.CPU), bar(r, s.Memory), fmt.Sprint(s.Pods),

@@ -18,6 +18,7 @@ import (
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -75,6 +76,8 @@ type View struct {
 	Pools   []Sum  `json:"pools"`
 	Total   Sum    `json:"total"`
 	Waiting int    `json:"waiting"` // pods without a node
+	// OffHours has a line for each NodePool that is held without nodes now.
+	OffHours []string `json:"offHours,omitempty"`
 }
 
 // Of summarises a cluster at a time.
@@ -88,6 +91,11 @@ func Of(cluster *snapshot.Snapshot, price Price, now time.Time) View {
 			v.Waiting++
 		default:
 			pods[pod.Spec.NodeName] = append(pods[pod.Spec.NodeName], pod)
+		}
+	}
+	for _, nodePool := range cluster.NodePools {
+		if held := offhours.Held(nodePool); held != "" {
+			v.OffHours = append(v.OffHours, nodePool.Name+": "+held)
 		}
 	}
 	claims, joined := map[string]*karpv1.NodeClaim{}, map[string]bool{}

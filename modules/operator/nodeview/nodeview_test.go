@@ -17,6 +17,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeview"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -117,7 +118,16 @@ func cluster() *snapshot.Snapshot {
 		Pods: []*corev1.Pod{pod("p", "a", "1500m", "1Gi"), pod("q", "a", "400m", "1Gi"), pod("r", "b", "500m", "3Gi"), ended,
 			pod("w", "", "1", "1Gi")},
 		NodeClaims: []*karpv1.NodeClaim{claim("a", karpv1.ConditionTypeInitialized), claim("new")},
+		NodePools:  []*karpv1.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, asleep("nightly")},
 	}
+}
+
+// asleep is a NodePool in its off-hours.
+func asleep(name string) *karpv1.NodePool {
+	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Annotations: map[string]string{offhours.Annotation: `{windows: [{schedule: "@daily", duration: 23h}]}`}}}
+	offhours.Decide(p, now).Apply(p)
+	return p
 }
 
 func TestSumsAndRows(t *testing.T) {
@@ -145,6 +155,7 @@ func TestSumsAndRows(t *testing.T) {
 func TestNamesAndErrorsHaveNoEscapeSequences(t *testing.T) {
 	const attack = "\x1b]52;c;Y3VybCBldmlsfHNo\a\u009b2J\u202E"
 	hostile := cluster()
+	hostile.NodePools = append(hostile.NodePools, asleep("x"+attack))
 	for _, node := range hostile.Nodes {
 		node.Name = "n" + attack
 		node.Labels[karpv1.NodePoolLabelKey], node.Labels[corev1.LabelInstanceTypeStable] = "pool"+attack, "plan"+attack

@@ -166,7 +166,7 @@ func Obstacles(nodePool *karpv1.NodePool, p Progress, clk clock.Clock) (all []st
 	conditions := nodePool.StatusConditions(status.WithObservedOnly())
 	for _, c := range conditions.List() {
 		bad := c.IsFalse()
-		if c.Type == "DriftStalled" {
+		if c.Type == "DriftStalled" || c.Type == "OffHours" {
 			bad = c.IsTrue()
 		}
 		if bad && c.Type != Condition && c.Type != "LimitsSet" {

@@ -205,12 +205,13 @@ func FromCluster(ctx context.Context, cluster client.Reader) (*Snapshot, error) 
 	return s, nil
 }
 
-// Running reads nodes, NodeClaims and pods alone.
+// Running reads nodes, NodeClaims, NodePools and pods alone.
 func Running(ctx context.Context, cluster client.Reader) (*Snapshot, error) {
 	s := &Snapshot{}
 	for _, err := range []error{
 		listed(ctx, cluster, &corev1.NodeList{}, &s.Nodes),
 		listed(ctx, cluster, &corev1.PodList{}, &s.Pods),
+		listed(ctx, cluster, &karpv1.NodePoolList{}, &s.NodePools),
 		listed(ctx, cluster, &karpv1.NodeClaimList{}, &s.NodeClaims),
 	} {
 		if err != nil {

@@ -31,6 +31,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/offhours"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
@@ -185,6 +186,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		nodepoolstatus.NewController(op.GetClient(), linodes, nodepoolstatus.Token{Refused: p.health.refused.Load, Changed: p.health.changed},
 			op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
 		rollout.NewController(op.GetClient()),
+		offhours.NewController(op.GetClient(), op.EventRecorder, op.Clock),
 		launchfindings.NewController(op.GetClient(), linodes),
 		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, p.health.refused.Load, op.EventRecorder),

@@ -5,6 +5,7 @@
 //     Karpenter.
 //   - What is left of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
 //     instance type has enough resources", and no word of the limits.
+//   - The NodePools that could make a node for the pod are in their off-hours. Core's event names the limit that package offhours sets.
 //   - The pod requires a zone that there is not, such as one of another cloud. Core's event lists all requirements and does not name the
 //     zone that there is.
 //   - The pod requests more than any node can have, such as a cpu of 1e9999999. The cache bounds it (package quantity), and core's event
@@ -39,6 +40,7 @@ import (
 const (
 	EventNoNodePoolReady = "NoNodePoolReady"
 	EventLimitsReached   = "LimitsReached"
+	EventOffHours        = "OffHours"
 	EventUnknownZone     = "UnknownZone"
 	EventImpossible      = "ImpossibleRequest"
 )
@@ -91,8 +93,8 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 			c.warn(pod, EventNoNodePoolReady, why)
 		} else if message := elsewhere(pod, bounds); message != "" {
 			c.warn(pod, EventUnknownZone, message)
-		} else if message := heldBack(pod, bounds); message != "" {
-			c.warn(pod, EventLimitsReached, message)
+		} else if reason, message := heldBack(pod, bounds); message != "" {
+			c.warn(pod, reason, message)
 		}
 	}
 	return reconciler.Result{RequeueAfter: interval}, nil

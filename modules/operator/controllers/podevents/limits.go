@@ -11,14 +11,17 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 )
 
-// A bound is a NodePool whose limits exclude some of its plans and not all of them.
+// A bound is a NodePool whose limits exclude some of its plans and not all of them, or one in its off-hours.
 type bound struct {
 	nodePool     string
 	requirements scheduling.Requirements
 	taints       scheduling.Taints
 	left         string // what is left of the limits that exclude plans
+	held         string // why it makes no node in its off-hours
 	within       []*cloudprovider.InstanceType
 	beyond       []*cloudprovider.InstanceType
 }
@@ -46,6 +49,7 @@ func bounded(nodePool *karpv1.NodePool, types []*cloudprovider.InstanceType) bou
 		taints:       nodePool.Spec.Template.Spec.Taints,
 	}
 	b.requirements.Add(scheduling.NewLabelRequirements(nodePool.Spec.Template.Labels).Values()...)
+	b.held = offhours.Held(nodePool)
 	left := resources.Subtract(corev1.ResourceList(nodePool.Spec.Limits), nodePool.Status.Resources)
 	var reached []string
 	for _, it := range types {
@@ -53,7 +57,7 @@ func bounded(nodePool *karpv1.NodePool, types []*cloudprovider.InstanceType) bou
 			continue
 		}
 		over := exceeded(it, left)
-		if len(over) == 0 {
+		if len(over) == 0 && b.held == "" {
 			b.within = append(b.within, it)
 		} else {
 			b.beyond, reached = append(b.beyond, it), append(reached, over...)
@@ -78,11 +82,10 @@ func exceeded(it *cloudprovider.InstanceType, left corev1.ResourceList) (names [
 	return names
 }
 
-// heldBack is a message about limits alone keeping a pod from a node; empty if a NodePool may still make a node that holds it, or none
-// could. DaemonSets are not counted, so that a pod which only they displace gets no such message.
-func heldBack(pod *corev1.Pod, bounds []bound) string {
+// heldBack is the reason and the message of an event about limits or off-hours alone keeping a pod from a node; empty if a NodePool may
+// still make a node that holds it, or none could. DaemonSets are not counted, so that a pod which only they displace gets no such message.
+func heldBack(pod *corev1.Pod, bounds []bound) (reason, message string) {
 	requests, wanted := resources.RequestsForPods(pod), scheduling.NewStrictPodRequirements(pod)
-	var message string
 	for _, b := range bounds {
 		if b.taints.ToleratesPod(pod) != nil || b.requirements.Compatible(wanted, scheduling.AllowUndefinedWellKnownLabels) != nil {
 			continue
@@ -90,13 +93,16 @@ func heldBack(pod *corev1.Pod, bounds []bound) string {
 		holds := func(it *cloudprovider.InstanceType) bool {
 			return it.Requirements.Intersects(wanted) == nil && resources.Fits(requests, it.Allocatable())
 		}
-		if slices.ContainsFunc(b.within, holds) {
-			return ""
-		}
-		if message == "" && len(b.within) > 0 && slices.ContainsFunc(b.beyond, holds) {
-			message = fmt.Sprintf("NodePool %s has %s left of spec.limits, and every plan that holds this pod has more: raise the limits, remove "+
-				"nodes, or let the pod request less", b.nodePool, b.left)
+		switch {
+		case slices.ContainsFunc(b.within, holds):
+			return "", ""
+		case message != "" || !slices.ContainsFunc(b.beyond, holds):
+		case b.held != "":
+			reason, message = EventOffHours, fmt.Sprintf("NodePool %s makes no node for this pod now. %s", b.nodePool, b.held)
+		case len(b.within) > 0:
+			reason, message = EventLimitsReached, fmt.Sprintf("NodePool %s has %s left of spec.limits, and every plan that holds this pod has "+
+				"more: raise the limits, remove nodes, or let the pod request less", b.nodePool, b.left)
 		}
 	}
-	return message
+	return reason, message
 }

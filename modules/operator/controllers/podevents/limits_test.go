@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 )
 
 // plans are the instance types of every NodePool; one that is named "unknown" has none.
@@ -48,6 +49,55 @@ func limited(name, limit, used string) *karpv1.NodePool {
 	return p
 }
 
+// asleep is a NodePool in its off-hours, by a condition whose times are package offhours's.
+func asleep() *karpv1.NodePool {
+	p := pool("asleep", metav1.ConditionTrue, time.Hour)
+	p.Annotations = map[string]string{offhours.Annotation: `{windows: [{schedule: "@daily", duration: 23h}]}`}
+	offhours.Decide(p, time.Date(2026, time.May, 4, 12, 0, 0, 0, time.UTC)).Apply(p)
+	return p
+}
+
+func TestAPodThatWaitsForTheEndOfOffHoursHasAnEvent(t *testing.T) {
+	full := asleep()
+	full.Status.Resources = corev1.ResourceList{"nodes": resource.MustParse("2"), "cpu": resource.MustParse("4")} // its nodes are still there
+	for name, tt := range map[string]struct {
+		pools []client.Object
+		cpu   string
+		want  bool
+	}{
+		"it would hold the pod":            {[]client.Object{asleep()}, "4", true},
+		"its nodes are on their way":       {[]client.Object{full}, "4", true},
+		"it could not hold the pod":        {[]client.Object{asleep()}, "100", false},
+		"another NodePool holds it":        {[]client.Object{asleep(), pool("wide", metav1.ConditionTrue, time.Hour)}, "4", false},
+		"another NodePool has no plan":     {[]client.Object{asleep(), pool("unknown", metav1.ConditionTrue, time.Hour)}, "4", true},
+		"another NodePool is at its limit": {[]client.Object{asleep(), limited("near", "10", "7")}, "4", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := publishedFor(t, tt.pools, tt.cpu)
+			const want = "waiting: OffHours: NodePool asleep makes no node for this pod now. Off-hours until Mon 2026-05-04 23:00 UTC"
+			if strings.HasPrefix(got, want) != tt.want || !tt.want && got != "" {
+				t.Errorf("published %q", got)
+			}
+		})
+	}
+}
+
+// publishedFor are the events on a pending pod.
+func publishedFor(t *testing.T, pools []client.Object, cpu string) string {
+	t.Helper()
+	pod := pending("waiting")
+	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)},
+	}}}
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(pools, pod)...).
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
+	told := &published{}
+	if _, err := podevents.NewController(kube, &plans{plan("two", "2"), plan("eight", "8")}, accepted, told).Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(*told, "\n")
+}
+
 func TestAPodThatLimitsAloneKeepFromANodeHasAnEvent(t *testing.T) {
 	tainted := pool("tainted", metav1.ConditionTrue, time.Hour)
 	tainted.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
@@ -74,18 +124,7 @@ func TestAPodThatLimitsAloneKeepFromANodeHasAnEvent(t *testing.T) {
 			pool("unknown", metav1.ConditionTrue, time.Hour)}, "4", held},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := pending("waiting")
-			pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse(tt.cpu)},
-			}}}
-			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(tt.pools, pod)...).
-				WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
-			told := &published{}
-			controller := podevents.NewController(kube, &plans{plan("two", "2"), plan("eight", "8")}, accepted, told)
-			if _, err := controller.Reconcile(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			got := strings.Join(*told, "\n")
+			got := publishedFor(t, tt.pools, tt.cpu)
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) || tt.want != "" &&
 				!strings.HasPrefix(got, "waiting: LimitsReached: ") {
 				t.Errorf("published %q, want %q", got, tt.want)
