@@ -29,6 +29,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/yaml"
@@ -46,7 +48,7 @@ const PoolLabel = "lke.linode.com/pool-id"
 const Command = "kubectl get nodes,namespaces,pods,persistentvolumeclaims,persistentvolumes,storageclasses,csinodes,daemonsets," +
 	"poddisruptionbudgets --all-namespaces --output json"
 
-// Snapshot is the part of a cluster that decides where pods run.
+// Snapshot is the part of a cluster that decides where pods run, and what shows how much they use.
 type Snapshot struct {
 	Nodes          []*corev1.Node
 	Namespaces     []*corev1.Namespace
@@ -60,6 +62,8 @@ type Snapshot struct {
 	NodePools      []*karpv1.NodePool
 	NodeClaims     []*karpv1.NodeClaim
 	NodeClasses    []*v1alpha1.LinodeNodeClass
+	Autoscalers    []*vpav1.VerticalPodAutoscaler
+	PodMetrics     []*v1beta1.PodMetrics // several of a pod where they are of several times
 
 	Skipped map[string]int // objects of other kinds
 }
@@ -152,6 +156,10 @@ func (s *Snapshot) decode(h head, data []byte) (err error) {
 		return into(&s.NodeClaims, data)
 	case v1alpha1.Group + "/" + v1alpha1.Version + "/" + v1alpha1.Kind:
 		return into(&s.NodeClasses, data)
+	case "autoscaling.k8s.io/v1/VerticalPodAutoscaler":
+		return into(&s.Autoscalers, data)
+	case "metrics.k8s.io/v1beta1/PodMetrics":
+		return into(&s.PodMetrics, data)
 	}
 	if s.Skipped == nil {
 		s.Skipped = map[string]int{}
@@ -233,6 +241,14 @@ func listed[T any, P interface {
 	case err != nil:
 		return fmt.Errorf("reading %T: %w", *new(T), err)
 	}
+	return extract(list, to)
+}
+
+// extract adds the objects of a list, bounded.
+func extract[T any, P interface {
+	*T
+	client.Object
+}](list client.ObjectList, to *[]P) error {
 	objects, err := meta.ExtractList(list)
 	if err != nil {
 		return err
@@ -247,7 +263,7 @@ func listed[T any, P interface {
 // Objects returns all objects, kind by kind.
 func (s *Snapshot) Objects() (all []client.Object) {
 	return slices.Concat(as(s.Nodes), as(s.Namespaces), as(s.Pods), as(s.Claims), as(s.Volumes), as(s.StorageClasses), as(s.CSINodes),
-		as(s.DaemonSets), as(s.Budgets), as(s.NodePools), as(s.NodeClaims), as(s.NodeClasses))
+		as(s.DaemonSets), as(s.Budgets), as(s.NodePools), as(s.NodeClaims), as(s.NodeClasses), as(s.Autoscalers), as(s.PodMetrics))
 }
 
 func as[P client.Object](list []P) (objects []client.Object) {
@@ -262,14 +278,22 @@ func (s *Snapshot) sort() {
 	s.Claims, s.Volumes, s.StorageClasses = sorted(s.Claims), sorted(s.Volumes), sorted(s.StorageClasses)
 	s.CSINodes, s.DaemonSets, s.Budgets = sorted(s.CSINodes), sorted(s.DaemonSets), sorted(s.Budgets)
 	s.NodePools, s.NodeClaims, s.NodeClasses = sorted(s.NodePools), sorted(s.NodeClaims), sorted(s.NodeClasses)
+	s.Autoscalers = sorted(s.Autoscalers)
+	s.PodMetrics = sortedBy(s.PodMetrics, func(a, b *v1beta1.PodMetrics) int {
+		return cmp.Or(byName(a, b), a.Timestamp.Compare(b.Timestamp.Time))
+	})
 }
 
 // sorted orders a list by name and keeps the last of each.
-func sorted[P client.Object](list []P) []P {
-	order := func(a, b P) int {
-		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-	}
-	slices.Reverse(list) // the last of a name becomes the first, which CompactFunc keeps
+func sorted[P client.Object](list []P) []P { return sortedBy(list, byName[P]) }
+
+func byName[P client.Object](a, b P) int {
+	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// sortedBy orders a list and keeps the last of equal ones.
+func sortedBy[P client.Object](list []P, order func(a, b P) int) []P {
+	slices.Reverse(list) // the last of equal ones becomes the first, which CompactFunc keeps
 	slices.SortStableFunc(list, order)
 	return slices.CompactFunc(list, func(a, b P) bool { return order(a, b) == 0 })
 }

@@ -6,10 +6,13 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -41,6 +44,11 @@ func (s *Snapshot) Trim() {
 	each(s.NodePools, trimNodePool)
 	each(s.NodeClaims, trimNodeClaim)
 	each(s.NodeClasses, trimNodeClass)
+	each(s.Autoscalers, trimAutoscaler)
+	each(s.PodMetrics, func(m *v1beta1.PodMetrics) {
+		*m = v1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace}, Timestamp: m.Timestamp, Window: m.Window,
+			Containers: m.Containers}
+	})
 }
 
 func each[P any](all []P, trim func(P)) {
@@ -194,6 +202,22 @@ func trimNodeClass(c *v1alpha1.LinodeNodeClass) {
 			KubeReserved: k.KubeReserved}
 	}
 	*c = trimmed
+}
+
+// trimAutoscaler keeps whose pods the recommendation is for, and the target, which the policy's bounds are part of.
+func trimAutoscaler(a *vpav1.VerticalPodAutoscaler) {
+	trimmed := vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: a.Namespace}}
+	if r := a.Spec.TargetRef; r != nil {
+		trimmed.Spec.TargetRef = &autoscalingv1.CrossVersionObjectReference{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name}
+	}
+	if r := a.Status.Recommendation; r != nil {
+		trimmed.Status.Recommendation = &vpav1.RecommendedPodResources{}
+		for _, c := range r.ContainerRecommendations {
+			trimmed.Status.Recommendation.ContainerRecommendations = append(trimmed.Status.Recommendation.ContainerRecommendations,
+				vpav1.RecommendedContainerResources{ContainerName: c.ContainerName, Target: c.Target})
+		}
+	}
+	*a = trimmed
 }
 
 func trimDisk(d *v1alpha1.Disk) *v1alpha1.Disk {

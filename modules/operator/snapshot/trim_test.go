@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -116,6 +118,8 @@ var allowed = func() map[string]*regexp.Regexp {
 			`status\.(nodeName|providerID|(capacity|allocatable)\.KEY)|` + conditions,
 		"LinodeNodeClass": `spec\.(machineDeploymentSelector` + selector + `|kubelet\.(systemReserved|kubeReserved)\..*)|status\.kubernetesVersion|` +
 			conditions,
+		"VerticalPodAutoscaler": `spec\.targetRef\.(apiVersion|kind|name)|status\.recommendation\.containerRecommendations\.(containerName|target\.KEY)`,
+		"PodMetrics":            `containers\.(name|usage\.KEY)`,
 	} {
 		all[kind] = regexp.MustCompile(`^\.(metadata\.(name|namespace|uid|finalizers|labels\..*|ownerReferences\.\w+)|` + fields + `)$`)
 	}
@@ -136,7 +140,8 @@ func TestTrimKeepsNoFieldButThese(t *testing.T) {
 		Claims: filled[corev1.PersistentVolumeClaim](t), Volumes: filled[corev1.PersistentVolume](t),
 		StorageClasses: filled[storagev1.StorageClass](t), CSINodes: filled[storagev1.CSINode](t), DaemonSets: filled[appsv1.DaemonSet](t),
 		Budgets: filled[policyv1.PodDisruptionBudget](t), NodePools: filled[karpv1.NodePool](t), NodeClaims: filled[karpv1.NodeClaim](t),
-		NodeClasses: filled[v1alpha1.LinodeNodeClass](t),
+		NodeClasses: filled[v1alpha1.LinodeNodeClass](t), Autoscalers: filled[vpav1.VerticalPodAutoscaler](t),
+		PodMetrics: filled[v1beta1.PodMetrics](t),
 	}
 	if fields := reflect.TypeFor[snapshot.Snapshot]().NumField(); fields != len(allowed)+1 {
 		t.Fatalf("a Snapshot has %d fields, and the test knows %d kinds", fields, len(allowed))

@@ -15,6 +15,7 @@ var pageFile embed.FS
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"money": money, "signed": signed, "percent": percent, "plural": plural, "few": few, "costs": costs, "usage": usage, "swings": swings,
+	"cores": cores, "gibibytes": gibibytes,
 }).ParseFS(pageFile, "page.html"))
 
 // WriteHTML writes a report as one page that loads nothing: charts are part of it.

@@ -24,6 +24,7 @@ type Report struct {
 	Unplaced      []Unplaced    `json:"unplaced,omitempty"`
 	Held          []Held        `json:"held,omitempty"`
 	Sensitivity   []Variation   `json:"sensitivity,omitempty"`
+	Use           *Use          `json:"use,omitempty"`
 	Notes         []string      `json:"notes,omitempty"`
 	NotModelled   []string      `json:"notModelled"`
 }

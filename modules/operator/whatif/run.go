@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	clock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -41,6 +43,7 @@ type Input struct {
 	Plans          selection.Selection // what the operator may buy; zero = its defaults
 	MemoryOverhead *float64            // the operator's VM_MEMORY_OVERHEAD_PERCENT; nil = not set
 	Sensitivity    bool                // compute the range and the variations too
+	Use            *Basis              // compare today's requests with these; nil = do not
 }
 
 // run is one computation: the input, prepared.
@@ -68,6 +71,11 @@ func Run(ctx context.Context, input Input) (*Report, error) {
 		return nil, err
 	}
 	report.Difference = report.ThenMonthly - report.TodayMonthly
+	if input.Use != nil {
+		if err := r.use(ctx, report); err != nil {
+			return nil, err
+		}
+	}
 	if !input.Sensitivity {
 		return report, nil
 	}
@@ -134,7 +142,7 @@ func (r *run) world(ctx context.Context, nodePools []*karpv1.NodePool) (*world, 
 	store := objectstore.New()
 	for _, object := range c.Objects() {
 		switch object.(type) {
-		case *corev1.Pod, *corev1.Node, *karpv1.NodePool, *karpv1.NodeClaim:
+		case *corev1.Pod, *corev1.Node, *karpv1.NodePool, *karpv1.NodeClaim, *vpav1.VerticalPodAutoscaler, *v1beta1.PodMetrics:
 		default:
 			store.Put(object)
 		}

@@ -36,11 +36,33 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(table, "%s %s\t%d\t%s\t%s\t%d\n", v.NodePool, v.Change, v.Nodes, money(v.Monthly), signed(v.Difference), v.Unplaced)
 		}
 	}
+	r.writeUse(table)
 	for _, note := range r.Notes {
 		fmt.Fprintf(table, "\nNote: %s.", note)
 	}
 	fmt.Fprintf(table, "\nNot modelled: %s.\n", strings.Join(r.NotModelled, "; "))
 	return table.Flush()
+}
+
+// writeUse writes the comparison of requests with use, if there is one.
+func (r *Report) writeUse(w io.Writer) {
+	if r.Use == nil {
+		return
+	}
+	fmt.Fprintf(w, "\nREQUESTS\tPODS\tCPU\tAS USED\tMEMORY\tAS USED\t$/MONTH\tNOT USED\n")
+	workloads, rest := r.Use.Shown()
+	for _, u := range workloads {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Workload, u.Pods, cores(u.CPU), cores(u.CPUAsUsed), gibibytes(u.Memory),
+			gibibytes(u.MemoryAsUsed), money(u.RequestedMonthly), money(u.UnusedMonthly))
+	}
+	if rest != "" {
+		fmt.Fprintf(w, "%s\n", rest)
+	}
+	fmt.Fprintf(w, "As used: %s.\n\n", r.Use.Basis)
+	section(w, "WITH REQUESTS AS USED", r.Use.Then, r.Use.ThenMonthly)
+	for _, sentence := range r.Sentences() {
+		fmt.Fprintf(w, "%s\n", sentence)
+	}
 }
 
 func section(w io.Writer, title string, groups []Group, monthly float64) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -67,7 +68,7 @@ func inputOf(cmd *cobra.Command, from *source, cost *prices) (whatif.Input, erro
 }
 
 func newWhatif() *cobra.Command {
-	from, cost, out := &source{}, &prices{}, &format{}
+	from, cost, out, shows, counts := &source{}, &prices{}, &format{}, &use{}, &basis{}
 	var region string
 	var keep []string
 	var sensitivity bool
@@ -79,16 +80,21 @@ func newWhatif() *cobra.Command {
 			"Input is the cluster of the kubeconfig, or files from dump or from\n\n  " + snapshot.Command + "\n  kubectl get " +
 			"nodepools,linodenodeclasses --output json   # where Karpenter is installed",
 		Example: "  karpenter-linode whatif --keep 4711\n" +
-			"  karpenter-linode whatif --from cluster.json --nodepools nodepool.yaml --output html > whatif.html",
+			"  karpenter-linode whatif --from cluster.json --nodepools nodepool.yaml --output html > whatif.html\n" +
+			"  karpenter-linode whatif --use metrics --use-for 1h   # also with requests as used",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := out.check(); err != nil {
+			if err := errors.Join(out.check(), shows.check(from), counts.check(shows.from)); err != nil {
 				return err
 			}
 			input, err := inputOf(cmd, from, cost)
 			if err != nil {
 				return err
 			}
+			if err := shows.read(cmd.Context(), from, input.Cluster); err != nil {
+				return err
+			}
+			input.Use = counts.of(shows.from, input.Cluster)
 			if region != "" {
 				if err := checkRegions(cmd.Context(), input.API, "--region", []string{region}); err != nil {
 					return err
@@ -111,6 +117,8 @@ func newWhatif() *cobra.Command {
 	from.flags(cmd)
 	cost.flags(cmd)
 	out.flags(cmd, asText, asJSON, asHTML)
+	shows.flags(cmd)
+	counts.flags(cmd)
 	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it that of the nodes")
 	completeRegions(cmd, "region")
 	cmd.Flags().StringSliceVar(&keep, "keep", nil, "IDs of LKE pools that stay as they are, with their pods")
@@ -120,7 +128,7 @@ func newWhatif() *cobra.Command {
 }
 
 func newDump() *cobra.Command {
-	from := &source{}
+	from, shows := &source{}, &use{}
 	cmd := &cobra.Command{
 		Use:   "dump",
 		Short: "Write what whatif reads of a cluster to stdout, without what is confidential",
@@ -130,8 +138,14 @@ func newDump() *cobra.Command {
 			"karpenter-linode dump --from -",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := shows.check(from); err != nil {
+				return err
+			}
 			cluster, err := from.read(cmd)
 			if err != nil {
+				return err
+			}
+			if err := shows.read(cmd.Context(), from, cluster); err != nil {
 				return err
 			}
 			cluster.Trim()
@@ -139,5 +153,6 @@ func newDump() *cobra.Command {
 		},
 	}
 	from.flags(cmd)
+	shows.flags(cmd)
 	return cmd
 }
