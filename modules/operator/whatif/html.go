@@ -21,107 +21,108 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 // WriteHTML writes a report as one page that loads nothing: charts are part of it.
 func (r *Report) WriteHTML(w io.Writer) error { return page.Execute(w, r) }
 
-// Sizes of the charts, in units of their viewBox.
+// chart is rows of bars, with a key to their colours. The page lays it out as text beside boxes, so that a long label takes a second line.
+type chart struct {
+	Key  []swatch
+	Rows []row
+}
+
+// swatch is an entry of a chart's key. Shade is an index of the page's colours.
+type swatch struct {
+	Shade int
+	Text  string
+}
+
+// row is a bar with a label before and a value after it. Bars of a chart of differences begin at its middle: Less goes to the left of it.
+type row struct {
+	Label, Value string
+	Bar          []segment
+	Less         []segment
+}
+
+// segment is a part of a bar; Width is in percent of the longest bar of the chart.
+type segment struct {
+	Width float64
+	Shade int
+	Title string
+}
+
+// Colours of the page. Groups of nodes have those before grey, one after the other.
 const (
-	chartWidth = 640.0
-	labelWidth = 190.0
-	barHeight  = 22.0
-	barGap     = 10.0
+	blue   = 0
+	green  = 2
+	violet = 3
+	orange = 4
+	shades = 6
+	grey   = shades
 )
 
-// A Chart is horizontal bars with a label before and a text after each.
-type Chart struct {
-	Width, Height float64
-	Bars          []Bar
-}
-
-// Bar is one row of a Chart.
-type Bar struct {
-	Y        float64
-	Label    string
-	Text     string
-	TextX    float64
-	Segments []Segment
-}
-
-// Segment is a part of a bar. Shade is an index of the page's colours.
-type Segment struct {
-	X, Width float64
-	Shade    int
-	Title    string
-}
-
-const shades = 6
-
-func newChart(rows int) *Chart {
-	return &Chart{Width: chartWidth, Height: float64(rows)*(barHeight+barGap) + barGap}
-}
-
-func (c *Chart) add(label, text string, segments []Segment) {
-	end := labelWidth
-	for _, s := range segments {
-		end = max(end, s.X+s.Width)
-	}
-	c.Bars = append(c.Bars, Bar{Y: barGap + float64(len(c.Bars))*(barHeight+barGap), Label: label, Text: text, TextX: end + 6,
-		Segments: segments})
-}
-
-// plot is the width of the longest bar: what labels and texts leave.
-const plot = chartWidth - labelWidth - 130
-
 // costs compares the price of today with that of then, in segments by pool and plan.
-func costs(r *Report) *Chart {
-	c := newChart(3)
-	scale := plot / max(r.TodayMonthly, r.ThenMonthly, r.Consolidation.BeforeMonthly, 1)
-	stacked := func(groups []Group) (segments []Segment) {
-		x := labelWidth
-		for i, g := range groups {
-			width := rounded(g.Monthly * scale)
-			segments = append(segments, Segment{x, width, i % shades,
-				fmt.Sprintf("%s, %s: %s, $%s", g.Pool, g.Plan, plural(g.Nodes, "node"), money(g.Monthly))})
-			x += width
+func costs(r *Report) *chart {
+	c := &chart{}
+	most := max(r.TodayMonthly, r.ThenMonthly, r.Consolidation.BeforeMonthly, 1)
+	stacked := func(groups []Group) (segments []segment) {
+		for _, g := range groups {
+			shade := len(c.Key) % shades
+			text := fmt.Sprintf("%s, %s: %s, $%s", g.Pool, g.Plan, plural(g.Nodes, "node"), money(g.Monthly))
+			c.Key = append(c.Key, swatch{shade, text})
+			segments = append(segments, segment{width(g.Monthly, most), shade, text})
 		}
 		return segments
 	}
-	c.add("today", "$"+money(r.TodayMonthly), stacked(r.Today))
-	before := r.Consolidation.BeforeMonthly
-	c.add("before consolidation", "$"+money(before), []Segment{{labelWidth, rounded(before * scale), shades, "after the first placement"}})
-	c.add("with Karpenter", "$"+money(r.ThenMonthly), stacked(r.Then))
+	c.Rows = append(c.Rows, row{Label: "today", Value: "$" + money(r.TodayMonthly), Bar: stacked(r.Today)})
+	if before := r.Consolidation.BeforeMonthly; r.Consolidation.Commands > 0 {
+		c.Rows = append(c.Rows, row{Label: "with Karpenter, before consolidation", Value: "$" + money(before),
+			Bar: []segment{{width(before, most), grey, "after the first placement"}}})
+	}
+	c.Rows = append(c.Rows, row{Label: "with Karpenter", Value: "$" + money(r.ThenMonthly), Bar: stacked(r.Then)})
 	return c
 }
 
 // usage shows what is requested of CPU and memory in each group.
-func usage(groups []Group) *Chart {
-	c := newChart(2 * len(groups))
+func usage(groups []Group) *chart {
+	c := &chart{Key: []swatch{{blue, "CPU"}, {violet, "memory"}}}
 	for _, g := range groups {
-		label := fmt.Sprintf("%s × %d", g.Plan, g.Nodes)
-		c.add(label, "CPU "+percent(g.CPUUsed), []Segment{{labelWidth, rounded(min(g.CPUUsed, 1) * plot), 0, g.Pool}})
-		c.add("", "memory "+percent(g.MemoryUsed), []Segment{{labelWidth, rounded(min(g.MemoryUsed, 1) * plot), 3, g.Pool}})
+		label := fmt.Sprintf("%s, %s\u00a0×\u00a0%d", g.Pool, g.Plan, g.Nodes)
+		c.Rows = append(c.Rows,
+			row{Label: label, Value: percent(g.CPUUsed), Bar: []segment{{width(min(g.CPUUsed, 1), 1), blue, "CPU"}}},
+			row{Value: percent(g.MemoryUsed), Bar: []segment{{width(min(g.MemoryUsed, 1), 1), violet, "memory"}}})
 	}
 	return c
 }
 
 // swings shows how much dearer or cheaper each variation is.
-func swings(all []Variation) *Chart {
-	c := newChart(len(all))
-	if len(all) == 0 {
-		return c
-	}
+func swings(all []Variation) *chart {
+	c := &chart{Key: []swatch{{green, "cheaper"}, {orange, "dearer"}}}
 	largest := slices.MaxFunc(all, func(a, b Variation) int { return cmp.Compare(math.Abs(a.Difference), math.Abs(b.Difference)) })
-	scale := plot / max(math.Abs(largest.Difference), 1)
+	most := max(math.Abs(largest.Difference), 1)
 	for _, v := range all {
-		shade := 4
+		r := row{Label: v.NodePool + " " + v.Change, Value: difference(v.Difference)}
+		bar := []segment{{width(math.Abs(v.Difference), most), orange, r.Value}}
 		if v.Difference < 0 {
-			shade = 2
+			bar[0].Shade = green
+			r.Less = bar
+		} else {
+			r.Bar = bar
 		}
-		text := signed(v.Difference)
 		if v.Unplaced > 0 {
-			text += ", " + plural(v.Unplaced, "pod") + " unplaced"
+			r.Value += ", " + plural(v.Unplaced, "pod") + " without a node"
 		}
-		c.add(v.Change, text, []Segment{{labelWidth, rounded(math.Abs(v.Difference) * scale), shade, v.NodePool}})
+		c.Rows = append(c.Rows, r)
 	}
 	return c
 }
 
-// rounded keeps the page the same on machines whose floating point differs in the last digit.
-func rounded(x float64) float64 { return math.Round(x*10) / 10 }
+// difference is an amount of money with a word for its sign.
+func difference(usd float64) string {
+	switch {
+	case usd >= 0.005:
+		return "$" + money(usd) + " more"
+	case usd <= -0.005:
+		return "$" + money(-usd) + " less"
+	}
+	return "the same"
+}
+
+// width is a share in percent, rounded so that the page is the same on machines whose floating point differs in the last digit.
+func width(part, whole float64) float64 { return math.Round(part/whole*1000) / 10 }

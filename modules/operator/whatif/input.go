@@ -21,13 +21,14 @@ const PoolLabel = snapshot.PoolLabel
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
-// DefaultNodePool returns the NodePool that is assumed when none is given: every plan, no limits.
+// DefaultNodePool returns the NodePool that is assumed when none is given: the plans of the quickstart's, no limits.
 func DefaultNodePool() *karpv1.NodePool {
 	return &karpv1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "default"},
 		Spec: karpv1.NodePoolSpec{
 			Template: karpv1.NodeClaimTemplate{Spec: karpv1.NodeClaimTemplateSpec{
 				NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"},
+				Requirements: upTo(bounds[0]).requirements,
 			}},
 			Disruption: karpv1.Disruption{
 				ConsolidationPolicy: karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized,

@@ -104,7 +104,8 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 	}
 	if len(r.nodePools) == 0 {
 		r.nodePools = []*karpv1.NodePool{ready(DefaultNodePool())}
-		report.Notes = append(report.Notes, "no NodePool is given: one named default is assumed, with all plans and without limits")
+		report.Notes = append(report.Notes, fmt.Sprintf("no NodePool is given: that of the quickstart is assumed, with standard and dedicated "+
+			"plans of at most %d vCPUs and without limits; --nodepools takes others", bounds[0]))
 	}
 	all, err := instancetype.Plans(ctx, input.API)
 	if err != nil {

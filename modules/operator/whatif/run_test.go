@@ -183,7 +183,7 @@ func TestMemoryOfUnseenPlansIsEstimatedByTheTier(t *testing.T) {
 			holds: "g6-standard-6"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := &snapshot.Snapshot{Nodes: []*corev1.Node{c.node}}
+			cluster := &snapshot.Snapshot{Nodes: []*corev1.Node{c.node}, NodePools: anyPlan()}
 			workload(cluster, "large", 1, "100m", "6656Mi")
 			allowed, err := selection.Parse("g6-standard-4,g6-standard-6", selection.NoPlans)
 			if err != nil {
@@ -243,10 +243,13 @@ func TestConsolidationLeavesProtectedPodsAlone(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "all"},
 		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
 	}
-	unprotected := clusters(t)["many"]
-	protected := clusters(t)["many"]
+	large := func() *snapshot.Snapshot { // nodes of any size, which consolidation finds cheaper ones for
+		cluster := clusters(t)["many"]
+		cluster.NodePools = anyPlan()
+		return cluster
+	}
+	unprotected, protected, annotated := large(), large(), large()
 	protected.Budgets = []*policyv1.PodDisruptionBudget{budget}
-	annotated := clusters(t)["many"]
 	for _, pod := range annotated.Pods {
 		pod.Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: "true"}
 	}

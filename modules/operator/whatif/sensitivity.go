@@ -13,35 +13,46 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// A change is one requirement that a NodePool gets in addition.
+// A change is requirements that a NodePool gets in addition. Those that it has on a replaced label are dropped.
 type change struct {
-	text        string
-	requirement karpv1.NodeSelectorRequirementWithMinValues
-	replaces    bool // requirements of the same label are dropped
+	text         string
+	requirements []karpv1.NodeSelectorRequirementWithMinValues
+	replaces     string
+}
+
+func require(key string, operator corev1.NodeSelectorOperator, values ...string) karpv1.NodeSelectorRequirementWithMinValues {
+	return karpv1.NodeSelectorRequirementWithMinValues{Key: key, Operator: operator, Values: values}
 }
 
 func only(class string) change {
-	return change{"with " + class + " plans", karpv1.NodeSelectorRequirementWithMinValues{
-		Key: v1alpha1.LabelInstanceClass, Operator: corev1.NodeSelectorOpIn, Values: []string{class},
-	}, true}
+	return change{"with " + class + " plans", []karpv1.NodeSelectorRequirementWithMinValues{
+		require(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, class),
+	}, v1alpha1.LabelInstanceClass}
 }
 
 func without(plan string) change {
-	return change{"without " + plan, karpv1.NodeSelectorRequirementWithMinValues{
-		Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpNotIn, Values: []string{plan},
-	}, false}
+	return change{"without " + plan, []karpv1.NodeSelectorRequirementWithMinValues{
+		require(corev1.LabelInstanceTypeStable, corev1.NodeSelectorOpNotIn, plan),
+	}, ""}
 }
 
-// moderate is the largest number of vCPUs of the variation that bounds the size of nodes.
-const moderate = 8
+// common are the classes of plans without much memory, GPUs or a price of their own.
+var common = []string{v1alpha1.InstanceClassStandard, v1alpha1.InstanceClassDedicated}
+
+// bounds are the numbers of vCPUs of the variations that bound the size of nodes. Up to 4 vCPUs a vCPU of a shared plan costs the same
+// whatever the plan; from there on it costs more with each larger plan. The bound goes with the common classes: core packs pods by size,
+// and plans of 2 vCPUs with 24 GiB hold more of them than a plan of 4 vCPUs with 8 GiB.
+var bounds = []int{4, 8}
 
 func upTo(vCPUs int) change {
-	return change{fmt.Sprintf("with plans of at most %d vCPUs", vCPUs), karpv1.NodeSelectorRequirementWithMinValues{
-		Key: v1alpha1.LabelInstanceCPU, Operator: corev1.NodeSelectorOpLt, Values: []string{strconv.Itoa(vCPUs + 1)},
-	}, false}
+	text := fmt.Sprintf("with standard and dedicated plans of at most %d vCPUs", vCPUs)
+	return change{text, []karpv1.NodeSelectorRequirementWithMinValues{
+		require(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, common...),
+		require(v1alpha1.LabelInstanceCPU, corev1.NodeSelectorOpLt, strconv.Itoa(vCPUs+1)),
+	}, ""}
 }
 
-// changes returns what is tried for a NodePool: other common classes of plans, smaller nodes where it has large ones, and each of the two
+// changes returns what is tried for a NodePool: each of the common classes alone, smaller nodes where it has large ones, and each of the two
 // plans that it spends most on left out.
 func (r *run) changes(nodePool string, then []Group) (list []change) {
 	var used []instancetype.Plan
@@ -53,14 +64,19 @@ func (r *run) changes(nodePool string, then []Group) (list []change) {
 	if len(used) == 0 {
 		return nil
 	}
-	for _, class := range []string{v1alpha1.InstanceClassStandard, v1alpha1.InstanceClassDedicated} {
-		if !slices.ContainsFunc(used, func(p instancetype.Plan) bool { return p.GPUs > 0 }) &&
-			slices.ContainsFunc(used, func(p instancetype.Plan) bool { return string(p.Class) != class }) {
-			list = append(list, only(class))
+	if !slices.ContainsFunc(used, func(p instancetype.Plan) bool { return p.GPUs > 0 }) {
+		for _, class := range common {
+			if slices.ContainsFunc(used, func(p instancetype.Plan) bool { return string(p.Class) != class }) {
+				list = append(list, only(class))
+			}
 		}
-	}
-	if slices.ContainsFunc(used, func(p instancetype.Plan) bool { return p.VCPUs > moderate }) {
-		list = append(list, upTo(moderate))
+		for _, bound := range bounds {
+			if slices.ContainsFunc(used, func(p instancetype.Plan) bool {
+				return p.VCPUs > bound || !slices.Contains(common, string(p.Class))
+			}) {
+				list = append(list, upTo(bound))
+			}
+		}
 	}
 	for _, plan := range used[:min(len(used), 2)] {
 		list = append(list, without(plan.ID))
@@ -71,12 +87,10 @@ func (r *run) changes(nodePool string, then []Group) (list []change) {
 func (c change) apply(nodePool *karpv1.NodePool) *karpv1.NodePool {
 	nodePool = nodePool.DeepCopy()
 	spec := &nodePool.Spec.Template.Spec
-	if c.replaces {
-		spec.Requirements = slices.DeleteFunc(spec.Requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
-			return r.Key == c.requirement.Key
-		})
-	}
-	spec.Requirements = append(spec.Requirements, c.requirement)
+	spec.Requirements = slices.DeleteFunc(spec.Requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
+		return r.Key == c.replaces
+	})
+	spec.Requirements = append(spec.Requirements, c.requirements...)
 	return nodePool
 }
 

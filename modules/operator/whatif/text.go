@@ -85,7 +85,9 @@ func (r *Report) Verdict() string {
 	switch {
 	case r.TodayMonthly == 0:
 		return fmt.Sprintf("With Karpenter: $%s a month.", money(r.ThenMonthly))
-	case r.Difference <= 0:
+	case money(r.Difference) == "0":
+		return "With Karpenter: the same price."
+	case r.Difference < 0:
 		return fmt.Sprintf("With Karpenter: $%s a month less, %s of today's.", money(-r.Difference), percent(-r.Difference/r.TodayMonthly))
 	}
 	return fmt.Sprintf("With Karpenter: $%s a month more, %s of today's.", money(r.Difference), percent(r.Difference/r.TodayMonthly))

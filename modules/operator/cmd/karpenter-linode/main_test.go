@@ -63,7 +63,7 @@ func TestWhatif(t *testing.T) {
 	}{
 		"text":         {nil, []string{"LKE pool 7", "g6-standard-1", "With Karpenter: $36 a month less, 75% of today's."}},
 		"json":         {[]string{"-o", "json"}, []string{`"difference": -36`, `"plan": "g6-standard-1"`}},
-		"html":         {[]string{"-o", "html"}, []string{"<svg", "$36 a month less"}},
+		"html":         {[]string{"-o", "html"}, []string{`class="chart"`, "$36 a month less"}},
 		"a NodePool":   {[]string{"--nodepools", "../../../../docs/examples/nodepool.yaml"}, []string{"NodePool default"}},
 		"kept":         {[]string{"--keep", "7"}, []string{"LKE pool 7 (stays)"}},
 		"instance":     {[]string{"--mode", "instance"}, []string{"g6-standard-1"}},

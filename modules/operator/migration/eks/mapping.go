@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // mapping is a YAML mapping; the zero value is one that does not exist, which has no fields.
@@ -79,13 +81,16 @@ func (m mapping) set(field string, value *yaml.Node) {
 	m.node.Content = append(m.node.Content, scalar(field), value)
 }
 
-// comment adds lines above a field.
+// comment adds lines above a field. A line feed in one would end the comment: what follows it would count.
 func (m mapping) comment(field string, lines ...string) {
 	if i := m.index(field); i >= 0 {
 		key := m.node.Content[i]
-		all := lines
+		var all []string
 		if key.HeadComment != "" {
-			all = append([]string{key.HeadComment}, all...)
+			all = append(all, key.HeadComment)
+		}
+		for _, line := range lines {
+			all = append(all, printable.Text(line))
 		}
 		key.HeadComment = strings.Join(all, "\n")
 	}

@@ -2,6 +2,8 @@ package eks
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -66,18 +68,14 @@ func nodeClass(object mapping) {
 	object.comment("spec", comments...)
 }
 
-// tags makes Linode's tags, which are texts of 3 to 50 characters, of pairs.
+// tags makes Linode's tags, which are texts, of pairs.
 func tags(spec mapping) (comments []string) {
 	pairs := spec.child("tags")
 	var kept []string
 	for _, key := range pairs.keys() {
 		tag := key + "=" + pairs.text(key)
-		if n := utf8.RuneCountInString(tag); n < 3 || n > 50 {
-			comments = append(comments, "# not translated: tag "+tag, "#   a Linode tag has 3 to 50 characters")
-			continue
-		}
-		if isAWS(key) || key == "Name" {
-			comments = append(comments, "# not translated: tag "+tag, "#   it has no meaning outside AWS; Linodes are labelled by Karpenter")
+		if reason := untagged(key, tag); reason != "" {
+			comments = append(comments, "# not translated: tag "+tag, "#   "+reason)
 			continue
 		}
 		kept = append(kept, tag)
@@ -87,6 +85,21 @@ func tags(spec mapping) (comments []string) {
 		spec.set("tags", listOf(kept...))
 	}
 	return comments
+}
+
+// untagged returns why a pair does not become a tag, "" if it does.
+func untagged(key, tag string) string {
+	switch n := utf8.RuneCountInString(tag); {
+	case v1alpha1.IsRestrictedTag(tag):
+		return "this key is Karpenter's or LKE's own, and a tag with it would make Linodes be taken for others"
+	case isAWS(key), key == "Name":
+		return "it has no meaning outside AWS; Linodes are labelled by Karpenter"
+	case n < v1alpha1.TagMinLength, n > v1alpha1.TagMaxLength:
+		return fmt.Sprintf("a Linode tag has %d to %d characters", v1alpha1.TagMinLength, v1alpha1.TagMaxLength)
+	case strings.TrimSpace(tag) != tag, strings.ContainsFunc(tag, func(r rune) bool { return unicode.In(r, unicode.C) }):
+		return "a Linode tag has no spaces at its ends and no control characters"
+	}
+	return ""
 }
 
 // disks translates the encryption of volumes; their size is the plan's.
@@ -115,19 +128,15 @@ func disks(spec mapping) (comments []string) {
 	return comments
 }
 
-func publicAddress(spec mapping) (comments []string) {
+func publicAddress(spec mapping) []string {
 	public := spec.text("associatePublicIPAddress")
 	spec.remove("associatePublicIPAddress")
-	if public != "false" {
-		return []string{"# not translated: associatePublicIPAddress: " + public, "#   a Linode has a public address without it"}
+	reason := "a Linode has a public address without it"
+	if public == "false" {
+		reason = "only LKE Enterprise has nodes without public addresses, in limited availability: with access set spec.isolation to " +
+			"{publicIPv4: false}; elsewhere LKE refuses to make such nodes"
 	}
-	isolation := &yaml.Node{Kind: yaml.MappingNode}
-	value := &yaml.Node{}
-	_ = value.Encode(false) // a boolean always encodes
-	mapping{isolation}.set("publicIPv4", value)
-	spec.set("isolation", isolation)
-	spec.comment("isolation", "# LKE Enterprise only, and in limited availability: an account without access gets no node")
-	return nil
+	return []string{"# not translated: associatePublicIPAddress: " + public, "#   " + reason}
 }
 
 // known are the fields that a kubelet has in both providers.

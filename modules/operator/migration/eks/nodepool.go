@@ -145,8 +145,8 @@ func ofAWS(r mapping, key, operator string, values []string) (string, bool) {
 		return sizes(r, operator, values)
 	case "instance-generation":
 		return "generations of EC2 and of Linode cannot be compared; Linode's are in " + v1alpha1.LabelInstanceGeneration, false
-	case "instance-gpu-name":
-		return "Linode has other GPUs: require " + v1alpha1.LabelInstanceGPUName + " of `karpenter-linode plans`", false
+	case "instance-gpu-name", "instance-gpu-manufacturer", "instance-gpu-memory":
+		return gpus(r, operator)
 	case "instance-local-nvme":
 		return localDisk(r, operator, values)
 	}
@@ -192,7 +192,26 @@ func classOf(family string) string {
 	return ""
 }
 
+// gpus keeps that a node has a GPU, or none. Which GPU it is cannot be translated.
+func gpus(r mapping, operator string) (string, bool) {
+	const reason = "Linode has other GPUs, each of them NVIDIA's: `karpenter-linode plans` has their names"
+	switch operator {
+	case string(corev1.NodeSelectorOpNotIn): // a node without a GPU meets it, too
+		return reason, false
+	case string(corev1.NodeSelectorOpDoesNotExist):
+		set(r, v1alpha1.LabelInstanceGPUName, corev1.NodeSelectorOpDoesNotExist)
+		return "", true
+	}
+	set(r, v1alpha1.LabelInstanceGPUName, corev1.NodeSelectorOpExists)
+	return reason, true
+}
+
 func classes(r mapping, operator string, values []string) (string, bool) {
+	hasGPUs := func(family string) bool { return family == "g" || family == "p" } // whole categories: a family leaves others
+	if operator == string(corev1.NodeSelectorOpNotIn) && slices.ContainsFunc(values, hasGPUs) {
+		set(r, v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpNotIn, v1alpha1.InstanceClassGPU)
+		return "plans with a GPU stay excluded; the other values are of EC2 alone", true
+	}
 	return mapped(r, operator, values, v1alpha1.LabelInstanceClass, classOf, "families became classes of plans for the same use")
 }
 
@@ -219,8 +238,14 @@ func sizes(r mapping, operator string, values []string) (string, bool) {
 		"sizes became numbers of vCPUs; a number that no plan has selects nothing")
 }
 
-// instanceTypes turns types into numbers of vCPUs, which is what they have in common with plans.
+// instanceTypes turns types into numbers of vCPUs, which is what they have in common with plans. Types with a GPU become plans with a GPU:
+// EC2 and Linode combine them with other numbers of vCPUs.
 func instanceTypes(r mapping, operator string, values []string) (string, bool) {
+	withoutGPU := func(instanceType string) bool { return classOf(instanceType) != v1alpha1.InstanceClassGPU }
+	if operator == string(corev1.NodeSelectorOpIn) && len(values) > 0 && !slices.ContainsFunc(values, withoutGPU) {
+		set(r, v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, v1alpha1.InstanceClassGPU)
+		return "each of these types has a GPU; `karpenter-linode plans` has the plans with a GPU and their sizes", true
+	}
 	return mapped(r, operator, values, v1alpha1.LabelInstanceCPU, func(instanceType string) string {
 		_, size, _ := strings.Cut(instanceType, ".")
 		return vCPUs(size)
