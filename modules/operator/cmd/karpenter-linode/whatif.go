@@ -62,12 +62,17 @@ func inputOf(cmd *cobra.Command, from *source, cost *prices) (whatif.Input, erro
 		return whatif.Input{}, err
 	}
 	list, origin, err := cost.list(cmd.Context())
-	return whatif.Input{Cluster: cluster, API: list, Prices: origin, Plans: selected, Mode: v1alpha1.Mode(cost.mode),
-		Tier: cost.tierOf(cluster), MemoryOverhead: cost.memoryOverhead()}, err
+	input := whatif.Input{Cluster: cluster, API: list, Prices: origin, Plans: selected, Mode: v1alpha1.Mode(cost.mode),
+		Tier: cost.tierOf(cluster), MemoryOverhead: cost.memoryOverhead()}
+	if input.Mode == v1alpha1.ModeClusterAPI {
+		cost.machines.cluster = from.access
+		input.Offered = cost.machines.offered
+	}
+	return input, err
 }
 
 func newWhatif() *cobra.Command {
-	from, cost, out := &source{}, &prices{}, &format{}
+	from, cost, out := &source{}, &prices{machines: &machines{}}, &format{}
 	var region string
 	var keep []string
 	var sensitivity bool
@@ -110,6 +115,7 @@ func newWhatif() *cobra.Command {
 	}
 	from.flags(cmd)
 	cost.flags(cmd)
+	cost.machines.flags(cmd)
 	out.flags(cmd, asText, asJSON, asHTML)
 	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it that of the nodes")
 	completeRegions(cmd, "region")
