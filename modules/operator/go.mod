@@ -7,6 +7,7 @@ toolchain go1.26.10
 require (
 	github.com/charmbracelet/bubbletea v1.3.10
 	github.com/charmbracelet/lipgloss v1.1.0
+	github.com/creack/pty v1.1.24
 	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/clusterapi v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0

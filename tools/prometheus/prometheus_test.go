@@ -72,49 +72,81 @@ func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// The operator exports each outcome from its start, at 0. One overdue purchase is enough.
-func TestTheAlertOnOverduePurchasesFires(t *testing.T) {
-	var overdue atomic.Int64
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, "karpenter_linode_claims_total{outcome=\"claimed\"} 7\nkarpenter_linode_claims_total{outcome=\"overdue\"} %d\n",
-			overdue.Load())
-	}))
-	defer target.Close()
+// alerting scrapes a target and returns a function that tells whether an alert of the chart is active.
+func alerting(t *testing.T, metrics func() string) (server *prometheus.Server, active func(alert string) bool) {
+	t.Helper()
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, metrics()) }))
+	t.Cleanup(target.Close)
 	server, err := prometheus.Start(target.URL+"/metrics", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	alerts := filepath.Join("..", "..", "charts", "karpenter", "files", "alerts.yaml")
-	active := func() bool {
+	return server, func(alert string) bool {
 		all, err := server.Evaluate(t.Context(), alerts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := slices.IndexFunc(all, func(a prometheus.Alert) bool { return a.Name == "KarpenterLinodePurchaseOverdue" })
+		at := slices.IndexFunc(all, func(a prometheus.Alert) bool { return a.Name == alert })
 		return at >= 0 && len(all[at].Active) > 0
 	}
-	until := func(what string, done func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(100 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("not within 30 s: %s", what)
-			}
+}
+
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30 s: %s", what)
 		}
 	}
-	until("two scrapes", func() bool {
+}
+
+// The operator exports each outcome from its start, at 0. One overdue purchase is enough.
+func TestTheAlertOnOverduePurchasesFires(t *testing.T) {
+	const alert = "KarpenterLinodePurchaseOverdue"
+	var overdue atomic.Int64
+	server, active := alerting(t, func() string {
+		return fmt.Sprintf("karpenter_linode_claims_total{outcome=\"claimed\"} 7\nkarpenter_linode_claims_total{outcome=\"overdue\"} %d\n",
+			overdue.Load())
+	})
+	until(t, "two scrapes", func() bool {
 		found, err := server.Query(t.Context(), `count_over_time(karpenter_linode_claims_total{outcome="overdue"}[1m]) >= 2`)
 		return err == nil && len(found) == 1
 	})
-	if active() {
+	if active(alert) {
 		t.Error("it fires before anything is overdue")
 	}
 	overdue.Store(1)
-	until("the alert fires", active)
+	until(t, "the alert fires", func() bool { return active(alert) })
+}
+
+// The condition is on a NodePool only while empty nodes stay, and its series goes with it.
+func TestTheAlertOnEmptyNodesFires(t *testing.T) {
+	const alert = "KarpenterLinodeEmptyNodesStay"
+	const others = "operator_nodepool_status_condition_count{name=\"default\",type=\"Ready\",status=\"True\"} 1\n"
+	var stay atomic.Bool
+	server, active := alerting(t, func() string {
+		if stay.Load() {
+			return others + "operator_nodepool_status_condition_count{name=\"default\",type=\"EmptyNodesStay\",status=\"True\"} 1\n"
+		}
+		return others
+	})
+	until(t, "a scrape", func() bool {
+		found, err := server.Query(t.Context(), `operator_nodepool_status_condition_count`)
+		return err == nil && len(found) == 1
+	})
+	if active(alert) {
+		t.Error("it fires while no empty node stays")
+	}
+	stay.Store(true)
+	until(t, "the alert fires", func() bool { return active(alert) })
+	stay.Store(false)
+	until(t, "the alert ends", func() bool { return !active(alert) })
 }
 
 // In a lapse the second between two scrapes counts as several.

@@ -73,6 +73,9 @@ func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 		requirement.List(plans), silentCauses, silentCure))
 }
 
+// CauseText returns why a plan that is marked with a cause cannot be bought.
+func CauseText(cause instancetype.Cause) string { return causeTexts[cause] }
+
 var causeTexts = map[instancetype.Cause]string{
 	instancetype.NoCapacity:   "the region has no capacity",
 	instancetype.PlanRefused:  "Linode refuses the plan in the region",
@@ -84,7 +87,7 @@ var causeTexts = map[instancetype.Cause]string{
 // planReason returns why one plan is not bought for a NodePool that no refusal of its launches concerns.
 func (c *CloudProvider) planReason(nodePool, plan string) string {
 	if cause, is := c.catalog.Unavailable(plan); is {
-		return causeTexts[cause]
+		return CauseText(cause)
 	}
 	switch {
 	case c.backoff.Pausing(nodePool, plan):

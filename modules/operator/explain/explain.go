@@ -1,10 +1,11 @@
 // Package explain answers in sentences why a pod waits, why a node has its plan, and why consolidation leaves it.
 //
-// Each answer comes from the code that decides: core's scheduler and consolidation methods run over the cluster as it is
-// (whatif.Present), plans are chosen by the provider's own function, and requirements are explained by package requirement. Texts of core
-// are quoted as they are. An answer is about one moment; nothing is changed.
+// What is true now comes first: whether an operator works, the NodeClaim that is for the pod, conditions, events and pauses (Reports). What
+// Karpenter plans comes last, and only where nothing of that stands against it: a plan beside a NodeClaim that cannot be launched is wrong.
 //
-// Not known here: refusals of the Linode API (the NodeClaim's conditions and events have them) and what was true when a node was made.
+// Plans come from the code that decides: core's scheduler and consolidation methods run over the cluster as it is (whatif.Present), plans
+// are chosen by the provider's own function, and requirements are explained by package requirement. Texts of core are quoted as they are.
+// An answer is about one moment; nothing is changed. What was true when a node was made is not known.
 package explain
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +37,8 @@ func (e *Explanation) add(format string, values ...any) {
 type Explainer struct {
 	Cluster *snapshot.Snapshot
 	Present *whatif.Present
+	Reports *Reports // nil = the cluster is in files, which have none
+	Now     time.Time
 }
 
 // Object explains the object of a kind (pod, node or nodeclaim) and a name; of a pod namespace/name.

@@ -2,15 +2,20 @@ package explain
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	clock "k8s.io/utils/clock/testing"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/leaving"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/objectstore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -23,16 +28,23 @@ func (e Explainer) node(node *corev1.Node) (Explanation, error) {
 		x.add("Karpenter has not made it, and leaves it alone.")
 		return x, nil
 	}
-	e.lifecycle(&x, claim)
+	e.stopped(&x)
+	e.lifecycle(&x, "It", claim)
+	e.events(&x, "NodeClaim", claim.Name)
 	e.whyThisPlan(&x, claim)
 	e.single(&x, node)
-	return x, e.whyItStays(&x, node, claim)
+	return x, errors.Join(e.whyItStays(&x, node, claim), e.budgets(&x, node, claim))
 }
 
 func (e Explainer) claim(claim *karpv1.NodeClaim) (Explanation, error) {
 	x := Explanation{Subject: "NodeClaim " + claim.Name}
 	x.add("It is of NodePool %s%s.", cmp.Or(claim.Labels[karpv1.NodePoolLabelKey], "(none)"), e.planOf(claim))
-	e.lifecycle(&x, claim)
+	e.stopped(&x)
+	e.lifecycle(&x, "It", claim)
+	e.events(&x, "NodeClaim", claim.Name)
+	if !claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue() {
+		e.trouble(&x, claim.Labels[karpv1.NodePoolLabelKey])
+	}
 	e.whyThisPlan(&x, claim)
 	i := slices.IndexFunc(e.Cluster.Nodes, func(n *corev1.Node) bool {
 		return claim.Status.ProviderID != "" && n.Spec.ProviderID == claim.Status.ProviderID
@@ -41,7 +53,7 @@ func (e Explainer) claim(claim *karpv1.NodeClaim) (Explanation, error) {
 		return x, nil
 	}
 	x.add("Its node is %s.", e.Cluster.Nodes[i].Name)
-	return x, e.whyItStays(&x, e.Cluster.Nodes[i], claim)
+	return x, errors.Join(e.whyItStays(&x, e.Cluster.Nodes[i], claim), e.budgets(&x, e.Cluster.Nodes[i], claim))
 }
 
 func (e Explainer) planOf(claim *karpv1.NodeClaim) string {
@@ -51,23 +63,26 @@ func (e Explainer) planOf(claim *karpv1.NodeClaim) string {
 	return ""
 }
 
-// lifecycle names the step that a NodeClaim waits for, and what is to happen to it.
-func (e Explainer) lifecycle(x *Explanation, claim *karpv1.NodeClaim) {
+// lifecycle names the step that a NodeClaim waits for, and what is to happen to it. who is the NodeClaim as the sentences name it.
+func (e Explainer) lifecycle(x *Explanation, who string, claim *karpv1.NodeClaim) {
 	if !claim.DeletionTimestamp.IsZero() {
-		x.add("It is being deleted: its pods are evicted, then the Linode is removed.")
+		x.add("%s is being deleted: its pods are evicted, then the Linode is removed.", who)
 	}
 	for _, step := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized} {
 		if condition := claim.StatusConditions().Get(step); !condition.IsTrue() {
-			text := ""
+			text := "nothing is reported"
 			if condition != nil {
-				text = cmp.Or(condition.Message, condition.Reason)
+				text = cmp.Or(condition.Message, condition.Reason, text)
+				if condition.Reason != "" && condition.Reason != text && condition.Reason != step && condition.Reason != "AwaitingReconciliation" {
+					text = condition.Reason + ": " + text
+				}
 			}
-			x.add("It is not %s yet: %s", strings.ToLower(step), sentence(cmp.Or(text, "nothing is reported")))
+			x.add("%s is not %s yet: %s", who, strings.ToLower(step), sentence(text))
 			break
 		}
 	}
 	if drifted := claim.StatusConditions().Get(karpv1.ConditionTypeDrifted); drifted.IsTrue() {
-		x.add("It is drifted (%s): it is replaced as budgets allow.", cmp.Or(drifted.Reason, drifted.Message))
+		x.add("%s is drifted (%s): it is replaced as budgets allow.", who, cmp.Or(drifted.Reason, drifted.Message))
 	}
 }
 
@@ -170,10 +185,53 @@ func (e Explainer) whyItStays(x *Explanation, node *corev1.Node, claim *karpv1.N
 	case judged.Allowed > 0:
 		x.add("Consolidation leaves it: its pods fit on no other node, and no cheaper plan holds them.")
 	}
-	if judged.Allowed == 0 {
+	return nil
+}
+
+// budgets names the pods that may not be evicted from a node, and for a node that may go the nodes that use up the NodePool's budgets.
+func (e Explainer) budgets(x *Explanation, node *corev1.Node, claim *karpv1.NodeClaim) error {
+	const shown = 3
+	store, clk := objectstore.New(), clock.NewFakeClock(e.Now)
+	for _, budget := range e.Cluster.Budgets {
+		store.Put(budget)
+	}
+	limits, err := leaving.LimitsOf(context.Background(), store)
+	if err != nil {
+		return err
+	}
+	holds := leaving.Holds(e.podsOn(node.Name), limits, clk)
+	for _, hold := range holds[:min(len(holds), shown)] {
+		x.add("It keeps its pods: %s.", hold)
+	}
+	if more := len(holds) - shown; more > 0 {
+		x.add("%d more of its pods may not be evicted.", more)
+	}
+	nodePool := e.nodePool(claim.Labels[karpv1.NodePoolLabelKey])
+	if nodePool == nil || !claim.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	use, err := leaving.Of(nodePool, leaving.Members(nodePool.Name, e.Cluster.NodeClaims, e.Cluster.Nodes, e.podsOn), limits, clk)
+	switch {
+	case err != nil:
+		return err
+	case use.Allowed == 0:
 		x.add("The budgets of its NodePool let no node go now.")
+	case use.Exhausted():
+		x.add("The budgets of its NodePool let %d go at a time, which is used up by other nodes.", use.Allowed)
+		for _, other := range use.By[:min(len(use.By), shown)] {
+			x.add("The budgets count %s.", other)
+		}
 	}
 	return nil
+}
+
+func (e Explainer) podsOn(node string) (pods []*corev1.Pod) {
+	for _, pod := range e.Cluster.Pods {
+		if pod.Spec.NodeName == node {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
 }
 
 // hourly returns the lowest price of a plan, and 0 if no offering has one.

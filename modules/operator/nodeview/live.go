@@ -53,21 +53,12 @@ func (m live) readNow() tea.Msg {
 func (m live) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	switch message := message.(type) {
 	case tea.KeyMsg:
-		switch message.String() {
-		case "q", "esc", "ctrl+c":
-			return m, tea.Quit
-		case "down", "j":
-			m.scrolled++
-		case "up", "k":
-			m.scrolled--
-		case "pgdown", " ":
-			m.scrolled += m.height / 2
-		case "pgup":
-			m.scrolled -= m.height / 2
-		case "home":
-			m.scrolled = 0
+		for _, key := range keysOf(message) {
+			if leaves(key) {
+				return m, tea.Quit
+			}
+			m.scroll(key)
 		}
-		m.scrolled = min(max(m.scrolled, 0), max(len(m.view.Nodes)-1, 0))
 	case tea.WindowSizeMsg:
 		m.width, m.height = message.Width, message.Height
 	case seen:
@@ -80,6 +71,35 @@ func (m live) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.readNow
 	}
 	return m, nil
+}
+
+// keysOf returns the keys of a message. Characters that arrive together, from a key that is held down, are one message.
+func keysOf(message tea.KeyMsg) (keys []string) {
+	if message.Type != tea.KeyRunes {
+		return []string{message.String()}
+	}
+	for _, r := range message.Runes {
+		keys = append(keys, string(r))
+	}
+	return keys
+}
+
+func leaves(key string) bool { return key == "q" || key == "esc" || key == "ctrl+c" }
+
+func (m *live) scroll(key string) {
+	switch key {
+	case "down", "j":
+		m.scrolled++
+	case "up", "k":
+		m.scrolled--
+	case "pgdown", " ":
+		m.scrolled += m.height / 2
+	case "pgup":
+		m.scrolled -= m.height / 2
+	case "home":
+		m.scrolled = 0
+	}
+	m.scrolled = min(max(m.scrolled, 0), max(len(m.view.Nodes)-1, 0))
 }
 
 func (m live) View() string {

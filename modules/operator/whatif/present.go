@@ -40,7 +40,7 @@ func NewPresent(ctx context.Context, input Input, now time.Time) (*Present, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &provider{types: r.catalog.InstanceTypes, classes: map[string]*v1alpha1.LinodeNodeClassSpec{}}
+	p := &provider{types: r.catalog.InstanceTypes, classes: map[string]*v1alpha1.LinodeNodeClassSpec{}, withheld: input.Withheld}
 	for _, class := range input.Cluster.NodeClasses {
 		p.classes[class.Name] = &class.Spec
 	}
@@ -120,7 +120,7 @@ func (p *Present) Placement(key client.ObjectKey) (Placement, error) {
 type Judgement struct {
 	Removes  bool   // its pods fit on other nodes, or it has none
 	Replaces string // plan of the cheaper node that would take its pods
-	Allowed  int    // nodes of its NodePool that budgets let go now, for this reason
+	Allowed  int    // nodes of its NodePool that budgets let go now, for being underutilized
 	Reasons  []string
 }
 

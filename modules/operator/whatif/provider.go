@@ -19,6 +19,8 @@ var errNotSimulated = errors.New("not a part of the simulation")
 type provider struct {
 	types   func(*v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	classes map[string]*v1alpha1.LinodeNodeClassSpec // by name
+
+	withheld func(nodePool, plan string) bool // nil = nothing is
 }
 
 var _ cloudprovider.CloudProvider = (*provider)(nil)
@@ -28,7 +30,19 @@ func (p *provider) GetInstanceTypes(_ context.Context, nodePool *karpv1.NodePool
 	if ref == nil || !nodeclaim.Ours(ref) {
 		return nil, nil
 	}
-	return p.types(p.classes[ref.Name]), nil
+	all := p.types(p.classes[ref.Name])
+	if p.withheld == nil {
+		return all, nil
+	}
+	for i, it := range all {
+		if p.withheld(nodePool.Name, it.Name) {
+			all[i] = it.DeepCopy() // the catalogue's are shared
+			for _, offering := range all[i].Offerings {
+				offering.Available = false
+			}
+		}
+	}
+	return all, nil
 }
 
 func (p *provider) GetSupportedNodeClasses() []status.Object {

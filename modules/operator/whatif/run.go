@@ -23,6 +23,7 @@ import (
 	nodepoolutil "sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/objectstore"
@@ -44,13 +45,17 @@ type Input struct {
 	MemoryOverhead *float64            // the operator's VM_MEMORY_OVERHEAD_PERCENT; nil = not set
 	Sensitivity    bool                // compute the range and the variations too
 	Use            *Basis              // compare today's requests with these; nil = do not
+
+	// Offered returns what nodes can be made of, where that is not the whole catalogue, as in clusterapi mode; nil = the catalogue.
+	Offered  func(ctx context.Context, region string, catalog *instancetype.Catalog) (linodeprovider.Catalog, error)
+	Withheld func(nodePool, plan string) bool // what the operator does not buy now, for Present; nil = nothing
 }
 
 // run is one computation: the input, prepared.
 type run struct {
 	input     Input
 	nodePools []*karpv1.NodePool
-	catalog   *instancetype.Catalog
+	catalog   linodeprovider.Catalog
 	plans     map[string]instancetype.Plan
 	monthly   map[string]float64 // price by plan
 	daemonSet []*corev1.Pod      // a pod of each
@@ -115,16 +120,22 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 		r.plans[plan.ID] = plan
 		r.monthly[plan.ID] = plan.PriceIn(input.Region).Monthly
 	}
-	r.catalog = instancetype.NewCatalog(input.API, instancetype.Config{
+	catalog := instancetype.NewCatalog(input.API, instancetype.Config{
 		Region: input.Region, Mode: input.Mode, Tier: cmp.Or(input.Tier, input.Cluster.Tier()), Plans: input.Plans,
 		MemoryOverhead: input.MemoryOverhead,
 	})
-	if err := r.catalog.Refresh(ctx); err != nil {
+	if err := catalog.Refresh(ctx); err != nil {
 		return nil, nil, err
 	}
 	for _, node := range input.Cluster.Nodes {
 		plan := node.Labels[corev1.LabelInstanceTypeStable]
-		r.catalog.Learn(map[string]instancetype.Figures{plan: learnedcapacity.Shown(node.Status)})
+		catalog.Learn(map[string]instancetype.Figures{plan: learnedcapacity.Shown(node.Status)})
+	}
+	r.catalog = catalog
+	if input.Offered != nil {
+		if r.catalog, err = input.Offered(ctx, input.Region, catalog); err != nil {
+			return nil, nil, err
+		}
 	}
 	for _, set := range input.Cluster.DaemonSets {
 		r.daemonSet = append(r.daemonSet, daemonset.PodForDaemonSet(set))

@@ -36,7 +36,7 @@ func TestCompletion(t *testing.T) {
 		"import ":                           "eks lke",
 		"whatif -o ":                        "text json html",
 		"whatif --output ":                  "text json html",
-		"whatif --mode ":                    "lke instance",
+		"whatif --mode ":                    "lke instance clusterapi",
 		"whatif --prices ":                  "api builtin",
 		"whatif --region us-o":              "us-ord",
 		"plans --regions al":                "all",

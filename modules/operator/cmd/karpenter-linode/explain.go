@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,59 +14,63 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
 
-// kinds are the names by which kubectl calls what can be explained.
-var kinds = map[string]string{
-	"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "node", "no": "node", "nodeclaim": "nodeclaim",
-	"nodeclaims": "nodeclaim", "nodeclaim.karpenter.sh": "nodeclaim", "nodeclaims.karpenter.sh": "nodeclaim",
+// kinds are the names by which kubectl calls what can be explained, and the API group of each, with which kubectl prints names.
+var kinds = map[string]struct{ kind, group string }{
+	"pod": {"pod", ""}, "pods": {"pod", ""}, "po": {"pod", ""}, "node": {"node", ""}, "nodes": {"node", ""}, "no": {"node", ""},
+	"nodeclaim": {"nodeclaim", "karpenter.sh"}, "nodeclaims": {"nodeclaim", "karpenter.sh"},
+}
+
+// kindOf reads a kind as kubectl does: pods, no, nodeclaim.karpenter.sh, nodeclaims.v1.karpenter.sh.
+func kindOf(text string) (kind string, known bool) {
+	name, group, qualified := strings.Cut(strings.ToLower(text), ".")
+	k, known := kinds[name]
+	return k.kind, known && (!qualified || strings.TrimPrefix(strings.TrimPrefix(group, "v1"), ".") == k.group)
 }
 
 func newExplain() *cobra.Command {
-	from, cost, out := &source{}, &prices{}, &format{}
+	from, cost, out := &source{}, &prices{machines: &machines{}}, &format{}
 	var namespace string
 	cmd := &cobra.Command{
-		Use:   "explain [pod|node|nodeclaim] NAME",
+		Use:   "explain [pod|node|nodeclaim] NAME...",
 		Short: "Why a pod waits, why a node has its plan, and why consolidation leaves it",
-		Long: "explain runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide about one object, " +
-			"and why. It changes nothing.",
+		Long: "explain prints what is true of an object now: whether the operator works, the NodeClaim that is for it, conditions, events and " +
+			"pauses. Then it runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide, and why. " +
+			"It changes nothing.",
 		Example: "  karpenter-linode explain pod web-6f7d --namespace shop\n  karpenter-linode explain node/lke123-456-789\n" +
-			"  karpenter-linode explain default-x7k2p\n  karpenter-linode explain nodeclaim.karpenter.sh/default-x7k2p",
-		Args:              cobra.RangeArgs(1, 2),
+			"  karpenter-linode explain default-x7k2p\n  karpenter-linode explain $(kubectl get nodeclaims --output name)",
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeObjects(from),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err
 			}
-			kind, name, err := object(args, namespace)
+			named, err := objects(args, namespace)
 			if err != nil {
 				return err
 			}
-			input, err := inputOf(cmd, from, cost)
+			explainer, err := explainerOf(cmd, from, cost)
 			if err != nil {
 				return err
 			}
-			present, err := whatif.NewPresent(cmd.Context(), input, time.Now())
-			if err != nil {
-				return err
+			var all []explain.Explanation
+			for _, o := range named {
+				var x explain.Explanation
+				if o.kind == "" {
+					x, err = explainer.Any(o.name)
+				} else {
+					x, err = explainer.Object(o.kind, o.name)
+				}
+				if err != nil {
+					return err
+				}
+				all = append(all, x)
 			}
-			explainer := explain.Explainer{Cluster: input.Cluster, Present: present}
-			var x explain.Explanation
-			if kind == "" {
-				x, err = explainer.Any(name)
-			} else {
-				x, err = explainer.Object(kind, name)
-			}
-			if err != nil {
-				return err
-			}
-			if out.name == asJSON {
-				return writeJSON(cmd.OutOrStdout(), x)
-			}
-			_, err = fmt.Fprintf(printable.Lines(cmd.OutOrStdout()), "%s\n%s\n", x.Subject, strings.Join(x.Sentences, "\n"))
-			return err
+			return writeExplanations(cmd.OutOrStdout(), out, all)
 		},
 	}
 	from.flags(cmd)
 	cost.flags(cmd)
+	cost.machines.flags(cmd)
 	out.flags(cmd, asText, asJSON)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of the pod; without it default, or the one that has it")
 	return cmd
@@ -76,7 +82,8 @@ func completeObjects(from *source) cobra.CompletionFunc {
 		if len(args) == 0 {
 			return []cobra.Completion{"pod", "node", "nodeclaim"}, cobra.ShellCompDirectiveNoFileComp
 		}
-		if len(args) > 1 {
+		kind, known := kindOf(args[0])
+		if !known {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		cluster, err := from.read(cmd)
@@ -84,7 +91,7 @@ func completeObjects(from *source) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		var names []cobra.Completion
-		switch kinds[strings.ToLower(args[0])] {
+		switch kind {
 		case "pod":
 			for _, pod := range cluster.Pods {
 				names = append(names, pod.Namespace+"/"+pod.Name)
@@ -98,27 +105,74 @@ func completeObjects(from *source) cobra.CompletionFunc {
 				names = append(names, claim.Name)
 			}
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// object reads "pod web", "pod/web" or "web". The kind is "" if it is not named.
-func object(args []string, namespace string) (kind, name string, err error) {
-	name = args[0]
-	if len(args) == 2 {
-		kind, name = args[0], args[1]
-	} else if before, after, ok := strings.Cut(name, "/"); ok {
-		kind, name = before, after
+// explainerOf reads the cluster, and what its operator has recorded.
+func explainerOf(cmd *cobra.Command, from *source, cost *prices) (explain.Explainer, error) {
+	input, err := inputOf(cmd, from, cost)
+	if err != nil {
+		return explain.Explainer{}, err
 	}
-	if kind != "" {
-		known, ok := kinds[strings.ToLower(kind)]
-		if !ok {
-			return "", "", fmt.Errorf("%q is none of pod, node, nodeclaim", kind)
+	var reports *explain.Reports
+	if len(from.from) == 0 {
+		kube, err := from.client()
+		if err != nil {
+			return explain.Explainer{}, err
 		}
-		kind = known
+		reports = explain.Read(cmd.Context(), kube)
 	}
-	if namespace != "" && !strings.Contains(name, "/") && (kind == "" || kind == "pod") {
-		kind, name = "pod", namespace+"/"+name
+	now := time.Now()
+	input.Withheld = func(nodePool, plan string) bool { return reports.Withheld(input.Cluster, nodePool, plan, now) != "" }
+	present, err := whatif.NewPresent(cmd.Context(), input, now)
+	return explain.Explainer{Cluster: input.Cluster, Present: present, Reports: reports, Now: now}, err
+}
+
+// writeExplanations writes one explanation as an object, and several as a list.
+func writeExplanations(w io.Writer, out *format, all []explain.Explanation) error {
+	if out.name == asJSON && len(all) == 1 {
+		return writeJSON(w, all[0])
 	}
-	return kind, name, nil
+	if out.name == asJSON {
+		return writeJSON(w, all)
+	}
+	for i, x := range all {
+		separator := "\n"
+		if i == 0 {
+			separator = ""
+		}
+		if _, err := fmt.Fprintf(printable.Lines(w), "%s%s\n%s\n", separator, x.Subject, strings.Join(x.Sentences, "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named is an object to explain. The kind is "" if it is not given.
+type named struct{ kind, name string }
+
+// objects reads "pod web api", "pod/web node/a" and "web".
+func objects(args []string, namespace string) (all []named, err error) {
+	of := ""
+	if len(args) > 1 {
+		if kind, known := kindOf(args[0]); known {
+			of, args = kind, args[1:]
+		}
+	}
+	for _, arg := range args {
+		o := named{of, arg}
+		if before, after, ok := strings.Cut(arg, "/"); ok && of == "" {
+			kind, known := kindOf(before)
+			if !known {
+				return nil, fmt.Errorf("%q is none of pod, node, nodeclaim", before)
+			}
+			o = named{kind, after}
+		}
+		if namespace != "" && !strings.Contains(o.name, "/") && (o.kind == "" || o.kind == "pod") {
+			o = named{"pod", namespace + "/" + o.name}
+		}
+		all = append(all, o)
+	}
+	return all, nil
 }

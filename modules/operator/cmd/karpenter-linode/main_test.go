@@ -225,7 +225,13 @@ func TestExplain(t *testing.T) {
 		"web -n elsewhere":               "!there is no pod web in namespace elsewhere",
 		"nodeclaim missing":              "!there is no NodeClaim missing",
 		"nodeclaim.karpenter.sh/missing": "!there is no NodeClaim missing",
+		"nodeclaims.v1.karpenter.sh/x":   "!there is no NodeClaim x",
 		"deployment/web":                 "!none of pod, node, nodeclaim",
+		"nodeclaim.other.io/web":         "!none of pod, node, nodeclaim",
+		"pod/web node/lke1-7-a":          "It runs on node lke1-7-a.\n\nnode lke1-7-a\n",
+		"pods web web":                   "It runs on node lke1-7-a.\n\npod default/web\n",
+		"web lke1-7-a -o json":           "[\n  {\n    \"subject\": \"pod default/web\"",
+		"web --mode clusterapi":          "!--clusterapi-namespace: it is needed",
 	} {
 		out, err := execute(t, cluster, append([]string{"explain", "--from", "-", "--prices", "builtin"}, strings.Fields(args)...)...)
 		if want, refused := strings.CutPrefix(want, "!"); refused {

@@ -33,6 +33,7 @@ type prices struct {
 	mode, tier  string
 	overhead    float64 // less than 0: not given
 	allow, deny string
+	machines    *machines // nil = the command cannot compute with MachineDeployments
 }
 
 func (p *prices) flags(cmd *cobra.Command) {
@@ -40,8 +41,9 @@ func (p *prices) flags(cmd *cobra.Command) {
 		"not answer), builtin, or a file in the format of the built-in list")
 	p.address(cmd)
 	cmd.Flags().StringVar(&p.mode, "mode", string(v1alpha1.ModeLKE), "where the operator's nodes come from, as its setting KARPENTER_MODE: "+
-		"lke or instance")
-	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance)},
+		"lke, instance or clusterapi")
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance),
+		string(v1alpha1.ModeClusterAPI)},
 		cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&p.tier, "tier", "", "tier of the LKE cluster, by which memory is estimated: standard or enterprise; without "+
 		"it what the nodes and classes of the cluster show, else standard")
@@ -71,8 +73,15 @@ func (p *prices) selection() (selection.Selection, error) {
 		deny = cmp.Or(deny, selection.DefaultDeny)
 	case v1alpha1.ModeInstance:
 		deny = cmp.Or(deny, selection.NoPlans)
+	case v1alpha1.ModeClusterAPI:
+		if p.machines == nil {
+			return selection.Selection{}, fmt.Errorf("--mode: %s takes what MachineDeployments offer: kubectl get machinedeployments lists "+
+				"them, and explain and whatif compute with them", p.mode)
+		}
+		deny = cmp.Or(deny, selection.NoPlans)
 	default:
-		return selection.Selection{}, fmt.Errorf("--mode: %q is none of %s, %s", p.mode, v1alpha1.ModeLKE, v1alpha1.ModeInstance)
+		return selection.Selection{}, fmt.Errorf("--mode: %q is none of %s, %s, %s", p.mode, v1alpha1.ModeLKE, v1alpha1.ModeInstance,
+			v1alpha1.ModeClusterAPI)
 	}
 	s, err := selection.Parse(p.allow, deny)
 	if err != nil {

@@ -63,12 +63,17 @@ func inputOf(cmd *cobra.Command, from *source, cost *prices) (whatif.Input, erro
 		return whatif.Input{}, err
 	}
 	list, origin, err := cost.list(cmd.Context())
-	return whatif.Input{Cluster: cluster, API: list, Prices: origin, Plans: selected, Mode: v1alpha1.Mode(cost.mode),
-		Tier: cost.tierOf(cluster), MemoryOverhead: cost.memoryOverhead()}, err
+	input := whatif.Input{Cluster: cluster, API: list, Prices: origin, Plans: selected, Mode: v1alpha1.Mode(cost.mode),
+		Tier: cost.tierOf(cluster), MemoryOverhead: cost.memoryOverhead()}
+	if input.Mode == v1alpha1.ModeClusterAPI {
+		cost.machines.cluster = from.access
+		input.Offered = cost.machines.offered
+	}
+	return input, err
 }
 
 func newWhatif() *cobra.Command {
-	from, cost, out, shows, counts := &source{}, &prices{}, &format{}, &use{}, &basis{}
+	from, cost, out, shows, counts := &source{}, &prices{machines: &machines{}}, &format{}, &use{}, &basis{}
 	var region string
 	var keep []string
 	var sensitivity bool
@@ -116,6 +121,7 @@ func newWhatif() *cobra.Command {
 	}
 	from.flags(cmd)
 	cost.flags(cmd)
+	cost.machines.flags(cmd)
 	out.flags(cmd, asText, asJSON, asHTML)
 	shows.flags(cmd)
 	counts.flags(cmd)

@@ -8,6 +8,9 @@
 //   - DriftStalled is True while nodes have drifted and no replacement can be made first: a limit of the account or the cluster is
 //     reached, or a static NodePool has no room between its replicas and its limit.
 //
+//   - EmptyNodesStay is True while empty nodes are billed because another node of the NodePool, whose pods may not be evicted or which is
+//     not ready, uses up the disruption budgets. It names that node, the pod and its PodDisruptionBudget.
+//
 //   - InstanceTypesAvailable is False while no plan that meets the NodePool's requirements can be bought: none meets them, or all are
 //     refused, paused, without a price or sold out, or the Linode API refuses the token.
 //
@@ -52,6 +55,7 @@ const (
 	ConditionNodesJoining = "NodesJoining"
 	ConditionDelivered    = "PurchasesDelivered"
 	ConditionDriftStalled = "DriftStalled"
+	ConditionEmptyStay    = "EmptyNodesStay"
 	ConditionAvailable    = "InstanceTypesAvailable"
 	ConditionLimits       = "LimitsSet"
 )
@@ -108,11 +112,16 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	kept, err := c.kept(ctx, nodePool)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
 	stored := nodePool.DeepCopy()
 	joining, failures := failing(c.provider.Failures(nodePool.Name))
 	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, joining, failures)
 	c.show(nodePool, ConditionDelivered, metav1.ConditionFalse, "PurchaseOverdue", c.provider.Overdue(nodePool))
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
+	c.show(nodePool, ConditionEmptyStay, metav1.ConditionTrue, "BudgetUsedUp", kept)
 	if c.token.Refused() {
 		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, cloudprovider.EventTokenRefused,
 			cloudprovider.TokenRefused+"; no node is bought or removed meanwhile")

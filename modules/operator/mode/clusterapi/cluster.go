@@ -56,6 +56,21 @@ func connect(ctx context.Context, cluster string, deps mode.Deps) (*kube.Backend
 	if deps.Guard != nil {
 		config.Wrap(deps.Guard)
 	}
+	backend, err := dial(config, o.ClusterAPINamespace, cluster)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
+	defer cancel()
+	if _, err := backend.Read(ctx); err != nil {
+		return nil, &options.Error{Name: "CLUSTERAPI_NAMESPACE", Found: "the objects of Cluster API cannot be read in namespace " +
+			o.ClusterAPINamespace, Err: err,
+			Fix: "check the namespace, that Cluster API v1.11 or later is installed, and the Role in docs/cluster-api.md"}
+	}
+	return backend, alone(ctx, backend, o.ClusterAPINamespace, cluster)
+}
+
+func dial(config *rest.Config, namespace, cluster string) (*kube.Backend, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the client of the management cluster: %w", err)
@@ -68,15 +83,7 @@ func connect(ctx context.Context, cluster string, deps mode.Deps) (*kube.Backend
 	if err != nil {
 		return nil, fmt.Errorf("setting up discovery of the management cluster: %w", err)
 	}
-	backend := kube.New(client, mapper, o.ClusterAPINamespace, cluster)
-	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
-	defer cancel()
-	if _, err := backend.Read(ctx); err != nil {
-		return nil, &options.Error{Name: "CLUSTERAPI_NAMESPACE", Found: "the objects of Cluster API cannot be read in namespace " +
-			o.ClusterAPINamespace, Err: err,
-			Fix: "check the namespace, that Cluster API v1.11 or later is installed, and the Role in docs/cluster-api.md"}
-	}
-	return backend, alone(ctx, backend, o.ClusterAPINamespace, cluster)
+	return kube.New(client, mapper, namespace, cluster), nil
 }
 
 // alone returns an error if other Clusters share the namespace: Kubernetes grants rights on Machines by namespace, so this operator, or who

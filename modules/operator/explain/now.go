@@ -1,0 +1,114 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// stopped adds that no operator works, and returns whether that is so.
+func (e Explainer) stopped(x *Explanation) bool {
+	if e.Reports == nil {
+		return false
+	}
+	const cure = "nothing is made or removed until an operator runs (docs/troubleshooting.md, The operator is not ready)"
+	switch lease := e.Reports.Lease; {
+	case lease == nil:
+		x.add("There is no Lease %s: no operator has run here, unless one runs without leader election.", leaseName)
+		return false
+	case !lease.Expired:
+		return false
+	case lease.Holder == "":
+		x.add("Karpenter does not work: its Lease %s was given back %s ago; %s.", lease.Name, e.ago(lease), cure)
+	default:
+		x.add("Karpenter does not work: its Lease %s was renewed last %s ago, by %s; %s.", lease.Name, e.ago(lease), lease.Holder, cure)
+	}
+	return true
+}
+
+func (e Explainer) ago(lease *Lease) string { return duration.HumanDuration(e.Now.Sub(lease.Renewed)) }
+
+// beingMade adds the NodeClaim that is for a pod, or that core waits for before it plans anything else, and returns whether there is one.
+func (e Explainer) beingMade(x *Explanation, pod *corev1.Pod) bool {
+	if name := e.Reports.nominated(pod); name != "" {
+		claim := find(e.Cluster.NodeClaims, "", name)
+		switch {
+		case claim == nil:
+			x.add("NodeClaim %s, which was made for it, is gone.", name)
+			e.events(x, "NodeClaim", name)
+		case claim.DeletionTimestamp.IsZero() && !claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue():
+			x.add("NodeClaim %s of NodePool %s is for it%s.", name, claim.Labels[karpv1.NodePoolLabelKey], e.planOf(claim))
+			e.unfinished(x, claim)
+			return true
+		}
+	}
+	i := slices.IndexFunc(e.Cluster.NodeClaims, func(c *karpv1.NodeClaim) bool { return unlaunched(c) && nodeclaim.Ours(c.Spec.NodeClassRef) })
+	if i < 0 {
+		return false
+	}
+	claim := e.Cluster.NodeClaims[i]
+	x.add("Karpenter plans nothing until NodeClaim %s of NodePool %s is launched or gone.", claim.Name, claim.Labels[karpv1.NodePoolLabelKey])
+	e.unfinished(x, claim)
+	return true
+}
+
+// unfinished adds what a NodeClaim waits for, and what its NodePool and class report.
+func (e Explainer) unfinished(x *Explanation, claim *karpv1.NodeClaim) {
+	e.lifecycle(x, "NodeClaim "+claim.Name, claim)
+	e.events(x, "NodeClaim", claim.Name)
+	e.trouble(x, claim.Labels[karpv1.NodePoolLabelKey])
+}
+
+// told are the conditions of a NodePool that report trouble of its nodes, and the status in which they do. Ready and what excludes the
+// NodePool altogether are in its verdict.
+var told = map[string]bool{
+	nodepoolstatus.ConditionNodesJoining: false, nodepoolstatus.ConditionDelivered: false, nodepoolstatus.ConditionAvailable: false,
+	karpv1.ConditionTypeNodeRegistrationHealthy: false,
+}
+
+// trouble adds the conditions and warnings of a NodePool.
+func (e Explainer) trouble(x *Explanation, name string) {
+	nodePool := e.nodePool(name)
+	if nodePool == nil {
+		return
+	}
+	for _, condition := range nodePool.StatusConditions().List() {
+		if bad, is := told[condition.Type]; is && (condition.IsTrue() && bad || condition.IsFalse() && !bad) {
+			x.add("NodePool %s: %s", name, sentence(stated(condition)))
+		}
+	}
+	e.events(x, "NodePool", name)
+}
+
+// tokenRefused returns the message of a NodePool about a token that the Linode API refuses, "" without one.
+func (e Explainer) tokenRefused() string {
+	for _, nodePool := range e.Cluster.NodePools {
+		if c := nodePool.StatusConditions().Get(nodepoolstatus.ConditionAvailable); c.IsFalse() && c.Reason == cloudprovider.EventTokenRefused {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// events adds the recent warnings about an object that no sentence has yet.
+func (e Explainer) events(x *Explanation, kind, name string) {
+	const shown = 3
+	n := 0
+	for _, event := range e.Reports.warnings(kind, name, e.Now) {
+		known := slices.ContainsFunc(x.Sentences, func(s string) bool { return strings.Contains(s, strings.TrimRight(event.Message, ".")) })
+		if known || n == shown {
+			continue
+		}
+		n++
+		x.add("%s ago, %s on %s %s: %s", duration.HumanDuration(e.Now.Sub(at(&event))), event.Reason, kind, name,
+			sentence(fmt.Sprint(event.Message)))
+	}
+}

@@ -1,0 +1,38 @@
+package clusterapi
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	ours "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+)
+
+// Offers returns what the MachineDeployments of a namespace's Cluster offer of a catalogue, as they are now, for programs that predict what
+// the operator takes. config is of the management cluster. It is read once.
+func Offers(ctx context.Context, config *rest.Config, namespace, region string, listed ours.Catalog,
+	hourly func(instanceType string) (usd float64, known bool),
+) (ours.Catalog, error) {
+	backend, err := dial(config, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := backend.OtherClusters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the MachineDeployments of namespace %s: %w", namespace, err)
+	}
+	if len(clusters) != 1 {
+		return nil, fmt.Errorf("namespace %s has MachineDeployments of %d Clusters (%s), and the operator serves one in a namespace of its own",
+			namespace, len(clusters), strings.Join(clusters, ", "))
+	}
+	if backend, err = dial(config, namespace, clusters[0]); err != nil {
+		return nil, err
+	}
+	seen := newView(backend, region, hourly)
+	if err := seen.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("the MachineDeployments of namespace %s: %w", namespace, err)
+	}
+	return &catalog{Catalog: listed, view: seen, region: region}, nil
+}
