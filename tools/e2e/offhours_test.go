@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeview"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 )
 
@@ -42,7 +41,7 @@ func offHours(t *testing.T, e *environment) {
 	waiting := e.pods(ctx, g, app)
 	e.event(t, "Pod", waiting[0].Name, "OffHours", "makes no node for this pod now")
 	e.explained(t, "pod", waiting[0].Namespace+"/"+waiting[0].Name, "Off-hours until ")
-	shown := decoded[nodeview.View](t, e.program(t, "top", "--once", "--output", "json")).OffHours
+	shown := decoded[struct{ OffHours []string }](t, e.program(t, "top", "--once", "--output", "json")).OffHours
 	if !strings.HasPrefix(strings.Join(shown, "\n")+"\n", e.named("default")+": Off-hours until ") {
 		t.Errorf("top shows %q", shown)
 	}

@@ -34,7 +34,7 @@ var always = []expected{
 
 // The provider's own controllers. Core's lines at level ERROR are core's: docs/troubleshooting.md lists those that need nothing.
 var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "node.unclaimed", "nodeclaim.upkeep",
-	"node.garbagecollection", "node.learnedcapacity", "nodepool.status",
+	"node.garbagecollection", "node.learnedcapacity", "nodepool.status", "nodepool.rollout", "nodepool.offhours",
 	"nodeclaim.bootstraptokens", "certificatesigningrequest.servingcertificates"}
 
 // What only the scenarios of some suites cause, by words of the suite's name.

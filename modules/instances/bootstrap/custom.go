@@ -73,6 +73,9 @@ func Custom(text []byte, c Config, token string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(c.Node.Kubelet.Extra) > 0 {
+		return nil, wrong("Node.Kubelet.Extra", "is not in the variables of custom user data: write the fields into the user data")
+	}
 	switch {
 	case bytes.HasPrefix(text, []byte(cloudConfigStart)):
 		return values.cloudConfig(text)

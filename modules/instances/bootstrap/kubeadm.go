@@ -109,7 +109,5 @@ func taintObjects(n Node) []any {
 }
 
 func kubeletConfiguration(n Node) map[string]any {
-	fields := n.Kubelet.configuration()
-	fields["apiVersion"], fields["kind"] = "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"
-	return fields
+	return configured(n.Kubelet.configuration())
 }

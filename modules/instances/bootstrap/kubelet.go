@@ -29,6 +29,34 @@ type Kubelet struct {
 	// AllowSwap: the kubelet starts although swap is on, which the user data then leaves on. Pods use it only as far as the kubelet's own
 	// defaults let them.
 	AllowSwap bool
+	// Extra has further fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) as they are in JSON. None of ManagedField may be
+	// among them; that names and values are the kubelet's is the caller's to check. Custom refuses them, k3s and RKE2 before v1.32 do.
+	Extra map[string]any
+}
+
+// managedFields are the fields of a KubeletConfiguration that Extra may not have, beside those of settings, each with the reason.
+var managedFields = map[string]string{
+	"apiVersion": "the user data sets it", "kind": "the user data sets it",
+	"failSwapOn": "it follows the size of swap", "serverTLSBootstrap": "a setting of the operator decides about it",
+	"registerNode": "the node has to register", "registerWithTaints": "taints are those of the NodePool",
+	"providerID":     "the cloud controller manager sets it",
+	"authentication": "the cluster's servers have to reach the kubelet", "authorization": "the cluster's servers have to reach the kubelet",
+	"port": "the cluster's servers have to reach the kubelet", "rotateCertificates": "the node's certificate has to be renewed",
+	"tlsCertFile": "the cluster signs the serving certificate", "tlsPrivateKeyFile": "the cluster signs the serving certificate",
+	"reservedSystemCPUs":            "the node's allocatable is computed from systemReserved",
+	"localStorageCapacityIsolation": "the node's allocatable contains ephemeral-storage",
+}
+
+// ownFields are the fields that Kubelet has by their own names.
+var ownFields = []string{"clusterDNS", "maxPods", "podsPerCore", "systemReserved", "kubeReserved", "evictionHard", "evictionSoft",
+	"evictionSoftGracePeriod", "evictionMaxPodGracePeriod", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "cpuCFSQuota"}
+
+// ManagedField returns why a field of a KubeletConfiguration may not be in Kubelet.Extra, "" for the others.
+func ManagedField(name string) string {
+	if slices.Contains(ownFields, name) {
+		return "it is a field of its own"
+	}
+	return managedFields[name]
 }
 
 // setting is one setting with its name in a KubeletConfiguration and as a flag.
@@ -66,6 +94,11 @@ func (k *Kubelet) check() error {
 			if !m.key.MatchString(key) || !m.value.MatchString(m.values[key]) {
 				return wrong("Node.Kubelet."+m.field, "%q: %q is not what a kubelet takes there", key, m.values[key])
 			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(k.Extra)) {
+		if why := ManagedField(key); why != "" {
+			return wrong("Node.Kubelet.Extra["+key+"]", "%s", why)
 		}
 	}
 	for field, value := range map[string]*int{
@@ -126,14 +159,24 @@ func (k *Kubelet) settings() []setting {
 
 // configuration returns the settings as fields of a KubeletConfiguration.
 func (k *Kubelet) configuration() map[string]any {
-	fields := map[string]any{}
+	fields := maps.Clone(k.Extra)
+	if fields == nil {
+		fields = map[string]any{}
+	}
 	for _, s := range k.settings() {
 		fields[s.field] = s.value
 	}
 	return fields
 }
 
-// args returns the settings as flags without dashes, with that of an external cloud provider.
+// configured is a KubeletConfiguration with some fields.
+func configured(fields map[string]any) map[string]any {
+	document := maps.Clone(fields)
+	document["apiVersion"], document["kind"] = "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"
+	return document
+}
+
+// args returns the settings as flags without dashes, with that of an external cloud provider. Extra has no flags.
 func (k *Kubelet) args() []string {
 	args := []string{"cloud-provider=external"}
 	for _, s := range k.settings() {

@@ -129,6 +129,16 @@ func checkKey(field, key string) error {
 	return nil
 }
 
+// older returns whether a version is known and before a minor version of Kubernetes 1.
+func older(version string, minor int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 3 {
+		return false
+	}
+	found, err := strconv.Atoi(parts[1])
+	return err == nil && found < minor
+}
+
 func (c *Cluster) check() error {
 	host, port, err := net.SplitHostPort(c.Endpoint)
 	number, numberErr := strconv.Atoi(port)

@@ -9,6 +9,10 @@ var (
 	installerURL = regexp.MustCompile(`^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$`)
 )
 
+// firstWithConfig is the minor version from which on the agent merges the file of the kubelet's flag config over its own defaults
+// (k3s-io/k3s issue 2116, k3s-io/docs pull request 433). Older kubelets merge it wrongly.
+const firstWithConfig = 32
+
 // distribution is one of the two that Rancher's agents have in common.
 type distribution struct {
 	name    string
@@ -53,8 +57,15 @@ func (d distribution) agent(c Config, token, installer string) ([]byte, error) {
 	if installer != "" && !installerURL.MatchString(installer) {
 		return nil, wrong("installer", "%q must be an https address", installer)
 	}
+	args, file := c.Node.Kubelet.args(), "/etc/rancher/"+d.name+"/karpenter-kubelet.yaml"
+	if len(c.Node.Kubelet.Extra) > 0 {
+		if older(c.Cluster.Version, firstWithConfig) {
+			return nil, wrong("Node.Kubelet.Extra", "needs %s of v1.%d or newer, and the version is %s", d.name, firstWithConfig, c.Cluster.Version)
+		}
+		args = append(args, "config="+file)
+	}
 	settings := map[string]any{
-		"server": "https://" + c.Cluster.Endpoint, "token": token, "node-name": c.Node.Name, "kubelet-arg": c.Node.Kubelet.args(),
+		"server": "https://" + c.Cluster.Endpoint, "token": token, "node-name": c.Node.Name, "kubelet-arg": args,
 	}
 	if labels := c.Node.labelArgs(); len(labels) > 0 {
 		settings["node-label"] = labels
@@ -65,6 +76,11 @@ func (d distribution) agent(c Config, token, installer string) ([]byte, error) {
 	out := &cloudConfig{Hostname: c.Node.Name}
 	if err := out.addYAML("/etc/rancher/"+d.name+"/config.yaml", settings); err != nil {
 		return nil, err
+	}
+	if len(c.Node.Kubelet.Extra) > 0 {
+		if err := out.addYAML(file, configured(c.Node.Kubelet.Extra)); err != nil {
+			return nil, err
+		}
 	}
 	out.host(c.Node, false) // the agent loads modules and sets sysctls at each start
 	out.commands(home+"before.sh", c.Before)

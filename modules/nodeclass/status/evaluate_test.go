@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	opstatus "github.com/awslabs/operatorpkg/status"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
@@ -84,6 +85,10 @@ func TestEvaluate(t *testing.T) {
 		{"settings of the kubelet that do not", standard,
 			v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)), CPUCFSQuota: ptr(false)}}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"kubelet.maxPods, kubelet.cpuCFSQuota"}},
+		{"further fields of the kubelet, of which LKE takes none", standard,
+			v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{
+				ExtraConfig: map[string]apiextensionsv1.JSON{"maxParallelImagePulls": {Raw: []byte("5")}}}}, validation,
+			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"kubelet.extraConfig", "lke mode"}},
 		{"swap by its other name", standard, v1alpha1.LinodeNodeClassSpec{SwapSizeAlpha: ptr(512)}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"swapSize"}},
 		{"default image", standard, v1alpha1.LinodeNodeClassSpec{Image: v1alpha1.DefaultImage}, validation, "True", validation, nil},

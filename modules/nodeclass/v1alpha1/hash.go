@@ -31,7 +31,27 @@ func (in *LinodeNodeClass) Hash(mode Mode) string {
 	if isolation, ok := counted["isolation"].(*Isolation); ok {
 		counted["isolation"] = isolation.text()
 	}
+	if kubelet, ok := counted["kubelet"].(*KubeletConfiguration); ok && len(kubelet.ExtraConfig) > 0 {
+		counted["kubelet.extraConfig"] = kubelet.extraText()
+		kubelet.ExtraConfig = nil // of the copy
+	}
 	return hashOf(counted)
+}
+
+// extraText returns the further fields as text. An empty list or object in them counts, because it is not the kubelet's default.
+func (in *KubeletConfiguration) extraText() string {
+	text, err := json.Marshal(in.ExtraConfig)
+	var content any
+	if err == nil {
+		err = json.Unmarshal(text, &content)
+	}
+	if err == nil {
+		text, err = json.Marshal(content) // with keys in order, also of inner objects
+	}
+	if err != nil {
+		panic("hashing a LinodeNodeClass: " + err.Error())
+	}
+	return string(text)
 }
 
 // normalized returns a copy that is the same for specs of one meaning.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -99,6 +100,26 @@ func TestHashChanges(t *testing.T) {
 	}
 }
 
+// An empty list is no default of a kubelet, and the way in which JSON is written is no difference.
+func TestHashOfFurtherKubeletFields(t *testing.T) {
+	hash := func(raw string) string {
+		class := full()
+		class.Spec.Kubelet.ExtraConfig = map[string]apiextensionsv1.JSON{"a": {Raw: []byte(raw)}, "b": {Raw: []byte("1")}}
+		return class.Hash(v1alpha1.ModeInstance)
+	}
+	if hash(`{"x": 1, "y": []}`) != hash(`{"y":[],"x":1}`) {
+		t.Error("the order of keys changes the hash")
+	}
+	for _, other := range []string{`{"x": 1}`, `{"x": 2, "y": []}`, `[]`, `null`} {
+		if hash(`{"x": 1, "y": []}`) == hash(other) {
+			t.Errorf("%s does not change the hash", other)
+		}
+	}
+	if full().Hash(v1alpha1.ModeInstance) == hash("1") {
+		t.Error("the fields do not change the hash")
+	}
+}
+
 // Every field that there is, however deep, has an effect on the hash in instance mode when it is set, and in lke mode
 // when it is one of those that LKE's pools have. A field that is added to the type is found here.
 func TestHashCoversEveryField(t *testing.T) {
@@ -164,7 +185,11 @@ func set(t *testing.T, value reflect.Value, path []string) {
 		}
 	case kind == reflect.Map:
 		value.Set(reflect.MakeMap(value.Type()))
-		value.SetMapIndex(reflect.ValueOf("seven"), reflect.ValueOf("7").Convert(value.Type().Elem()))
+		element := reflect.ValueOf("7")
+		if value.Type().Elem() == reflect.TypeFor[apiextensionsv1.JSON]() {
+			element = reflect.ValueOf(apiextensionsv1.JSON{Raw: []byte("7")})
+		}
+		value.SetMapIndex(reflect.ValueOf("seven"), element.Convert(value.Type().Elem()))
 	default:
 		t.Fatalf("no value for a %s", value.Type())
 	}

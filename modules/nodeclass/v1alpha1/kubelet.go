@@ -1,5 +1,7 @@
 package v1alpha1
 
+import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 // Types of their own bound the length of a value, without which the API server takes the rules on it for too
 // costly, and let a refusal name the value. The key of a map cannot be bounded, so a refusal of a key names the
 // keys that there are.
@@ -110,4 +112,12 @@ type KubeletConfiguration struct {
 	// (no effect in lke mode) CPUCFSQuota enforces the CPU limits of containers by CFS quotas. Default true.
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty" modes:"instance"`
+
+	// (no effect in lke mode) ExtraConfig has further fields of the kubelet's own configuration (KubeletConfiguration,
+	// kubelet.config.k8s.io/v1beta1), which go to the kubelet as they are. The condition BootstrapReady names a field that a kubelet
+	// does not know, one with a value of another type, and one that the class has by a name of its own or that the operator sets.
+	// Nodes that join with custom user data take none. Example: {maxParallelImagePulls: 5, serializeImagePulls: false}.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	ExtraConfig map[string]apiextensionsv1.JSON `json:"extraConfig,omitempty" modes:"instance"`
 }

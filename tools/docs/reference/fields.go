@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -125,7 +126,7 @@ func typeOf(p *apiextensionsv1.JSONSchemaProps) string {
 	case p.Type == "object" && p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil:
 		return "map of " + typeOf(p.AdditionalProperties.Schema)
 	}
-	return p.Type
+	return cmp.Or(p.Type, "any value")
 }
 
 func defaultOf(p *apiextensionsv1.JSONSchemaProps) string {

@@ -71,7 +71,7 @@ func aggregate(t *testing.T, kube client.Client, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, kube, fmt.Sprintf(`
+	createYAML(t, kube, fmt.Sprintf(`
 apiVersion: v1
 kind: Service
 metadata: {name: metrics-server, namespace: kube-system}
@@ -96,8 +96,8 @@ spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versi
 	}
 }
 
-// create makes objects, and their status where a file has one.
-func create(t *testing.T, kube client.Client, documents string) {
+// createYAML makes objects, and their status where a file has one.
+func createYAML(t *testing.T, kube client.Client, documents string) {
 	t.Helper()
 	for document := range strings.SplitSeq(documents, "\n---\n") {
 		object := &unstructured.Unstructured{}
@@ -161,7 +161,7 @@ func TestWhatifReadsUseFromTheCluster(t *testing.T) {
 	}
 	node, _, _ := strings.Cut(cluster, "---")
 	pods := []client.ObjectKey{{Namespace: "default", Name: "web-5d4f-a"}, {Namespace: "default", Name: "web-5d4f-b"}}
-	create(t, kube, node+"---\n"+fmt.Sprintf(busyPod, pods[0].Name)+"\n---\n"+fmt.Sprintf(busyPod, pods[1].Name))
+	createYAML(t, kube, node+"---\n"+fmt.Sprintf(busyPod, pods[0].Name)+"\n---\n"+fmt.Sprintf(busyPod, pods[1].Name))
 
 	for want, args := range map[string][]string{
 		"the cluster has no metrics-server": {"--use", "metrics"},
@@ -176,7 +176,7 @@ func TestWhatifReadsUseFromTheCluster(t *testing.T) {
 	server := httptest.NewTLSServer(metrics)
 	t.Cleanup(server.Close)
 	aggregate(t, kube, server.URL)
-	create(t, kube, autoscaler)
+	createYAML(t, kube, autoscaler)
 	metrics.lists.Store(0) // the times below are of the reading that the command makes
 
 	live, err := command("whatif", "--use", "metrics", "--prices", "builtin", "--sensitivity=false")

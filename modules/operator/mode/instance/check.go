@@ -47,7 +47,9 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class, Labels: cloudprovider.LabelsOf(nil, b.cfg.Cluster.Region)}
 	generation := b.generation(ctx, class.Spec)
-	in.Node = b.nodeOfClaim(b.cfg.Cluster.nodeName(claim.Name), l, how)
+	if in.Node, err = b.nodeOfClaim(b.cfg.Cluster.nodeName(claim.Name), l, how); err != nil {
+		return finding(err)
+	}
 	in.Node.Network = addressed(class.Spec, generation)
 	data, err := render(how, in)
 	if err != nil {

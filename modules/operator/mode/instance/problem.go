@@ -52,9 +52,11 @@ func secretProblem(field string, ref *v1alpha1.SecretKeyReference, err error) er
 
 // renderProblem names the field of the class behind a value that package bootstrap refuses.
 func renderProblem(err error) error {
-	text := err.Error()
-	if e, ok := errors.AsType[*bootstrap.Error](err); ok {
+	text, field := err.Error(), "spec.bootstrap"
+	if e, ok := errors.AsType[*bootstrap.Error](err); ok && e.Field == "Node.Kubelet.Extra" {
+		text, field = e.Err.Error(), "spec.kubelet.extraConfig"
+	} else if ok {
 		text = fmt.Sprintf("%s: %s; correct it in the class, the NodePool's template or the settings", e.Field, e.Err)
 	}
-	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: "spec.bootstrap", text: text}
+	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: field, text: text}
 }

@@ -25,14 +25,16 @@ func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name str
 	if err != nil {
 		return instances.UserData{}, err
 	}
+	if in.Node, err = b.nodeOfClaim(name, l, how); err != nil {
+		return instances.UserData{}, err
+	}
+	in.Node.Network = network
 	if how.Token == bootstrap.NodeToken {
 		if in.Token, err = b.cfg.Tokens.Issue(ctx, l.NodeClaim); err != nil {
 			return instances.UserData{}, &problem{reason: v1alpha1.ReasonCheckFailed, field: "bootstrap token", text: err.Error(), unknown: true,
 				err: err}
 		}
 	}
-	in.Node = b.nodeOfClaim(name, l, how)
-	in.Node.Network = network
 	return render(how, in)
 }
 
@@ -105,13 +107,17 @@ func render(how bootstrap.Type, in bootstrap.Inputs) (instances.UserData, error)
 
 // nodeOfClaim returns what the user data gives a node: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods
 // off until it is registered, and the kubelet settings that its allocatable was computed from.
-func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch, how bootstrap.Type) bootstrap.Node {
-	node := bootstrap.Node{Name: name, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch, how bootstrap.Type) (bootstrap.Node, error) {
+	settings, err := kubelet(l.NodeClass.Spec.Kubelet)
+	if err != nil {
+		return bootstrap.Node{}, err
+	}
+	node := bootstrap.Node{Name: name, Taints: taints(l.NodeClaim), Kubelet: settings}
 	node.Labels = lo.Assign(l.NodeClaim.Labels, l.Labels)
 	delete(node.Labels, corev1.LabelHostname)
 	node.Kubelet.AllowSwap = l.NodeClass.Spec.SwapMB() > 0
 	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !how.ServesCertificates
-	return node
+	return node, nil
 }
 
 func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
@@ -125,9 +131,13 @@ func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
 var defaultEviction = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%",
 	"imagefs.available": "15%"}
 
-func kubelet(from *v1alpha1.KubeletConfiguration) bootstrap.Kubelet {
+func kubelet(from *v1alpha1.KubeletConfiguration) (bootstrap.Kubelet, error) {
 	if from == nil {
-		return bootstrap.Kubelet{}
+		return bootstrap.Kubelet{}, nil
+	}
+	extra, err := extraConfig(from.ExtraConfig)
+	if err != nil {
+		return bootstrap.Kubelet{}, err
 	}
 	k := bootstrap.Kubelet{
 		ClusterDNS: from.ClusterDNS, MaxPods: number(from.MaxPods), PodsPerCore: number(from.PodsPerCore),
@@ -138,13 +148,14 @@ func kubelet(from *v1alpha1.KubeletConfiguration) bootstrap.Kubelet {
 		ImageGCHighThresholdPercent: number(from.ImageGCHighThresholdPercent),
 		ImageGCLowThresholdPercent:  number(from.ImageGCLowThresholdPercent),
 		CPUCFSQuota:                 from.CPUCFSQuota,
+		Extra:                       extra,
 	}
 	for signal, threshold := range defaultEviction {
 		if _, set := k.EvictionHard[signal]; len(k.EvictionHard) > 0 && !set {
 			k.EvictionHard[signal] = threshold
 		}
 	}
-	return k
+	return k, nil
 }
 
 func number(from *int32) *int {
