@@ -56,7 +56,8 @@ func silentPlan(t *testing.T, e *environment) {
 	}).WithTimeout(silence).WithPolling(interval).Should(ContainElement(bothCauses), "a NodeClaim's condition Launched")
 	t.Logf("the NodeClaim names both causes after %s", time.Since(began).Round(time.Second))
 
-	g.Eventually(ctx, func(g Gomega) []string { return e.types(ctx, g) }).WithTimeout(silence).WithPolling(interval).Should(Equal([]string{next}))
+	g.Eventually(ctx, func(g Gomega) []string { return e.types(ctx, g) }).WithTimeout(silence).WithPolling(interval).
+		Should(Equal([]string{next}))
 	t.Logf("another plan is there after %s", time.Since(began).Round(time.Second))
 	e.event(t, "NodePool", "default", "PurchaseOverdue", silent, "no capacity", "limit of Linodes or vCPUs")
 	g.Eventually(ctx, func(g Gomega) {
