@@ -17,8 +17,8 @@ import (
 //	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}
 //	DELETE /rules/{id}       ends one rule
 //	DELETE /rules            ends all faults
-//	POST   /faults           {"maintenance": true, "account_limit": 5, "vcpu_limit": 24, "vpc_limit": 10, "enterprise_versions": ["v1.34.6+lke2"],
-//	                          "never_boot": 1, "stall": 1, "pool": 855401,
+//	POST   /faults           {"maintenance": true, "account_limit": 5, "vcpu_limit": 24, "vpc_limit": 10,
+//	                          "enterprise_versions": ["v1.34.6+lke2"], "never_boot": 1, "stall": 1, "pool": 855401,
 //	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true,
 //	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true}
 //	                          pool narrows never_boot and stall; without it they are about any

@@ -71,7 +71,9 @@ func TestRequestFieldsAreJudgedByOperation(t *testing.T) {
 		}
 		c.do("GET", "/v4/linode/instances", "", "X-Filter", `{"status":"running"}`)
 		c.do("GET", "/v4/longview/clients", "")
-		want := []string{"POST /networking/firewalls: field colour", "GET /linode/instances: filter status", "GET /v4/longview/clients"}
+		c.do("GET", "/v4/nodebalancers/types", "") // no NodeBalancer has that ID
+		want := []string{"POST /networking/firewalls: field colour", "GET /linode/instances: filter status", "GET /v4/longview/clients",
+			"GET /v4/nodebalancers/types"}
 		if got := sim.Unknown(); !slices.Equal(got, want) {
 			t.Errorf("unknown %q, want %q", got, want)
 		}

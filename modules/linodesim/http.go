@@ -100,10 +100,14 @@ func (c route) fits(r *http.Request, given []string) bool {
 			continue
 		}
 		value, err := url.PathUnescape(given[n])
+		name := strings.Trim(segment, "{}")
 		if err != nil || value == "" {
 			return false
 		}
-		values[strings.Trim(segment, "{}")] = value
+		if _, err := strconv.Atoi(value); err != nil && c.op.Numbered(name) {
+			return false // a route that is not served, such as /nodebalancers/types
+		}
+		values[name] = value
 	}
 	for name, value := range values {
 		r.SetPathValue(name, value)

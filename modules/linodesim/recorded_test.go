@@ -316,6 +316,13 @@ var recordedRows = []recorded{
 		field: "ipv4[0].range", reason: "Customer defined IPv4 ranges are not supported in this region",
 	},
 	{
+		fact:    "12: the networks that the VPC has, where the region takes no others",
+		prepare: func(a *account) { a.make("vpc", "/vpcs", `{"label":"net","region":"us-sea"}`) },
+		method:  "PUT", path: "/vpcs/{vpc}", status: 200,
+		body: `{"label":"other","ipv4":[{"range":"10.0.0.0/8"},{"range":"172.16.0.0/12"},{"range":"192.168.0.0/17"}]}`,
+		want: map[string]any{"label": "other", "ipv4[2].range": "192.168.0.0/17"},
+	},
+	{
 		fact: "13: default networks", method: "GET", path: "/vpcs/default-ranges", status: 200,
 		want: map[string]any{"default_ipv4_ranges[0]": "10.0.0.0/8", "forbidden_ipv4_ranges[0]": "192.168.128.0/17"},
 	},

@@ -102,8 +102,12 @@ const dataDisks = 2
 // 10 s, each with one of the Linode before the next write.
 func (s scene) requestsWithDisks() float64 {
 	const writes, lists = 1 + dataDisks + 3, 2
-	provisioned := linodesim.Span{Min: s.profile.Join.Min / 2, Max: s.profile.Join.Max / 2}
-	return writes + lists + s.reads(provisioned) + dataDisks*(s.reads(s.profile.InstanceID)+1) + 1/float64(s.n)
+	boot := s.profile.Join
+	if running := s.profile.PlainLinode.Running; running != (linodesim.Span{}) { // four fifths of a boot
+		boot = linodesim.Span{Min: running.Min * 5 / 4, Max: running.Max * 5 / 4}
+	}
+	provisioned := linodesim.Span{Min: boot.Min / 2, Max: boot.Max / 2}
+	return writes + lists + s.reads(provisioned) + dataDisks*(s.reads(s.profile.Job)+1) + 1/float64(s.n)
 }
 
 // reads is how many it takes on average until one shows what is ready after a
@@ -132,5 +136,5 @@ func (l *lab) diskFloor(began time.Time, s scene) time.Duration {
 			last = max(last, e.At.Sub(began))
 		}
 	}
-	return last + dataDisks*s.profile.InstanceID.Min
+	return last + dataDisks*s.profile.Job.Min
 }

@@ -32,6 +32,10 @@
 // of 20 creations in 15 seconds, without the risk of a 429. The time until the nodes are requested is in both,
 // because no client can read them earlier; the report shows it.
 //
+// beyond_s is the seconds by which a burst took longer than 1.15 times that floor.
+// It has the target, because the client's own requests take the same seconds after
+// a floor of 3 s as after one of a minute.
+//
 // # What is simulated
 //
 // Claims go through the operator's own CloudProvider. Karpenter core is not run;

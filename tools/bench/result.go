@@ -136,6 +136,7 @@ func (b Burst) Result() Result {
 			{"throttled", float64(b.Throttled), 0},
 			{"surplus", float64(max(b.Requested, b.Present) - b.N), 0},
 			{"floor_ratio", ratio(b.Took.Seconds(), b.Visible.Seconds()), 2},
+			{"beyond_s", b.beyond().Seconds(), 1},
 		},
 		Details: []Figure{
 			{"took_s", b.Took.Seconds(), 1},
@@ -144,6 +145,14 @@ func (b Burst) Result() Result {
 			{"attempts", float64(b.Attempts), 0},
 		},
 	}
+}
+
+// tolerance is how much longer than the platform a client may take for each node: it looks again after a tenth of the time that has passed.
+const tolerance = 1.15
+
+// beyond is how long the last claimant waited for the client itself.
+func (b Burst) beyond() time.Duration {
+	return max(0, b.Took-time.Duration(tolerance*float64(b.Visible)))
 }
 
 // Lagging is the result of a burst under another name, with lists that far
@@ -168,7 +177,7 @@ func (b Burst) Spread(over time.Duration) Result {
 func (b Burst) OfClass(class string) Result {
 	r := b.Result()
 	r.Bench, r.Labels[0] = Plain, Label{"class", class}
-	r.Figures = append(r.Figures, Figure{"limit_ratio", ratio(b.Took.Seconds(), b.Limit.Seconds()), 2})
+	r.replace("beyond_s", Figure{"limit_ratio", ratio(b.Took.Seconds(), b.Limit.Seconds()), 2})
 	r.replace("asked_s", Figure{"limit_s", b.Limit.Seconds(), 1})
 	return r
 }
@@ -178,6 +187,7 @@ func (b Burst) OfClass(class string) Result {
 func (b Burst) WithDisks(disks int) Result {
 	r := b.Result()
 	r.Bench, r.Labels[0] = Disks, Label{"disks", strconv.Itoa(disks)}
+	r.Figures = slices.DeleteFunc(r.Figures, func(f Figure) bool { return f.Name == "beyond_s" })
 	r.replace("floor_ratio", Figure{"needed_ratio", ratio(float64(b.Calls), b.Needed*float64(b.N)), 2})
 	r.replace("asked_s", Figure{"needed", b.Needed, 2})
 	return r

@@ -19,6 +19,8 @@ func TestLine(t *testing.T) {
 	twins.Requested, twins.Present = 102, 101
 	kept := burst
 	kept.Requested, kept.Present = 100, 103
+	slow := burst
+	slow.Took = 14 * time.Second
 	unseen := burst
 	unseen.N, unseen.Visible = 0, 0
 	for _, test := range []struct {
@@ -27,17 +29,24 @@ func TestLine(t *testing.T) {
 		want   string
 	}{
 		{"burst", burst.Result(),
-			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06"},
+			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 " +
+				"floor_ratio=1.06 beyond_s=0.0"},
+		{"longer than the tolerance", slow.Result(),
+			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.40 " +
+				"beyond_s=2.5"},
 		{"too many were requested", twins.Result(),
-			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=2 floor_ratio=1.06"},
+			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=2 " +
+				"floor_ratio=1.06 beyond_s=0.0"},
 		{"too many exist", kept.Result(),
-			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=3 floor_ratio=1.06"},
+			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=3 " +
+				"floor_ratio=1.06 beyond_s=0.0"},
 		{"lists that lag", burst.Lagging(bench.Keys, 10*time.Second),
 			"bench-keys: tier=standard profile=realistic n=100 list_lag_s=10 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 " +
-				"surplus=0 floor_ratio=1.06"},
+				"surplus=0 " +
+				"floor_ratio=1.06 beyond_s=0.0"},
 		{"claimants one after another", burst.Spread(100 * time.Millisecond),
 			"bench-spread: tier=standard profile=realistic n=100 spread_s=0.1 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 " +
-				"surplus=0 floor_ratio=1.06 purchases=2"},
+				"surplus=0 floor_ratio=1.06 beyond_s=0.0 purchases=2"},
 		{"plain Linodes", burst.OfClass("network"),
 			"bench-instance: class=network profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 " +
 				"floor_ratio=1.06 limit_ratio=1.06"},
@@ -67,7 +76,7 @@ func TestWorstTakesTheLargestOfEachFigure(t *testing.T) {
 	first := quick.Result()
 	worst := bench.Worst([]bench.Result{first, cheap.Result()})
 	want := "bench: tier=standard profile=realistic n=100 calls=120 calls_per_claim=1.20 collection_gets=6 throttled=0 surplus=0 " +
-		"floor_ratio=1.10"
+		"floor_ratio=1.10 beyond_s=0.0"
 	if got := worst.Line(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -31,6 +31,16 @@ type Operation struct {
 // Description is the whole description, which must not be changed.
 var Description = sync.OnceValues(description.GetSpec)
 
+// Numbered reports whether a parameter of the path is a number.
+func (o *Operation) Numbered(parameter string) bool {
+	for _, all := range []openapi3.Parameters{o.described.Parameters, o.item.Parameters} {
+		if p := all.GetByInAndName("path", parameter); p != nil {
+			return p.Schema.Value.Type.Is("integer")
+		}
+	}
+	return false
+}
+
 // Load gives all operations. They are read once for the whole program: that takes longer than many a simulation.
 var Load = sync.OnceValues(func() ([]*Operation, error) {
 	spec, err := Description()

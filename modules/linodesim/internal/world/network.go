@@ -207,13 +207,9 @@ func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
 		w.checkVPCName(&bad, vpcID, *b.Label)
 	}
 	checkLength(&bad, "description", deref(b.Description), 0, 255)
-	if ranges := w.checkRanges(&bad, v.Region, deref(b.IPv4)); b.IPv4 != nil && len(bad) == 0 {
-		for _, s := range v.Subnets {
-			if p, err := netip.ParsePrefix(s.IPv4); err != nil || !within(p, ranges) {
-				bad.add("ipv4", "Subnet %d has %s, which must stay within the networks of the VPC", s.ID, s.IPv4)
-			}
-		}
-		v.IPv4 = new(networkRanges(ranges...))
+	// The vendor's client sends the networks that the VPC has with each update of its label; they are no custom ones.
+	if b.IPv4 != nil && !slices.Equal(*b.IPv4, deref(v.IPv4)) {
+		w.changeRanges(&bad, &v, *b.IPv4)
 	}
 	if err := bad.err(); err != nil {
 		return api.VPC{}, err
@@ -221,6 +217,20 @@ func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
 	set(&v.Label, b.Label)
 	set(&v.Description, b.Description)
 	return w.changed(v, "vpc_update"), nil
+}
+
+// changeRanges gives a VPC other networks, within which its subnets must stay.
+func (w VPCs) changeRanges(bad *reasons, v *api.VPC, given []api.AddressRange) {
+	ranges := w.checkRanges(bad, v.Region, given)
+	if len(*bad) > 0 {
+		return
+	}
+	for _, s := range v.Subnets {
+		if p, err := netip.ParsePrefix(s.IPv4); err != nil || !within(p, ranges) {
+			bad.add("ipv4", "Subnet %d has %s, which must stay within the networks of the VPC", s.ID, s.IPv4)
+		}
+	}
+	v.IPv4 = new(networkRanges(ranges...))
 }
 
 func (w VPCs) checkVPCName(bad *reasons, self int, label string) {
