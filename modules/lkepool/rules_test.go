@@ -11,7 +11,7 @@ import (
 
 const engineDir = "internal/engine"
 
-// rule is a row of the table in README.md: what stands in code type.
+// rule is a row of the table in RULES.md: what stands in code type.
 type rule struct {
 	text                 string
 	code, tests, mutants []string
@@ -19,12 +19,12 @@ type rule struct {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// rules reads the table.
+// rules reads the table of RULES.md.
 func rules(t *testing.T) []rule {
 	t.Helper()
-	_, section, found := strings.Cut(readFile(t, "README.md"), "| rule | in the code | test | mutant |\n")
+	_, section, found := strings.Cut(readFile(t, "RULES.md"), "| rule | in the code | test | mutant |\n")
 	if !found {
-		t.Fatal("README.md has no table of rules")
+		t.Fatal("RULES.md has no table of rules")
 	}
 	var all []rule
 	for line := range strings.Lines(section) {
@@ -92,7 +92,7 @@ func TestEveryRuleHasItsCodeItsTestAndItsMutant(t *testing.T) {
 	}
 	for _, name := range mutants {
 		if !used[name] {
-			t.Errorf("the mutant %q breaks no rule of README.md's table", name)
+			t.Errorf("the mutant %q breaks no rule of RULES.md's table", name)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package docs_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,5 +36,27 @@ func TestTheProgramsOfModulesAreTheirExamples(t *testing.T) {
 				t.Errorf("README.md prints\n%s\nthe Example\n%s", page, output)
 			}
 		})
+	}
+}
+
+// The README of each library names each module that a program needs beside it: `go mod tidy` reads the tests of a module, too.
+func TestReadmesOfLibrariesNameTheModulesThatTheyNeed(t *testing.T) {
+	replaced := regexp.MustCompile(`(?m)^(?:replace )?\s*github\.com/karpenter-linode/karpenter-linode/modules/([a-z]+) => (?:\.\./|\.\./karpenter-linode/modules/)([a-z]+)$`)
+	for _, module := range []string{"claims", "clusterapi", "instances", "linode", "linodesim", "lkepool", "nodeclass"} {
+		needed, named := []string{module}, []string(nil)
+		for _, m := range replaced.FindAllStringSubmatch(read(t, "modules/"+module+"/go.mod"), -1) {
+			needed = append(needed, m[1])
+		}
+		for _, m := range replaced.FindAllStringSubmatch(read(t, "modules/"+module+"/README.md"), -1) {
+			if m[1] != m[2] {
+				t.Errorf("%s/README.md: %s", module, m[0])
+			}
+			named = append(named, m[1])
+		}
+		slices.Sort(needed)
+		slices.Sort(named)
+		if !slices.Equal(needed, named) {
+			t.Errorf("modules/%s/README.md names %v, needed are %v", module, named, needed)
+		}
 	}
 }
