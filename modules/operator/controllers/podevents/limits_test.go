@@ -92,7 +92,8 @@ func publishedFor(t *testing.T, pools []client.Object, cpu string) string {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(pools, pod)...).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 	told := &published{}
-	if _, err := podevents.NewController(kube, &plans{plan("two", "2"), plan("eight", "8")}, accepted, told).Reconcile(t.Context()); err != nil {
+	controller := podevents.NewController(kube, &plans{plan("two", "2"), plan("eight", "8")}, accepted, told)
+	if _, err := controller.Reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(*told, "\n")
