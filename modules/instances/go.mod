@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/modules/instances
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0

@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/modules/linode
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/hashicorp/go-retryablehttp v0.7.8
 	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0

@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/modules/linodesim
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0

@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/modules/lkepool
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0

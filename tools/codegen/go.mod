@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/tools/codegen
 
 go 1.26.0
 
+toolchain go1.26.10
+
 tool (
 	github.com/norwoodj/helm-docs/cmd/helm-docs
 	github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen

@@ -226,10 +226,36 @@ func TestSharedLibrariesHaveOneVersion(t *testing.T) {
 	}
 }
 
-// versions returns the version of each module that a go.mod requires, as its replacements change it.
-func versions(t *testing.T, folder string) map[string]string {
+// Each go.mod names the same toolchain: Go compiles a package again for another one, and a build from nothing would compile Kubernetes twice.
+func TestModulesHaveOneToolchain(t *testing.T) {
+	work, err := os.ReadFile(filepath.Join("..", "..", "go.work"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.ParseWork("go.work", work, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := 0
+	for _, pattern := range []string{"../../modules/*/go.mod", "../go.mod", "../*/go.mod", "*/go.mod"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules += len(names)
+		for _, name := range names {
+			if got := parsed(t, name).Toolchain; got == nil || got.Name != file.Toolchain.Name {
+				t.Errorf("%s: toolchain %v, go.work has %s", name, got, file.Toolchain.Name)
+			}
+		}
+	}
+	if modules < 15 {
+		t.Errorf("%d modules are compared, the repository has more", modules)
+	}
+}
+
+func parsed(t *testing.T, name string) *modfile.File {
 	t.Helper()
-	name := filepath.Join(folder, "go.mod")
 	content, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +264,13 @@ func versions(t *testing.T, folder string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]string{}
+	return file
+}
+
+// versions returns the version of each module that a go.mod requires, as its replacements change it.
+func versions(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	file, all := parsed(t, filepath.Join(folder, "go.mod")), map[string]string{}
 	for _, r := range file.Require {
 		all[r.Mod.Path] = r.Mod.Version
 	}

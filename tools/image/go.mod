@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/tools/image
 
 go 1.26.6
 
+toolchain go1.26.10
+
 require (
 	github.com/google/go-containerregistry v0.21.7
 	github.com/google/ko v0.19.1

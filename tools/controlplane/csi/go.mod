@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/tools/controlplane/csi
 
 go 1.26.6
 
+toolchain go1.26.10
+
 tool (
 	github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher
 	github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner

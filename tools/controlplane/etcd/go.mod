@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/tools/controlplane/etcd
 
 go 1.26.6
 
+toolchain go1.26.10
+
 tool go.etcd.io/etcd/server/v3
 
 require (

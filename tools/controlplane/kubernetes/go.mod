@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/tools/controlplane/kubernete
 
 go 1.26.6
 
+toolchain go1.26.10
+
 tool (
 	k8s.io/kubernetes/cmd/kube-apiserver
 	k8s.io/kubernetes/cmd/kube-controller-manager

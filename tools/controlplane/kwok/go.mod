@@ -2,6 +2,8 @@ module github.com/karpenter-linode/karpenter-linode/tools/controlplane/kwok
 
 go 1.26.6
 
+toolchain go1.26.10
+
 tool sigs.k8s.io/kwok/cmd/kwok
 
 require (
