@@ -76,6 +76,7 @@ func onHosts(n int) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		const app = "spread"
 		e.nodePool(t, nodePoolSpec{})
+		e.quiet(t)
 		since, calls, began := e.now(), e.Sim.CallsWith(e.SimToken), time.Now()
 		e.apply(t, deployment(app, n, fmt.Sprintf(`
       topologySpreadConstraints:
@@ -99,6 +100,20 @@ func onHosts(n int) func(*testing.T, *environment) {
 			t.Errorf("%d pods are on %d hosts", n, len(hosts))
 		}
 	}
+}
+
+// quiet waits until the operator has made no request for a while: it reads twice that each pool of an earlier scenario is gone, and a
+// scenario that counts its own requests begins after that.
+func (e *environment) quiet(t *testing.T) {
+	t.Helper()
+	const still = 8 * time.Second
+	calls, since := e.calls(), time.Now()
+	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
+		if now := e.calls(); now != calls {
+			calls, since = now, time.Now()
+		}
+		g.Expect(time.Since(since)).To(BeNumerically(">", still), "since the last request")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
 // callsSince returns the number of requests after those given, and a text that counts them by route and status.

@@ -100,6 +100,7 @@ spec:
 func accountLimit(t *testing.T, e *environment) {
 	const app, n, room = "waiting", 3, 1
 	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2", "g6-standard-4", "g6-standard-6"}})
+	e.quiet(t)
 	since := e.now()
 	e.Sim.SetAccountLimit(len(e.Sim.Snapshot().Instances) + room)
 	t.Cleanup(func() { e.Sim.SetAccountLimit(0) })
