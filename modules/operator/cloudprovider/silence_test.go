@@ -11,14 +11,14 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 // LKE accepts a pool and makes no Linode. When the engine gives the purchase up, the NodeClaim names both causes, the plan rests, and the
 // next NodeClaim gets another plan.
 func TestAPlanOfWhichNothingComesRestsAndAnotherIsBought(t *testing.T) {
 	onBothTiers(t, func(ctx context.Context, t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo) {
-		const patience = 90 * time.Second
-		p := simulatedWith(t, sim, info, lkepool.Config{PendingTimeout: patience})
+		p := simulatedWith(t, sim, info, lkepool.Config{PendingTimeout: lke.PendingTimeout})
 		sim.StallNodes(0, 1)
 		claim, began := numbered(0), time.Now()
 		var err error

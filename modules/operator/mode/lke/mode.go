@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/awslabs/operatorpkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -30,6 +31,10 @@ func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (
 	return cluster, err
 }
 
+// PendingTimeout is how long a node may be on its way before its plan rests. Recorded Linodes have their ID within seconds. Core deletes a
+// NodeClaim without a node after 5 minutes: if the purchase outlived it, the next NodeClaim would buy the same plan again, without end.
+const PendingTimeout = 3 * time.Minute
+
 // New returns the nodes of a cluster's pools.
 func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 	o, op := deps.Options, deps.Operator
@@ -38,7 +43,7 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 		return mode.Nodes{}, fmt.Errorf("setting up LKE cluster %s: %w", cluster.Name, err)
 	}
 	pools, err := allocator.New(platform, lkepool.Config{
-		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, SettleTime: o.SettleTime, ListLag: o.ListLag, LateEffect: o.LateEffect,
+		PendingTimeout: PendingTimeout, RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, SettleTime: o.SettleTime, ListLag: o.ListLag, LateEffect: o.LateEffect,
 		Ceilings: claims.Ceilings{MaxNodes: o.MaxNodes, MaxHourlyPrice: o.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice},
 		Observer: claims.Observer{Action: deps.Metrics.Action}, Holder: deps.Holder,
 	})
