@@ -4,7 +4,7 @@
 // The address and the CA are those of the settings, else those of the ConfigMap cluster-info in kube-public, which kubeadm keeps for
 // joining nodes. Where there is none, as with k3s, the CA is the one by which this process verifies the API server.
 //
-// Answers are remembered for a while, those that found nothing for a few seconds. It never writes. Safe for concurrent use.
+// Answers are remembered for a few seconds. It never writes. Safe for concurrent use.
 package clusterinfo
 
 import (
@@ -26,15 +26,17 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
 	namespace, name, key = "kube-public", "cluster-info", "kubeconfig"
 
-	foundTTL   = 4 * time.Minute
-	missingTTL = 10 * time.Second
-	readTime   = 10 * time.Second
+	// ttl is short, because a node that gets the hash of a CA which the cluster has replaced never joins. A burst of launches makes one
+	// request in this time.
+	ttl      = 10 * time.Second
+	readTime = 10 * time.Second
 )
 
 // Cluster has the known facts about the cluster; unknown ones are empty.
@@ -50,6 +52,7 @@ type Config struct {
 	Endpoint string // of the settings: host and port, or a URL; "" = what is found
 	CABundle string // of the settings: base64 of PEM; "" = what is found
 	Kube     *rest.Config
+	Clock    clock.PassiveClock // nil = the time of day
 }
 
 // Reader finds the cluster's facts.
@@ -66,6 +69,9 @@ type Reader struct {
 
 // NewReader returns a Reader. kube must be able to read the ConfigMap; one that reads from the API server needs no right to list.
 func NewReader(kube client.Reader, cfg Config) (*Reader, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.RealClock{}
+	}
 	r := &Reader{kube: kube, cfg: cfg}
 	var err error
 	if cfg.Endpoint != "" {
@@ -93,7 +99,7 @@ func (r *Reader) Cluster(ctx context.Context) (Cluster, error) {
 	r.mu.Lock()
 	known, until := r.known, r.until
 	r.mu.Unlock()
-	if time.Now().Before(until) {
+	if r.cfg.Clock.Now().Before(until) {
 		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
@@ -102,13 +108,9 @@ func (r *Reader) Cluster(ctx context.Context) (Cluster, error) {
 	if err != nil {
 		return known, err
 	}
-	ttl := foundTTL
-	if found.Endpoint == "" || len(found.CACertHashes) == 0 || found.Version == "" {
-		ttl = missingTTL
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known, r.until = found, time.Now().Add(ttl)
+	r.known, r.until = found, r.cfg.Clock.Now().Add(ttl)
 	return found, nil
 }
 

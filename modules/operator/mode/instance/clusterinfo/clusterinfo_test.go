@@ -1,6 +1,9 @@
 package clusterinfo_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -11,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +22,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -78,6 +84,49 @@ func TestWhatNodesJoinIsFoundInTheCluster(t *testing.T) {
 				t.Errorf("found %+v, %v; expected %s and %s", found, err, test.endpoint, hash)
 			}
 		})
+	}
+}
+
+// authority returns a new CA with the hash of it.
+func authority(t *testing.T) (ca []byte, hash string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "next"}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Raw}),
+		fmt.Sprintf("sha256:%x", sha256.Sum256(own.RawSubjectPublicKeyInfo))
+}
+
+// A node that boots while the cluster's CA is replaced gets the hashes of the CAs that are published then.
+func TestTheHashesFollowARotationOfTheCA(t *testing.T) {
+	config, ca, old := apiServer(t)
+	another, next := authority(t)
+	clk := clocktesting.NewFakePassiveClock(time.Now())
+	info := published(t, "https://10.0.0.2:6443", ca)
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(info).Build()
+	reader, err := clusterinfo.NewReader(kube, clusterinfo.Config{Kube: config, Clock: clk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []string{old, next}
+	slices.Sort(both)
+	for _, step := range []struct {
+		ca   []byte
+		want []string
+	}{{ca, []string{old}}, {slices.Concat(ca, another), both}, {another, []string{next}}} {
+		info.(*corev1.ConfigMap).Data = published(t, "https://10.0.0.2:6443", step.ca).(*corev1.ConfigMap).Data
+		if err := kube.Update(t.Context(), info); err != nil {
+			t.Fatal(err)
+		}
+		clk.SetTime(clk.Now().Add(10 * time.Second))
+		if found, err := reader.Cluster(t.Context()); err != nil || !slices.Equal(found.CACertHashes, step.want) {
+			t.Errorf("found %v, %v; want %v", found.CACertHashes, err, step.want)
+		}
 	}
 }
 
