@@ -38,8 +38,10 @@ func consolidated(t *testing.T, e *environment, annotation string) (sent, lost i
 	t.Helper()
 	const app = "single"
 	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2"}})
-	e.apply(t, strings.Replace(deployment(app, 1, ""), "{name: "+app+", namespace: default}",
-		"{name: "+app+", namespace: default, annotations: {"+annotation+"}}", 1))
+	// A container starts within seconds. The pods of kwok start at once, and no client would notice the change.
+	e.apply(t, strings.NewReplacer("{name: "+app+", namespace: default}", "{name: "+app+", namespace: default, annotations: {"+annotation+"}}",
+		"metadata: {labels: {app: "+app+"}}", "metadata: {labels: {app: "+app+"}, annotations: {local.karpenter.k8s.linode/ready-after: 3s}}").
+		Replace(deployment(app, 1, "")))
 	e.apply(t, fmt.Sprintf(`
 apiVersion: v1
 kind: Service
