@@ -176,6 +176,7 @@ func TestGroupKubelets(t *testing.T) {
 	})
 	e.run(t, "scale up and down", scaleUpAndDown)
 	e.scenario(t, "the operator is killed between the POST and the boot", killedBeforeBoot)
+	e.scenario(t, "further fields of a kubelet's configuration", furtherKubeletFields)
 	e.scenario(t, "serving certificates, a token that is used twice, a volume that is still attached", joinedNode)
 	e.scenario(t, "a boot that fails, and a token that has expired", failedBoot)
 	e.scenario(t, "the hash of another CA", otherAuthority)
