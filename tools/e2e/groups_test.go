@@ -183,6 +183,7 @@ func TestGroupKubelets(t *testing.T) {
 	e.scenario(t, "the answer to a POST of a Linode is lost", lostPOST)
 	e.scenario(t, "a class that reads Secrets of the cluster, and names what is not allowed", greedyClasses)
 	e.scenario(t, "a booting node that wants to be another one", impostor)
+	e.scenario(t, "nodes join while the cluster's CA is replaced, and afterwards", rotatedAuthority)
 }
 
 // TestGroupVPC has plain Linodes in a VPC: each way to join, a NodeBalancer and volumes.

@@ -344,6 +344,9 @@ func (c *Cluster) Client() (ctrlclient.WithWatch, error) {
 // LogDir is where the logs of all parts are.
 func (c *Cluster) LogDir() string { return c.opts.logDir() }
 
+// RotateAuthority begins a rotation of the authority of a self-managed cluster.
+func RotateAuthority(c *Cluster) (*plane.Rotation, error) { return c.plane.Rotate() }
+
 // Died delivers one error when a part of the control plane ends by itself.
 func (c *Cluster) Died() <-chan error { return c.plane.Died() }
 

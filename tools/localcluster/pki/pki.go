@@ -91,6 +91,17 @@ func (a *Authority) SignClient(public any, user string, groups ...string) ([]byt
 	}, public)
 }
 
+// Cross returns the certificate of another authority, signed by this one. Who trusts this one thereby trusts what the other signs.
+func (a *Authority) Cross(other *Authority) ([]byte, error) {
+	template := &x509.Certificate{
+		Subject: other.cert.Subject, SerialNumber: other.cert.SerialNumber, NotBefore: other.cert.NotBefore, NotAfter: other.cert.NotAfter,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true,
+		SubjectKeyId: other.cert.SubjectKeyId,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, other.key.Public(), a.key)
+	return encoded(der), err
+}
+
 func (a *Authority) certify(template *x509.Certificate, public any) ([]byte, error) {
 	now := time.Now()
 	template.NotBefore, template.NotAfter, template.KeyUsage = now.Add(-backdate), now.Add(validity), x509.KeyUsageDigitalSignature

@@ -86,3 +86,52 @@ func get(t *testing.T, kubeconfig string) {
 	}
 	answer.Body.Close()
 }
+
+// A client that knows the old authority alone accepts a server of the new one, which sends the new authority's certificate along. A client
+// that knows the new authority alone accepts it, too.
+func TestACrossedAuthorityIsTrustedByClientsOfEither(t *testing.T) {
+	old, err := pki.NewAuthority("old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := pki.NewAuthority("next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	crossed, err := old.Cross(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, err := next.Server("server", "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		chain, trusted []byte
+		accepted       bool
+	}{
+		"the old one":                   {slices.Concat(serving.Cert, crossed), old.Cert, true},
+		"the new one":                   {slices.Concat(serving.Cert, crossed), next.Cert, true},
+		"the old one, without crossing": {serving.Cert, old.Cert, false},
+	} {
+		certificate, err := tls.X509KeyPair(c.chain, serving.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
+		server.StartTLS()
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(c.trusted)
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}}
+		answer, err := client.Get(server.URL) //nolint:noctx // a test's own server
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		if (err == nil) != c.accepted {
+			t.Errorf("a client that trusts %s: %v", name, err)
+		}
+		client.CloseIdleConnections()
+		server.Close()
+	}
+}

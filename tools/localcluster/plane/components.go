@@ -34,7 +34,7 @@ func (p *Plane) apiserver() component {
 		"--bind-address=" + loopback, "--advertise-address=" + loopback,
 		"--secure-port=" + strconv.Itoa(p.ports.apiserver),
 		"--tls-cert-file=" + p.path("pki", "apiserver.crt"), "--tls-private-key-file=" + p.path("pki", "apiserver.key"),
-		"--client-ca-file=" + p.path("pki", "ca.crt"),
+		"--client-ca-file=" + p.path("pki", "trusted.crt"),
 		"--etcd-servers=https://" + address(p.ports.etcdClient), "--etcd-cafile=" + p.path("pki", "etcd-ca.crt"),
 		"--etcd-certfile=" + p.path("pki", "etcd-client.crt"), "--etcd-keyfile=" + p.path("pki", "etcd-client.key"),
 		"--authorization-mode=Node,RBAC", "--allow-privileged", "--profiling=false",
@@ -50,7 +50,7 @@ func (p *Plane) apiserver() component {
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		// Package kubelet serves the logs of all nodes; the Nodes name it by this kind of address.
-		"--kubelet-preferred-address-types=InternalDNS", "--kubelet-certificate-authority=" + p.path("pki", "ca.crt"),
+		"--kubelet-preferred-address-types=InternalDNS", "--kubelet-certificate-authority=" + p.path("pki", "trusted.crt"),
 		"--kubelet-client-certificate=" + p.path("pki", "kubelet-client.crt"), "--kubelet-client-key=" + p.path("pki", "kubelet-client.key"),
 		// An endpoint must not be a loopback address, and no pod is there to use it.
 		"--endpoint-reconciler-type=none",
@@ -86,7 +86,7 @@ func (p *Plane) controllerManager() component {
 	args := []string{
 		controllers,
 		"--allocate-node-cidrs=false", "--use-service-account-credentials",
-		"--root-ca-file=" + p.path("pki", "ca.crt"),
+		"--root-ca-file=" + p.path("pki", "trusted.crt"),
 		"--service-account-private-key-file=" + p.path("pki", "serviceaccount.key"),
 		"--cluster-signing-cert-file=" + p.path("pki", "ca.crt"), "--cluster-signing-key-file=" + p.path("pki", "ca.key"),
 	}

@@ -52,8 +52,10 @@ func (p *Plane) writeFiles() error {
 }
 
 func (p *Plane) writeServerFiles() error {
-	serving, err := p.authority.Server("kube-apiserver", loopback, "localhost", firstService,
-		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+	if err := pki.WriteFile(p.path("pki", "trusted.crt"), p.authority.Cert); err != nil {
+		return err
+	}
+	serving, err := p.serving(p.authority)
 	if err != nil {
 		return err
 	}
@@ -81,6 +83,12 @@ func (p *Plane) writeServerFiles() error {
 		"front-proxy-ca": frontProxy.Pair, "ca": p.authority.Pair, "apiserver": serving,
 		"component": component, "kubelet-client": kubeletClient,
 	})
+}
+
+// serving issues the API server's certificate.
+func (p *Plane) serving(authority *pki.Authority) (pki.Pair, error) {
+	return authority.Server("kube-apiserver", loopback, "localhost", firstService,
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 }
 
 // writeEtcdFiles: an authority of its own, so that no user of the cluster can
