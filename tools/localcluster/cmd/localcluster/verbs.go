@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +11,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
 
@@ -104,7 +100,7 @@ func statusVerb() *cobra.Command {
 			return err
 		}
 		if info.HealthURL != "" {
-			fmt.Fprintf(os.Stderr, "operator: %s\n", health(verb.Context(), info.HealthURL+"/readyz"))
+			fmt.Fprintf(os.Stderr, "operator: %s\n", info.Working(verb.Context()))
 		}
 		if broken := faults.Broken(supervisor.BrokenFile(dir)); broken != "" {
 			fmt.Fprintf(os.Stderr, "broken on purpose: %s (%s mends it)\n", broken, hint(name, "make break")+" NAME="+faults.Mended)
@@ -129,13 +125,6 @@ func running(name, dir string) (supervisor.Info, error) {
 		return info, fmt.Errorf("%s is being started or stopped by process %d", name, info.PID)
 	}
 	return info, nil
-}
-
-func health(ctx context.Context, url string) string {
-	if err := process.Probe(ctx, &http.Client{Timeout: 2 * time.Second}, url); err != nil {
-		return "not ready (" + err.Error() + ")"
-	}
-	return "ready"
 }
 
 // superviseVerb returns the hidden verb that `up` starts in the background.
