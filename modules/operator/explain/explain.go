@@ -43,9 +43,17 @@ type Explainer struct {
 
 // Object explains the object of a kind (pod, node or nodeclaim) and a name; of a pod namespace/name.
 func (e Explainer) Object(kind, name string) (Explanation, error) {
+	x, err := e.object(kind, name)
+	if err == nil && e.Reports != nil && len(e.Reports.Unread) > 0 {
+		x.add("These could not be read, so the explanation is without them: %s.", strings.Join(e.Reports.Unread, "; "))
+	}
+	return x, err
+}
+
+func (e Explainer) object(kind, name string) (Explanation, error) {
 	switch kind {
 	case "pod":
-		return e.Pod(name)
+		return e.pod(name)
 	case "node":
 		if node := find(e.Cluster.Nodes, "", name); node != nil {
 			return e.node(node)
@@ -64,7 +72,7 @@ func (e Explainer) Object(kind, name string) (Explanation, error) {
 func (e Explainer) Any(name string) (Explanation, error) {
 	var found []string
 	if strings.Contains(name, "/") {
-		return e.Pod(name)
+		return e.Object("pod", name)
 	}
 	for _, pod := range e.Cluster.Pods {
 		if pod.Name == name {

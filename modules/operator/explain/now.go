@@ -20,7 +20,10 @@ func (e Explainer) stopped(x *Explanation) bool {
 		return false
 	}
 	const cure = "nothing is made or removed until an operator runs (docs/troubleshooting.md, The operator is not ready)"
+	unread := slices.ContainsFunc(e.Reports.Unread, func(what string) bool { return strings.HasPrefix(what, theLease) })
 	switch lease := e.Reports.Lease; {
+	case lease == nil && unread:
+		return false
 	case lease == nil:
 		x.add("There is no Lease %s: no operator has run here, unless one runs without leader election.", leaseName)
 		return false

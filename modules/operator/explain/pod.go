@@ -29,8 +29,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
 
-// Pod explains a pod by namespace/name.
-func (e Explainer) Pod(name string) (Explanation, error) {
+// pod explains a pod by namespace/name.
+func (e Explainer) pod(name string) (Explanation, error) {
 	namespace, bare, ok := strings.Cut(name, "/")
 	if !ok {
 		namespace, bare = "default", name

@@ -46,6 +46,7 @@ type Lease struct {
 
 const (
 	leaseName = "karpenter-leader-election" // core's LEADER_ELECTION_NAME by default
+	theLease  = "the operator's Lease"
 	// renewals is longer than the two seconds between two renewals of a Lease by its holder.
 	renewals = 5 * time.Second
 )
@@ -59,10 +60,10 @@ func Read(ctx context.Context, kube client.Reader) *Reports {
 		}
 	}
 	lease, err := newestLease(ctx, kube)
-	unread("the operator's Lease", err)
+	unread(theLease, err)
 	if lease != nil {
 		r.Lease, err = judged(ctx, kube, lease)
-		unread("the operator's Lease", err)
+		unread(theLease, err)
 		unread("the operator's pauses", r.readPauses(ctx, kube, lease.Namespace))
 	}
 	for _, fields := range []client.MatchingFields{

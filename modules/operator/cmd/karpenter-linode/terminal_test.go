@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -133,10 +132,7 @@ func (s *terminal) read() {
 	for {
 		n, err := s.device.Read(buffer)
 		pending = s.draw(append(pending, buffer[:n]...))
-		if err != nil { // the end of the program is one on Linux
-			if err != io.EOF {
-				s.draw(append(pending, '\n'))
-			}
+		if err != nil { // the program has ended
 			return
 		}
 	}

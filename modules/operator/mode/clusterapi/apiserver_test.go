@@ -47,6 +47,7 @@ func definition(group, kind, plural string,
 type fleet struct {
 	*testing.T
 	*controllers
+	config  *rest.Config
 	backend *Backend
 	view    *view
 }
@@ -72,7 +73,7 @@ func newFleet(t *testing.T) *fleet {
 			t.Error(err)
 		}
 	})
-	f := &fleet{T: t}
+	f := &fleet{T: t, config: environment.Config}
 	f.controllers = &controllers{client: f.must(dynamic.NewForConfig(environment.Config)), failed: make(chan error, 1)}
 	f.newNamespace(environment.Config)
 	for _, name := range []string{"small", "large", "sold-out"} {
