@@ -57,6 +57,8 @@ type Config struct {
 	Backoff *backoff.Backoff
 	// Refused has the launches that are proven to be refused; nil = none are known from before.
 	Refused *refused.Launches
+	// TokenRefused returns whether the Linode API refuses the operator's token now; nil = that is not watched.
+	TokenRefused func() bool
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
@@ -100,6 +102,9 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	}
 	if cfg.Keep == nil {
 		cfg.Keep = func(context.Context, claims.Node) error { return nil }
+	}
+	if cfg.TokenRefused == nil {
+		cfg.TokenRefused = func() bool { return false }
 	}
 	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, catalog: catalog, cfg: cfg,
 		backoff: cmp.Or(cfg.Backoff, backoff.New()), events: publisher{cfg.Events}, inventory: newInventory(backend),

@@ -142,6 +142,9 @@ func (c *CloudProvider) launchError(err error, l Launch, this attempt) error {
 		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause), err)
 		return cloudprovider.NewInsufficientCapacityError(err) // the next NodeClaim gets another type, if there is one
 	}
+	if v.outcome == outcomeProvisioning && c.cfg.TokenRefused() { // the engine waits for what it cannot read
+		v = verdicts[tokenRefused]
+	}
 	message := v.message
 	if v.outcome == outcomeProvisioning {
 		message = fmt.Sprintf("%s (attempt %d)", v.message, this.number)

@@ -9,11 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
 // failing is an error of an engine about an answer of the API.
@@ -92,6 +95,24 @@ func TestEveryAttemptIsNews(t *testing.T) {
 		if !errors.As(err, &createErr) || createErr.ConditionMessage != want {
 			t.Errorf("got %v, want the message %q", err, want)
 		}
+	}
+}
+
+// The engine waits for a Linode that it cannot see with a refused token. The NodeClaim has the reason, as the NodePool and the pod do.
+func TestANodeOnItsWayNamesARefusedToken(t *testing.T) {
+	refused := true
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
+	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
+		return lkepool.Node{}, failing(claims.KindProvisioning, "")
+	}}
+	p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{Region: "us-ord", TokenRefused: func() bool { return refused }})
+	for _, want := range []string{cloudprovider.EventTokenRefused, "Provisioning"} {
+		_, err := p.Create(t.Context(), nodeClaim())
+		var createErr *core.CreateError
+		if !errors.As(err, &createErr) || createErr.ConditionReason != want {
+			t.Errorf("got %v, want the reason %s", err, want)
+		}
+		refused = false
 	}
 }
 

@@ -201,7 +201,7 @@ func (e Explainer) budgets(x *Explanation, node *corev1.Node, claim *karpv1.Node
 	}
 	holds := leaving.Holds(e.podsOn(node.Name), limits, clk)
 	for _, hold := range holds[:min(len(holds), shown)] {
-		x.add("It keeps its pods: %s.", hold)
+		x.add("A pod keeps it: %s.", hold)
 	}
 	if more := len(holds) - shown; more > 0 {
 		x.add("%d more of its pods may not be evicted.", more)

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -101,17 +100,20 @@ func (e Explainer) tokenRefused() string {
 	return ""
 }
 
+// mirrored are reasons of events whose cause a condition has for as long as it lasts: the event stays for an hour.
+var mirrored = []string{cloudprovider.EventTokenRefused, nodepoolstatus.EventNodePoolNotReady, nodepoolstatus.EventNoLimits,
+	nodepoolstatus.ConditionAvailable, nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered}
+
 // events adds the recent warnings about an object that no sentence has yet.
 func (e Explainer) events(x *Explanation, kind, name string) {
 	const shown = 3
 	n := 0
 	for _, event := range e.Reports.warnings(kind, name, e.Now) {
 		known := slices.ContainsFunc(x.Sentences, func(s string) bool { return strings.Contains(s, strings.TrimRight(event.Message, ".")) })
-		if known || n == shown {
+		if known || n == shown || slices.Contains(mirrored, event.Reason) {
 			continue
 		}
 		n++
-		x.add("%s ago, %s on %s %s: %s", duration.HumanDuration(e.Now.Sub(at(&event))), event.Reason, kind, name,
-			sentence(fmt.Sprint(event.Message)))
+		x.add("%s ago, %s on %s %s: %s", duration.HumanDuration(e.Now.Sub(at(&event))), event.Reason, kind, name, sentence(event.Message))
 	}
 }

@@ -220,7 +220,10 @@ func (e Explainer) state(nodePool *karpv1.NodePool) string {
 			}
 		}
 		if class != nil && class.StatusConditions().Root().IsFalse() {
-			texts = append(texts, "LinodeNodeClass "+class.Name+": "+stated(*class.StatusConditions().Root()))
+			text := class.StatusConditions().Root().Message
+			if !slices.ContainsFunc(texts, func(known string) bool { return strings.Contains(known, text) }) {
+				texts = append(texts, "LinodeNodeClass "+class.Name+": "+text)
+			}
 		}
 		return "it is not ready: " + cmp.Or(strings.Join(texts, "; "), conditions.Root().Message, "nothing is reported")
 	}

@@ -191,7 +191,7 @@ func at(event *corev1.Event) time.Time {
 
 // warnings are the newest warning of each reason about an object, newest first, as far as they are recent.
 func (r *Reports) warnings(kind, name string, now time.Time) (all []corev1.Event) {
-	const recent = 10 * time.Minute
+	const recent = 5 * time.Minute // as long as the shortest rests of plans and NodePools last, and a little more
 	if r == nil {
 		return nil
 	}

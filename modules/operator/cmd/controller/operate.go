@@ -60,6 +60,7 @@ func operate(ctx context.Context, p *platform) error {
 		OnClaim:        p.metrics.Claim,
 		OnNeverJoined:  p.metrics.NeverJoined,
 		RelaxMinValues: p.options.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
+		TokenRefused:   p.health.refused.Load,
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
 		Toleration:     p.options.NodeRepairToleration,
