@@ -15,32 +15,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
 )
 
-// A platform in memory, for tests of programs that use the engine. A settle time of 0 would be the default of 4 seconds.
-func Example_memory() {
-	platform := memory.New(memory.Config{})
-	nodes, err := allocator.New(platform, lkepool.Config{SettleTime: time.Nanosecond, RetryDelay: time.Millisecond})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	began := time.Now()
-	for _, name := range []string{"first", "second"} {
-		node, err := nodes.Claim(ctx, lkepool.Request{
-			Claimant: claims.Claimant{Name: name}, Key: lkepool.Key{NodePool: "default", InstanceType: "small"},
-		})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(node.InstanceType, "for", node.Claim)
-	}
-	fmt.Println("in less than the default settle time:", time.Since(began) < 4*time.Second)
-	// Output:
-	// small for first
-	// small for second
-	// in less than the default settle time: true
-}
-
 func Example() {
 	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
 	if err != nil {
@@ -76,4 +50,30 @@ func Example() {
 	// Output:
 	// g6-standard-4 for default-x7k2p
 	// released: <nil>
+}
+
+// A platform in memory, for tests of programs that use the engine. A settle time of 0 would be the default of 4 seconds.
+func Example_memory() {
+	platform := memory.New(memory.Config{})
+	nodes, err := allocator.New(platform, lkepool.Config{SettleTime: time.Nanosecond, RetryDelay: time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	began := time.Now()
+	for _, name := range []string{"first", "second"} {
+		node, err := nodes.Claim(ctx, lkepool.Request{
+			Claimant: claims.Claimant{Name: name}, Key: lkepool.Key{NodePool: "default", InstanceType: "small"},
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(node.InstanceType, "for", node.Claim)
+	}
+	fmt.Println("in less than the default settle time:", time.Since(began) < 4*time.Second)
+	// Output:
+	// small for first
+	// small for second
+	// in less than the default settle time: true
 }

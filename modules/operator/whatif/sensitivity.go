@@ -52,8 +52,8 @@ func upTo(vCPUs int) change {
 	}, ""}
 }
 
-// changes returns what is tried for a NodePool: each of the common classes alone, smaller nodes where it has large ones, and each of the two
-// plans that it spends most on left out.
+// changes returns what is tried for a NodePool: each of the common classes alone, smaller nodes where it has large ones, and each of the
+// two plans that it spends most on left out.
 func (r *run) changes(nodePool string, then []Group) (list []change) {
 	var used []instancetype.Plan
 	for _, group := range then { // by price within a pool
