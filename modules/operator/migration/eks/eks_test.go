@@ -134,7 +134,7 @@ func TestRequirements(t *testing.T) {
 		"no GPU":            {"karpenter.k8s.aws/instance-gpu-memory", "DoesNotExist", "[]", ours + "gpu-name\n operator: DoesNotExist"},
 		"a GPU's maker":     {"karpenter.k8s.aws/instance-gpu-manufacturer", "In", "[nvidia]", ours + "gpu-name\n operator: Exists"},
 		"a GPU's memory":    {"karpenter.k8s.aws/instance-gpu-memory", "Gt", `["15000"]`, ours + "gpu-name\n operator: Exists"},
-		"types with a GPU":  {"node.kubernetes.io/instance-type", "In", "[g5.4xlarge, p3.2xlarge]",
+		"types with a GPU": {"node.kubernetes.io/instance-type", "In", "[g5.4xlarge, p3.2xlarge]",
 			ours + "class\n operator: In\n values: [gpu]"},
 		"no class with GPU": {"karpenter.k8s.aws/instance-category", "NotIn", "[p, g, t]", ours + "class\n operator: NotIn\n values: [gpu]"},
 		"not one family":    {"karpenter.k8s.aws/instance-family", "NotIn", "[g4dn]", none},
