@@ -41,9 +41,10 @@ help: ## List the verbs
 	@echo "  KUBERNETES=1.37.2 applies to whatever starts a cluster: that release of the control plane is built beside the default one."
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up, and so do"
 	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true. A report applies to bench as well."
+	@echo "  POOLS=g6-standard-2:2:1-4 gives the cluster of up another LKE pool: plan, nodes, and the range of LKE's autoscaler."
 
 # Arguments are checked before anything is built.
-ARGUMENTS = @MODE="$(MODE)" TIER="$(TIER)" PROFILE="$(PROFILE)" CLUSTER="$(CLUSTER)" VALUES="$(VALUES)" GATES="$(GATES)" tools/make/arguments.sh
+ARGUMENTS = @MODE="$(MODE)" TIER="$(TIER)" PROFILE="$(PROFILE)" CLUSTER="$(CLUSTER)" POOLS="$(POOLS)" VALUES="$(VALUES)" GATES="$(GATES)" tools/make/arguments.sh
 
 .PHONY: build demo-arguments up-arguments e2e-arguments
 demo-arguments up-arguments:
@@ -65,7 +66,7 @@ demo: demo-arguments ## Watch pods get Linode nodes and the nodes go away again
 
 .PHONY: up
 up: up-arguments build ## Start a local cluster with a simulated LKE and leave it running
-	@$(LOCALCLUSTER) up --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
+	@$(LOCALCLUSTER) up --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(if $(POOLS),--pools=$(POOLS)) $(CHOSEN)
 
 .PHONY: status
 status: ## Show what `make up` started and what to export: eval "$$(make -s status)"

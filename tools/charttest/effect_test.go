@@ -38,6 +38,7 @@ var others = map[string][]string{
 	"serviceMonitor.sampleLimit":                 {`serviceMonitor: {enabled: true}`, `serviceMonitor: {sampleLimit: 9}`},
 	"prometheusRule.enabled":                     {`prometheusRule: {enabled: true}`},
 	"prometheusRule.additionalLabels":            {`prometheusRule: {enabled: true}`, `prometheusRule: {additionalLabels: {a: b}}`},
+	"prometheusRule.runbookURL":                  {`prometheusRule: {enabled: true}`, `prometheusRule: {runbookURL: https://wiki.example.com/karpenter}`},
 	"prometheusRule.alertLabels":                 {`prometheusRule: {enabled: true}`, `prometheusRule: {alertLabels: {a: b}}`},
 	"grafanaDashboard.enabled":                   {`grafanaDashboard: {enabled: true}`},
 	"grafanaDashboard.namespace":                 {`grafanaDashboard: {enabled: true}`, `grafanaDashboard: {namespace: boards}`},

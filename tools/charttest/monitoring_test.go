@@ -68,8 +68,9 @@ func TestAlerts(t *testing.T) {
 				if alert.Annotations["summary"] == "" || alert.Annotations["description"] == "" {
 					t.Errorf("annotations: %v", alert.Annotations)
 				}
-				if want := "docs/troubleshooting.md#" + strings.ToLower(alert.Alert); alert.Annotations["runbook"] != want {
-					t.Errorf("runbook %q, expected %q", alert.Annotations["runbook"], want)
+				want := "https://github.com/karpenter-linode/karpenter-linode/blob/main/docs/troubleshooting.md#" + strings.ToLower(alert.Alert)
+				if alert.Annotations["runbook_url"] != want {
+					t.Errorf("runbook_url %q, expected %q", alert.Annotations["runbook_url"], want)
 				}
 				if !strings.Contains(string(help), "\n### "+alert.Alert+"\n") {
 					t.Error("docs/troubleshooting.md has no heading of its name")

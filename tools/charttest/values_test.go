@@ -127,6 +127,8 @@ func TestRefusals(t *testing.T) {
 		{"unknown value of the alerts", `prometheusRule: {rules: []}`, []string{"/prometheusRule", "rules", "not allowed"}},
 		{"a label of alerts that is no text", `prometheusRule: {alertLabels: {page: true}}`,
 			[]string{"/prometheusRule/alertLabels/page", "want string"}},
+		{"a page that is no address", `prometheusRule: {runbookURL: docs/troubleshooting.md}`,
+			[]string{`prometheusRule.runbookURL is "docs/troubleshooting.md", and must be an address`}},
 		{"namespace of the dashboard", `grafanaDashboard: {namespace: My Monitoring}`,
 			[]string{`grafanaDashboard.namespace is "My Monitoring", and must be a name of small letters`}},
 

@@ -60,3 +60,15 @@ func TestReadmesOfLibrariesNameTheModulesThatTheyNeed(t *testing.T) {
 		}
 	}
 }
+
+// The first report on the page of whatif is the one that the package's test compares, but for where prices are from and the notes.
+func TestTheReportOnThePageOfWhatifIsToday(t *testing.T) {
+	_, report, found := strings.Cut(read(t, "modules/operator/whatif/testdata/many.txt"), "\n\n")
+	report, _, ends := strings.Cut(report, "\n\nNote: ")
+	if !found || !ends || len(report) < 300 {
+		t.Fatalf("no report in many.txt: %q", report)
+	}
+	if page := read(t, "docs/whatif.md"); !strings.Contains(page, "\n\n"+report+"\n```") {
+		t.Errorf("docs/whatif.md has another report than\n%s", report)
+	}
+}

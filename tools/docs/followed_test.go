@@ -60,6 +60,7 @@ var followed = map[string][]chapter{
 	"readme": {{page: "README.md"}},
 	"tour":   {{page: "docs/tour.md", to: "## Break it"}},
 	"break":  {{page: "docs/tour.md", from: "## Break it", before: toBreak}},
+	"lke":    {{page: "docs/from-lke.md"}},
 	"pages": {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean},
 		{page: "docs/cost.md", before: clean + oneNode}, {page: "docs/headroom.md", before: withHeadroom}},
 }

@@ -21,6 +21,7 @@ import (
 func TestReinstall(t *testing.T) {
 	t.Parallel()
 	e := start(t, "reinstall", "standard", nil)
+	e.scenario(t, "upgraded from the release before, rolled back and uninstalled with nodes", rolledBack)
 	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 	e.scenario(t, "the definitions uninstalled with nodes", definitionsUninstalled)
 }
@@ -81,6 +82,72 @@ func reinstalled(t *testing.T, e *environment) {
 	if n := e.oneToOne(t); n != 4 || e.made() != made+1 {
 		t.Errorf("%d NodeClaims and %d new instances, want 4 and 1", n, e.made()-made)
 	}
+}
+
+// rolledBack upgrades from the charts of the release before, goes back with `helm rollback`, and uninstalls, with nodes all the time: each
+// step keeps every node with its owner and its pod, and buys what a further pod needs, once. The program is today's in each step, started as
+// the installed chart has it; the definitions are not rolled back.
+func rolledBack(t *testing.T, e *environment) {
+	g, ctx := NewWithT(t), t.Context()
+	e.Operator.Stop(ctx)
+	e.installChart(t, "karpenter-crd", previousChart(t, "karpenter-crd"))
+	e.installChart(t, "karpenter", previousChart(t, "karpenter"))
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	threeNodes(t, e)
+	made := e.made()
+	replicas := 3
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"the upgrade", func() {
+			e.installChart(t, "karpenter-crd", filepath.Join(repositoryRoot(t), "charts", "karpenter-crd"))
+			e.installChart(t, "karpenter", filepath.Join(repositoryRoot(t), "charts", "karpenter"))
+		}},
+		{"the rollback", func() {
+			g.Expect(charts.Rollback(ctx, e.Kubeconfig, localcluster.Namespace, "karpenter", slog.DiscardHandler)).To(Succeed())
+		}},
+	} {
+		before := e.owners(t)
+		e.Operator.Stop(ctx)
+		step.do()
+		g.Expect(e.Operator.Start(ctx)).To(Succeed())
+		replicas++
+		e.scale(t, "three", replicas)
+		e.settled(t, "three", replicas)
+		after := e.owners(t)
+		for claim, instance := range before {
+			g.Expect(after).To(HaveKeyWithValue(claim, instance), "a node from before %s", step.name)
+		}
+		if n := e.oneToOne(t); n != replicas || e.made() != made+replicas-3 {
+			t.Errorf("after %s: %d NodeClaims and %d new instances, want %d and %d", step.name, n, e.made()-made, replicas, replicas-3)
+		}
+	}
+	before := e.owners(t)
+	e.uninstall(t)
+	e.settled(t, "three", replicas)
+	g.Expect(e.owners(t)).To(Equal(before), "after the release is uninstalled")
+	e.oneToOne(t)
+	g.Expect(e.Upgrade(ctx, nil)).To(Succeed())
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+}
+
+// previousChart is the chart's archive of the release before this one.
+func previousChart(t *testing.T, name string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(repositoryRoot(t), "tools/charttest/testdata/previous", name+"-[0-9]*.tgz"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the previous chart %s: %v, %v", name, files, err)
+	}
+	return files[0]
+}
+
+// installChart upgrades a release to a chart, with the values that it has.
+func (e *environment) installChart(t *testing.T, release, chart string) {
+	t.Helper()
+	NewWithT(t).Expect(charts.Apply(t.Context(), e.Kubeconfig, charts.Release{
+		Name: release, Namespace: localcluster.Namespace, Chart: chart, Keep: charts.ResetThenReuseValues,
+	}, slog.DiscardHandler)).To(Succeed())
 }
 
 // definitionsUninstalled is the wrong order: the operator goes first, and then the

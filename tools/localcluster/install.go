@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/management"
@@ -95,7 +96,7 @@ func (c *Cluster) values() map[string]any {
 		}
 		settings["clusterAPI"] = managed
 	}
-	return map[string]any{
+	values := map[string]any{
 		"apiToken": c.SimToken,
 		"apiURL":   c.SimURL,
 		"replicas": c.opts.Replicas,
@@ -106,6 +107,10 @@ func (c *Cluster) values() map[string]any {
 			"healthProbe": map[string]any{"port": c.Operator.healthPort},
 		},
 	}
+	if len(c.opts.Pools) > 0 { // as `import lke` tells users: the operator's pool is the one that stays
+		values["nodeSelector"] = map[string]any{corev1.LabelInstanceTypeStable: ownPlan}
+	}
+	return values
 }
 
 // startOperators starts all replicas together, as a rollout does.

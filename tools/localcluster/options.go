@@ -62,6 +62,9 @@ type Options struct {
 	// user's pool has a node for each, because the chart spreads its Pods over hosts.
 	Replicas int
 
+	// Pools are more LKE pools of the user's, beside the one for the operator; in lke mode.
+	Pools []linodesim.PoolSpec
+
 	Values        map[string]any // Helm values for charts/karpenter, over this package's own
 	Env           []string       // more variables for the operator, NAME=value, over the Deployment's
 	WithoutCharts bool           // install nothing; no operator then either
@@ -148,6 +151,9 @@ func (o *Options) complete() error {
 	if o.Behaviour == (linodesim.Behaviour{}) {
 		o.Behaviour = behaviour
 	}
+	if len(o.Pools) > 0 && o.Mode != LKE {
+		return fmt.Errorf("pools: mode %s has none", o.Mode)
+	}
 	if o.Replicas < 1 {
 		return fmt.Errorf("replicas %d: at least 1", o.Replicas)
 	}
@@ -155,6 +161,15 @@ func (o *Options) complete() error {
 		return errors.New("time scale: a positive number")
 	}
 	return o.findRoot()
+}
+
+// ownNodes is how many nodes the user has.
+func (o *Options) ownNodes() int {
+	n := o.Replicas
+	for _, pool := range o.Pools {
+		n += pool.Count
+	}
+	return n
 }
 
 // simulated reports whether a node is of a NodePool whose nodes kwok simulates: its name begins with the names of cluster and NodePool.

@@ -76,7 +76,7 @@ func (c *Cluster) addOwnNodes(ctx context.Context) error {
 		cluster, err := c.Sim.AddCluster(linodesim.ClusterSpec{
 			Label: c.Name, Region: region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
 			Settled: true,
-			Pools:   []linodesim.PoolSpec{{Type: ownPlan, Count: c.opts.Replicas}},
+			Pools:   append([]linodesim.PoolSpec{{Type: ownPlan, Count: c.opts.Replicas}}, c.opts.Pools...),
 		})
 		c.ClusterID = cluster.ID
 		return err
@@ -125,7 +125,7 @@ func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Ito
 func (c *Cluster) waitForUserNodes(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, nodePoll, true, func(ctx context.Context) (bool, error) {
 		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		return err == nil && len(list.Items) >= c.opts.Replicas && !slices.ContainsFunc(list.Items, unusable), nil
+		return err == nil && len(list.Items) >= c.opts.ownNodes() && !slices.ContainsFunc(list.Items, unusable), nil
 	})
 	if err != nil {
 		return fmt.Errorf("the user's nodes do not become ready (%w); logs: %s", context.Cause(ctx), c.LogDir())

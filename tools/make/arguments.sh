@@ -36,6 +36,11 @@ platform() {
 	*) one_of PROFILE "${PROFILE:-fast}" fast realistic slow stale hostile 'a report of lkeprobe, FILE.json' ;;
 	esac
 	[ -z "${KUBERNETES:-}" ] || form KUBERNETES "$KUBERNETES" 'v?1[.](3[1-7])[.][0-9]+' "a release of 1.31 to 1.37, such as 1.37.2"
+	if [ -n "${POOLS:-}" ]; then
+		[ "${MODE:-lke}" = lke ] || fail "POOLS=$POOLS: mode $MODE has no LKE pools"
+		form POOLS "$POOLS" '[a-z0-9-]+:[0-9]+(:[0-9]+-[0-9]+)?(,[a-z0-9-]+:[0-9]+(:[0-9]+-[0-9]+)?)*' \
+			"plan:nodes or plan:nodes:least-most, such as g6-standard-2:2:1-4"
+	fi
 	form CLUSTER "${CLUSTER:-dev}" '[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?' "lower case letters, digits and dashes, at most 30"
 }
 

@@ -104,7 +104,7 @@ dashboard() {
 		sed -e 's/</\\u003c/g' "$work/answered.json"
 		echo '</script><script src="panels.js"></script>'
 	} >"$work/dashboard.html"
-	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1200
+	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1150
 }
 
 # hour is an hour of a cluster's life in six minutes: scale-ups, a plan without capacity, an API that is down, a scale-down

@@ -17,6 +17,7 @@ sed -e 's|../../docs/|./|' -e 's|../../modules/operator/whatif/testdata/many.htm
 mkdir -p "$site/pages/public"
 cp modules/operator/whatif/testdata/many.html "$site/pages/public/whatif-example.html"
 cp tools/site/config.mts "$site/.vitepress/config.mts"
+cp -R tools/site/theme "$site/.vitepress/theme"
 ln -s ../npm/site/node_modules "$site/node_modules"
 cp tools/site/package.json "$site/package.json"
 cd "$site"

@@ -7,6 +7,7 @@ const readme = readFileSync(process.env.README!, 'utf8')
 const pages = process.env.PAGES!
 
 type Item = { text: string; link: string }
+type Group = { text: string; collapsed?: boolean; items: (Item | Group)[] }
 
 function title(file: string): string {
   return /^# (.*)$/m.exec(readFileSync(`${pages}/${file}`, 'utf8'))![1]
@@ -20,12 +21,21 @@ function listed(part: string): Item[] {
 
 const [, documentation] = readme.split('\n## Documentation\n')
 const [forUsers, afterwards] = documentation.split('\nFor development: ')
-const users = listed(forUsers)
-const developers = listed(afterwards.split('\n## ')[0]).filter((page) => !users.some((other) => other.link === page.link))
-const known = [...users, ...developers].map((page) => page.link)
-const rest = readdirSync(pages)
-  .filter((file) => file.endsWith('.md') && file !== 'index.md' && !known.includes(`/${file.replace('.md', '')}`))
-  .map((file) => ({ text: title(file), link: `/${file.replace('.md', '')}` }))
+const groups: Group[] = forUsers.split('\n### ').slice(1).map((part) => ({ text: part.split('\n')[0], items: listed(part) }))
+const known = groups.flatMap((group) => group.items as Item[]).map((page) => page.link)
+const developers = listed(afterwards.split('\n## ')[0]).filter((page) => !known.includes(page.link))
+groups[groups.length - 1].items.push({ text: 'For development', collapsed: true, items: developers })
+const missing = readdirSync(pages).filter((file) => file.endsWith('.md') && file !== 'index.md' &&
+  ![...known, ...developers.map((page) => page.link)].includes(`/${file.replace('.md', '')}`))
+if (groups.length !== 4 || missing.length > 0) {
+  throw new Error(`site: README's list of pages has ${groups.length} groups, and no ${missing.join(', ')}`)
+}
+
+// widest returns the number of columns of a page's widest table.
+function widest(file: string): number {
+  const heads = readFileSync(`${pages}/${file}`, 'utf8').match(/^\|(.*)\|\n\|[-:| ]+\|$/gm) ?? []
+  return Math.max(0, ...heads.map((head) => head.split('\n')[1].split('|').length - 2))
+}
 
 export default defineConfig({
   title: 'Karpenter for Linode',
@@ -40,17 +50,23 @@ export default defineConfig({
       { text: 'Tour', link: '/tour' },
       { text: 'Troubleshooting', link: '/troubleshooting' },
     ],
-    sidebar: [
-      { text: 'Use', items: users },
-      { text: 'More', items: rest },
-      { text: 'Develop', items: developers },
-    ],
+    sidebar: groups,
     outline: [2, 3],
     editLink: { pattern: `${repository}/edit/main/docs/:path` },
     socialLinks: [{ icon: 'github', link: repository }],
   },
   markdown: {
     config(md) {
+      // On a narrow screen a row of a table is a block, in which each cell has its column's head before it.
+      md.core.ruler.push('heads', (state) => {
+        let heads: string[] = [], column = 0
+        for (const [at, token] of state.tokens.entries()) {
+          if (token.type === 'table_open') heads = []
+          if (token.type === 'tr_open') column = 0
+          if (token.type === 'th_open') heads.push(state.tokens[at + 1].content.replace(/[`*]|\]\(.*?\)|\[/g, ''))
+          if (token.type === 'td_open') token.attrSet('data-of', heads[column++] ?? '')
+        }
+      })
       // Vue takes <name> for an element. Pages have line breaks and comments, and no other HTML.
       const inline = md.renderer.rules.html_inline!
       md.renderer.rules.html_inline = (tokens, at, options, env, self) =>
@@ -69,6 +85,8 @@ export default defineConfig({
     },
   },
   transformPageData(page) {
+    // A wide table needs the place of the outline.
+    if (page.relativePath !== 'index.md' && widest(page.relativePath) > 5) page.frontmatter.aside = false
     if (page.relativePath === 'index.md' && !existsSync(`${pages}/public/whatif-example.html`)) {
       throw new Error('site: public/whatif-example.html is missing, which index.md links to')
     }

@@ -14,6 +14,7 @@ used again. */}}
   (list "nameOverride" .Values.nameOverride $name)
   (list "fullnameOverride" .Values.fullnameOverride $name)
   (list "serviceAccount.name" (.Values.serviceAccount).name $dotted)
+  (list "prometheusRule.runbookURL" (.Values.prometheusRule).runbookURL $address)
   (list "grafanaDashboard.namespace" (.Values.grafanaDashboard).namespace $name)
   (list "podDisruptionBudget.name" (.Values.podDisruptionBudget).name $dotted)
   (list "controller.image.digest" ((.Values.controller).image).digest (dict "form" "^$|^sha256:[0-9a-f]{64}$" "like" "sha256: and 64 hexadecimal digits"))

@@ -92,6 +92,20 @@ func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 	return err
 }
 
+// Rollback returns a release to the revision before, as `helm rollback` does.
+func Rollback(_ context.Context, kubeconfig, namespace, name string, log slog.Handler) error {
+	cfg, err := configuration(kubeconfig, namespace, log)
+	if err != nil {
+		return err
+	}
+	rollback := action.NewRollback(cfg)
+	rollback.WaitStrategy, rollback.Timeout = kube.HookOnlyStrategy, timeout
+	if err := rollback.Run(name); err != nil {
+		return fmt.Errorf("helm: release %s: %w", name, err)
+	}
+	return nil
+}
+
 // Check returns an error if the chart refuses the release's values, by its schema or its templates. It needs no cluster.
 func Check(r Release) error {
 	_, err := Render(r)

@@ -16,6 +16,7 @@ import (
 type clusterFlags struct {
 	opts  localcluster.Options
 	given chosen
+	pools string
 }
 
 // startVerb is a verb that starts a cluster.
@@ -41,6 +42,7 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 		"how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
 	flags.StringVar(&f.given.file, "values", "", "file with values of the chart karpenter")
 	flags.StringVar(&f.given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
+	flags.StringVar(&f.pools, "pools", "", "more LKE pools of the user's, plan:nodes or, for LKE's autoscaler, plan:nodes:least-most")
 	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")
 	for flag, values := range map[string][]string{
 		"mode": {localcluster.LKE, localcluster.Instance, localcluster.ClusterAPI},
@@ -59,6 +61,9 @@ func (f *clusterFlags) complete() error {
 	// make passes on what its environment has, which may be empty.
 	f.opts.Tier, f.opts.Profile = cmp.Or(f.opts.Tier, localcluster.Standard), cmp.Or(f.opts.Profile, "fast")
 	f.opts.Kubernetes = controlplane.Release()
+	if f.opts.Pools, err = localcluster.ParsePools(f.pools); err != nil {
+		return err
+	}
 	f.opts.Root, f.opts.StateDir = root, localcluster.DefaultStateDir(root, f.opts.Name)
 	return f.given.apply(&f.opts)
 }

@@ -1,10 +1,11 @@
-package docs_test
+package prose_test
 
 import (
 	"bufio"
 	"bytes"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -16,6 +17,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 )
+
+const root = "../.."
 
 const (
 	// mostPerThousand bounds each phrase of phrases in a module's comments. controller-runtime has 0.02 and 0.15.
@@ -157,6 +160,18 @@ func TestCommentsAreInPlainGrammar(t *testing.T) {
 						mostPerThousand, strings.Join(places, "\n"))
 				}
 			}
+		})
+	}
+}
+
+func TestGoIsFormatted(t *testing.T) {
+	for _, folder := range goModules(t) {
+		t.Run(folder, func(t *testing.T) {
+			writtenGo(t, folder, func(_ *token.FileSet, _ *ast.File, name string, text []byte) {
+				if formatted, err := format.Source(text); err != nil || !bytes.Equal(formatted, text) {
+					t.Errorf("%s: run gofmt -w on it (%v)", name, err)
+				}
+			})
 		})
 	}
 }
