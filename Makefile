@@ -155,6 +155,16 @@ soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engin
 	@GOWORK=off go -C $(SOAKED) test -c -o "$(CURDIR)/.bin/soak" . && cd $(SOAKED) && \
 		"$(CURDIR)/.bin/soak" -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
+.PHONY: fuzz
+fuzz: ## Run every fuzz target of the modules for TIME=1m each (MODULE=modules/linode: those of one)
+	@TIME="$(TIME)" tools/make/fuzz.sh $(if $(filter command line environment,$(origin MODULE)),$(MODULE),$(LIBRARIES))
+
+.PHONY: nightly-record nightly-page
+nightly-record: # for nightly.yml: what a job found, from KIND=, NAME= and OUTCOME=
+	@tools/make/nightly.sh -record "$(KIND)" "$(NAME)" "$(OUTCOME)"
+nightly-page: # for nightly.yml: a row of docs/nightly.md from the records below RESULTS=
+	@tools/make/nightly.sh -page "$$(date -u +%F)" "$$(git rev-parse HEAD)" "$(RESULTS)"/*/result.tsv
+
 .PHONY: exhaust
 exhaust: ## Let everything happen that may in small worlds of both claim engines, and print how much was covered (or MODULE=modules/instances)
 	@for m in $(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/instances modules/lkepool); do \
@@ -207,8 +217,8 @@ publish: .bin/cosign ## Push images and charts of the tag that is checked out, s
 	@$(RELEASE) publish
 
 .PHONY: release-outputs
-release-outputs: # for release.yml: the images' digests as name=sha256:...
-	@sed -n -e 's|.*/karpenter-linode@|controller=|p' -e 's|.*/linodesim@|linodesim=|p' .bin/release/files/digests.txt
+release-outputs: # for release.yml: the digests of images and charts as name=sha256:...
+	@sed -n -e 's|.*/karpenter-linode@|controller=|p' -e 's|.*/linodesim@|linodesim=|p' -e 's|.*/charts/karpenter@|chart=|p' -e 's|.*/charts/karpenter-crd@|chart_crd=|p' .bin/release/files/digests.txt
 
 .PHONY: release-page
 release-page: ## Create the GitHub release of what `make publish` has pushed (VERSION=x.y.z; needs gh)
@@ -253,8 +263,12 @@ module-race: ## Run the tests of MODULE= under the race detector, end to end exc
 module-lint: ## Lint MODULE=
 	@tools/make/lint.sh $(MODULE)
 
+.PHONY: ci
+ci: ## Run what CI decides by, make test, and half an hour of the part of make test-all that differs from BASE_REF=
+	@.ci/run
+
 .PHONY: ci-plan
-ci-plan: ## Print which modules BASE_REF= makes CI run, and the end-to-end suites
+ci-plan: ## Print which modules BASE_REF= makes CI run, and the libraries whose whole tests it runs
 	@BASE_REF="$(BASE_REF)" tools/make/ci-plan.sh
 
 .PHONY: generate

@@ -27,6 +27,7 @@ var others = map[string][]string{
 	"serviceAccount.name":             {`serviceAccount: {name: other}`},
 	"serviceAccount.annotations":      {`serviceAccount: {annotations: {a: b}}`},
 	"additionalClusterRoleRules":      {`additionalClusterRoleRules: [{apiGroups: [a], resources: [b], verbs: [get]}]`},
+	"verticalPodAutoscalerRights":     {`verticalPodAutoscalerRights: true`},
 	"service.annotations":             {`service: {annotations: {a: b}}`},
 	"serviceMonitor.enabled":          {`serviceMonitor: {enabled: true}`},
 	"serviceMonitor.additionalLabels": {`serviceMonitor: {enabled: true}`, `serviceMonitor: {additionalLabels: {a: b}}`},

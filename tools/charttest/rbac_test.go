@@ -72,6 +72,8 @@ func TestClusterRights(t *testing.T) {
 		`settings: {schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}}`)
 	check(append(slices.Clone(want), "pods: patch"), `settings: {featureGates: {podDeletionCostManagement: true}}`)
 	check(append(slices.Clone(want), "apps/replicasets: get", "apps/deployments: get patch"), `settings: {surgeBeforeDrain: true}`)
+	check(append(slices.Clone(want), "autoscaling.k8s.io/verticalpodautoscalers: list watch", "apps/deployments: get",
+		"apps/statefulsets: get", "apps/daemonsets: get"), `verticalPodAutoscalerRights: true`)
 	check(append(slices.Clone(want), "batch/jobs: get"),
 		`additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}]`)
 }

@@ -1,3 +1,3 @@
 // Package ci has the tests of tools/make/ci-plan.sh (`make ci-plan`), which decides what the workflow ci.yml runs: which
-// modules a change concerns, and which end-to-end suites there are.
+// modules a change concerns, and whose whole tests run.
 package ci

@@ -68,6 +68,6 @@ func TestNoJobCompilesWithTheRightToWrite(t *testing.T) {
 		}
 	}
 	if writing != 1 {
-		t.Errorf("%d jobs may write, want the one that proposes the catalogue", writing)
+		t.Errorf("%d jobs may write, want the one that proposes the catalogue and the page of the nights", writing)
 	}
 }

@@ -9,16 +9,8 @@ import (
 	"testing"
 )
 
-type suite struct{ Suite, Tier string }
-
 // plan returns the script's output for these changed files.
-func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
-	t.Helper()
-	modules, suites, _ = wholePlan(t, files...)
-	return modules, suites
-}
-
-func wholePlan(t *testing.T, files ...string) (modules []string, suites []suite, deep string) {
+func plan(t *testing.T, files ...string) (modules []string, deep string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "../make/ci-plan.sh")
 	cmd.Env = append(os.Environ(), "FILES="+strings.Join(files, "\n"))
@@ -32,11 +24,11 @@ func wholePlan(t *testing.T, files ...string) (modules []string, suites []suite,
 			deep = strings.TrimSpace(value)
 			continue
 		}
-		if err := json.Unmarshal([]byte(value), map[string]any{"modules": &modules, "suites": &suites}[name]); err != nil {
+		if err := json.Unmarshal([]byte(value), map[string]any{"modules": &modules}[name]); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 	}
-	return modules, suites, deep
+	return modules, deep
 }
 
 // A change of few libraries has their whole tests run; what is wider has the next of the six parts.
@@ -53,7 +45,7 @@ func TestAChangeOfLibrariesHasItsDeepTests(t *testing.T) {
 		"a page":              {[]string{"docs/install.md"}, ""},
 		"a chart":             {[]string{"charts/karpenter/values.yaml"}, ""},
 	} {
-		if _, _, deep := wholePlan(t, c.files...); deep != c.want {
+		if _, deep := plan(t, c.files...); deep != c.want {
 			t.Errorf("%s: deep=%q, want %q", name, deep, c.want)
 		}
 	}
@@ -77,22 +69,10 @@ func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {
 		"a name that is similar": {[]string{"modules/linodes/x.go"}, all},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, suites := plan(t, c.files...)
+			got, _ := plan(t, c.files...)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
-			if len(suites) > 0 != slices.Contains(c.want, "tools") {
-				t.Errorf("%d suites, which run when tools is concerned", len(suites))
-			}
 		})
-	}
-}
-
-func TestSuitesHaveATier(t *testing.T) {
-	_, suites := plan(t, "tools/go.mod")
-	for _, want := range []suite{{"everyday", "standard"}, {"everyday", "enterprise"}, {"features", "standard"}, {"drift", "enterprise"}} {
-		if !slices.Contains(suites, want) {
-			t.Errorf("no suite %v among %v", want, suites)
-		}
 	}
 }

@@ -3,6 +3,8 @@ package ci_test
 import (
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -99,6 +101,20 @@ func TestTheReleaseIsCompiledWithoutTheRightsToPublishIt(t *testing.T) {
 	if build, _, _ := strings.Cut(text[strings.Index(text, "\n  build:"):], "\n  publish:"); strings.Contains(build, "secrets.") {
 		t.Error("the job build is given a secret")
 	}
+	attested := map[string]bool{}
+	for _, step := range workflow.Jobs["publish"].Steps {
+		if strings.HasPrefix(step.Uses, "actions/attest-build-provenance@") {
+			name, _ := step.With["subject-name"].(string)
+			path, _ := step.With["subject-path"].(string)
+			attested[strings.TrimPrefix(name, "${{ env.REGISTRY }}/")+path] = true
+		}
+	}
+	for _, published := range []string{"karpenter-linode", "linodesim", "charts/karpenter", "charts/karpenter-crd",
+		".bin/release/files/karpenter-linode*"} {
+		if !attested[published] {
+			t.Errorf("the provenance of %s is not attested: %v", published, attested)
+		}
+	}
 	want := []string{".bin/cosign", ".bin/releaser", "gh", "printenv", "sed", "tar"}
 	if got := workflow.Jobs["publish"].commands(t, makefile); !slices.Equal(got, want) {
 		t.Errorf("the job publish runs %q, want %q", got, want)
@@ -107,5 +123,32 @@ func TestTheReleaseIsCompiledWithoutTheRightsToPublishIt(t *testing.T) {
 		if name, own := strings.CutPrefix(program, ".bin/"); own && !strings.Contains(read("../../docs/security.md"), "`"+name+"`") {
 			t.Errorf("docs/security.md does not say that the job publish runs %s", name)
 		}
+	}
+}
+
+// What the workflow attests is what was published: each digest is found by its name, also where one name begins another.
+func TestTheDigestsOfARelease(t *testing.T) {
+	root := t.TempDir()
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	digests := filepath.Join(root, ".bin/release/files/digests.txt")
+	if err := os.MkdirAll(filepath.Dir(digests), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		digests: "ghcr.io/o/karpenter-linode@sha256:1\nghcr.io/o/linodesim@sha256:2\nghcr.io/o/charts/karpenter@sha256:3\n" +
+			"ghcr.io/o/charts/karpenter-crd@sha256:4\n",
+		filepath.Join(root, "Makefile"): string(makefile),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "make", "-s", "-C", root, "release-outputs").CombinedOutput()
+	want := "controller=sha256:1\nlinodesim=sha256:2\nchart=sha256:3\nchart_crd=sha256:4\n"
+	if err != nil || string(out) != want {
+		t.Errorf("got %s, %v, want %s", out, err, want)
 	}
 }

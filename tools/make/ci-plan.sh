@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints what CI runs, as outputs of a workflow step: modules=[...] of go.work and suites=[...] of tools/e2e, and for .ci/run
-# deep=..., the libraries whose whole tests the change wants. deep is empty where the change is in more than three of them, or in tools,
-# charts or the operator, whose deep tests take longer than CI has.
+# Prints what CI runs, as outputs of a workflow step: modules=[...] of go.work, and for .ci/run deep=..., the libraries whose whole
+# tests the change wants. deep is empty where the change is in more than three of them, or in tools, charts or the operator, whose deep
+# tests take longer than CI has.
 #
 #   BASE_REF=commit tools/make/ci-plan.sh     compares HEAD with that commit; without it everything runs
 #
@@ -71,12 +71,4 @@ printf modules=
 for module in $modules; do
 	case $concerned in *" $module "*) echo "\"$module\"" ;; esac
 done | list
-printf suites=
-case $concerned in
-*" tools "*) # A name that ends in no tier is a suite that runs on the standard tier only.
-	sed -n 's/^func Test\([A-Z][A-Za-z0-9_]*\)(t \*testing\.T).*/\1/p' tools/e2e/*_test.go | tr '[:upper:]' '[:lower:]' |
-		awk '{ tier = sub(/enterprise$/, "") ? "enterprise" : "standard"; sub(/standard$/, ""); print tier, $0 }' | sort |
-		awk '{ printf "{\"suite\":\"%s\",\"tier\":\"%s\"}\n", $2, $1 }'
-	;;
-esac | list
 echo "deep=$deep"

@@ -130,6 +130,26 @@ func TestTheManagerHasTheOptionsOfCore(t *testing.T) {
 	}
 }
 
+// Core has a controller that plans with the recommendations of VerticalPodAutoscalers, and does not run it. Once it does, the operator
+// needs rights that are off by default, and logs an error every minute where it lacks them.
+func TestCoreStillRunsNoControllerForVerticalPodAutoscalers(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), coreFile(t, "pkg/controllers/controllers.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(calls(file, "NewDaemonSetController")) != 1 {
+		t.Fatal("core makes its controllers elsewhere: read there")
+	}
+	if len(calls(file, "NewVPAController")) != 0 {
+		t.Error("core runs the controller vpa.prediction: make verticalPodAutoscalerRights of charts/karpenter true by default (or pass " +
+			"WithoutVPAPrediction in cmd/controller), give an end-to-end test a VerticalPodAutoscaler, and correct the value's description, " +
+			"docs/security.md and docs/whatif.md")
+	}
+	if _, err := os.Stat(coreFile(t, "pkg/controllers/state/informer/vpa.go")); err != nil {
+		t.Errorf("core has no such controller any more (%v): verticalPodAutoscalerRights of charts/karpenter can go", err)
+	}
+}
+
 func TestCoreStillNarrowsToSpot(t *testing.T) {
 	source, err := os.ReadFile(coreFile(t, "pkg/controllers/disruption/consolidation.go"))
 	if err != nil {
