@@ -43,7 +43,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require golang.org/x/sync v0.24.0
+require golang.org/x/sync v0.24.0 // indirect
 
 require k8s.io/kubelet v0.36.3 // indirect
 

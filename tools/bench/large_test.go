@@ -10,19 +10,12 @@ import (
 
 var large = bench.Large{
 	Nodes: 500, Pods: 5000, Calls: 33, Rest: 5 * time.Minute, Own: 0.0025, ScaleUpCalls: 512, Throttled: 1,
-	Operator: bench.Used{
-		PeakRSS: 450 << 20, ScaleUp: 5 * time.Minute,
-		Underutilized: bench.Window{Memory: 400 << 20, CPU: 4 * time.Minute}, Empty: bench.Window{Memory: 300 << 20, CPU: 2 * time.Minute},
-	},
-	Reference: bench.Used{
-		PeakRSS: 500 << 20, ScaleUp: 4 * time.Minute,
-		Underutilized: bench.Window{Memory: 400 << 20, CPU: 4 * time.Minute}, Empty: bench.Window{Memory: 400 << 20, CPU: 2 * time.Minute},
-	},
+	PeakRSS: 450 << 20, ScaleUp: 5 * time.Minute,
+	Underutilized: bench.Window{Memory: 400 << 20, CPU: 4 * time.Minute}, Empty: bench.Window{Memory: 300 << 20, CPU: 2 * time.Minute},
 }
 
 func TestLargeSaysWhatScriptsLookFor(t *testing.T) {
-	want := "bench-scale: nodes=500 pods=5000 memory_ratio=1.000 cpu_ratio=1.000 when_empty_memory_ratio=0.750 when_empty_cpu_ratio=1.000 " +
-		"own_cpu_percent=0.25 idle_calls_per_minute=6.6"
+	want := "bench-scale: nodes=500 pods=5000 memory_mb_per_node=0.80 own_cpu_percent=0.25 idle_calls_per_minute=6.6"
 	if got := large.Result().Line(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -34,18 +27,13 @@ func TestLargeTargets(t *testing.T) {
 		missed string // "" = none
 	}{
 		"all are met": {func(*bench.Large) {}, ""},
-		"memory": {func(l *bench.Large) { l.Operator.Underutilized.Memory = 424 << 20 },
-			"missed: memory_ratio=1.06, the target is at most 1.05"},
-		"memory at rest": {func(l *bench.Large) { l.Operator.Empty.Memory = 424 << 20 },
-			"missed: when_empty_memory_ratio=1.06, the target is at most 1.05"},
-		"processor": {func(l *bench.Large) { l.Operator.Underutilized.CPU += 15 * time.Second },
-			"missed: cpu_ratio=1.062, the target is at most 1.05"},
-		"processor at rest": {func(l *bench.Large) { l.Operator.Empty.CPU += 9 * time.Second },
-			"missed: when_empty_cpu_ratio=1.075, the target is at most 1.05"},
+		"memory": {func(l *bench.Large) { l.Underutilized.Memory = 810 << 20 },
+			"missed: memory_mb_per_node=1.62, the target is at most 1.6"},
+		"memory at rest": {func(l *bench.Large) { l.Empty.Memory = 810 << 20 },
+			"missed: memory_mb_per_node=1.62, the target is at most 1.6"},
 		"own code":             {func(l *bench.Large) { l.Own = 0.011 }, "missed: own_cpu_percent=1.1, the target is at most 1"},
 		"requests":             {func(l *bench.Large) { l.Calls = 51 }, "missed: idle_calls_per_minute=10.2, the target is at most 10"},
-		"without a reference":  {func(l *bench.Large) { l.Reference.Empty = bench.Window{Memory: 400 << 20} }, "missed: when_empty_cpu_ratio="},
-		"exactly on the marks": {func(l *bench.Large) { l.Operator.Underutilized.Memory, l.Own, l.Calls = 420<<20, 0.01, 50 }, ""},
+		"exactly on the marks": {func(l *bench.Large) { l.Underutilized.Memory, l.Own, l.Calls = 800<<20, 0.01, 50 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := large
@@ -74,10 +62,10 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"head":    "|  | operator | core with kwok's provider | ratio |\n",
-		"memory":  "| memory, `WhenEmpty`, MB | 300 | 400 | 0.750 |\n",
-		"cpu":     "| processor, `WhenEmptyOrUnderutilized`, % of a core | 80.0 | 80.0 | 1.000 |\n",
-		"target":  "| bench-scale | cpu_ratio | at most 1.05 | 1 | met |\n",
+		"head":    "|  | operator |\n",
+		"memory":  "| memory, `WhenEmpty`, MB | 300 |\n",
+		"cpu":     "| processor, `WhenEmptyOrUnderutilized`, % of a core | 80.0 |\n",
+		"target":  "| bench-scale | memory_mb_per_node | at most 1.6 | 0.800 | met |\n",
 		"calls":   "512 requests",
 		"settle":  "left alone for 5m0s",
 		"profile": "`realistic`",

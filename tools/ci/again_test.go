@@ -57,27 +57,10 @@ func TestOnlyTestsOfClustersRunAgain(t *testing.T) {
 		{name: "four suites fail once", failing: "e2e TestA\ne2e TestB\ne2e TestC\ne2e TestD"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root := t.TempDir()
-			write := func(name, content string) {
-				name = filepath.Join(root, name)
-				if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
-					t.Fatal(err)
-				}
-			}
-			script, err := os.ReadFile("../make/suites.sh")
-			if err != nil {
-				t.Fatal(err)
-			}
-			write("tools/make/suites.sh", string(script))
-			write("bin/go", simulatedGo)
-			write("failing", c.failing+"\n")
-			write("seen/none", "")
-			write("modules/claims/go.mod", "")
-			write("tools/e2e/suites_test.go", "func TestStorage(t *testing.T) {\nfunc TestGroupA(t *testing.T) {\nfunc TestBurst(t *testing.T) {\n")
-
+			root := withSuites(t, map[string]string{
+				"bin/go": simulatedGo, "failing": c.failing + "\n", "seen/none": "",
+				"tools/e2e/suites_test.go": "func TestStorage(t *testing.T) {\nfunc TestGroupA(t *testing.T) {\nfunc TestBurst(t *testing.T) {\n",
+			})
 			cmd := exec.CommandContext(t.Context(), filepath.Join(root, "tools/make/suites.sh"), "modules/claims", "tools")
 			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(root, "bin")+":"+os.Getenv("PATH"), "AGAIN="+filepath.Join(root, "again"),
 				"CIRCLE="+cmp.Or(c.circle, "deep"), "PART=1/1",
@@ -100,4 +83,25 @@ func TestOnlyTestsOfClustersRunAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withSuites makes a repository of one module that has tools/make/suites.sh and the files, and returns its root.
+func withSuites(t *testing.T, files map[string]string) (root string) {
+	t.Helper()
+	script, err := os.ReadFile("../make/suites.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root = t.TempDir()
+	files["tools/make/suites.sh"], files["modules/claims/go.mod"] = string(script), ""
+	for name, content := range files {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
 }

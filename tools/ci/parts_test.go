@@ -30,26 +30,12 @@ done
 
 // The parts of a circle are the circle: nothing is left out, and nothing but what another circle has runs twice.
 func TestThePartsAreTheWhole(t *testing.T) {
-	root := t.TempDir()
-	write := func(name, content string) {
-		name = filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	script, err := os.ReadFile("../make/suites.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("tools/make/suites.sh", string(script))
-	write("bin/go", listingGo)
-	write("modules/claims/go.mod", "")
-	write("tools/e2e/suites_test.go", strings.Join([]string{"func TestA(t *testing.T) {", "func TestBurst(t *testing.T) {",
-		"func TestGroupA(t *testing.T) {", "func TestGroupB(t *testing.T) {", "func TestMain(m *testing.M) {",
-		"func TestMatrix(t *testing.T) {", ""}, "\n"))
+	root := withSuites(t, map[string]string{
+		"bin/go": listingGo,
+		"tools/e2e/suites_test.go": strings.Join([]string{"func TestA(t *testing.T) {", "func TestBurst(t *testing.T) {",
+			"func TestGroupA(t *testing.T) {", "func TestGroupB(t *testing.T) {", "func TestMain(m *testing.M) {",
+			"func TestMatrix(t *testing.T) {", ""}, "\n"),
+	})
 	ran := func(circle, part string) []string {
 		file := filepath.Join(t.TempDir(), "ran")
 		cmd := exec.CommandContext(t.Context(), filepath.Join(root, "tools/make/suites.sh"), "modules/claims", "tools")

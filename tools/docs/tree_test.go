@@ -28,6 +28,39 @@ func TestPathsInPagesExist(t *testing.T) {
 	}
 }
 
+// The page for readers of the code has at least twenty tasks, each with files: a folder leaves the reader to search.
+func TestTasksNameFiles(t *testing.T) {
+	_, table, found := strings.Cut(read(t, "docs/architecture.md"), "\n| task | files |\n")
+	if !found {
+		t.Fatal("docs/architecture.md has no table of tasks")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	tasks := 0
+	for line := range strings.Lines(table) {
+		task, files, found := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if !found || strings.HasPrefix(line, "|--") {
+			continue
+		}
+		tasks++
+		named := 0
+		for _, m := range quoted.FindAllStringSubmatch(files, -1) {
+			if !strings.Contains(m[1], ".") {
+				continue
+			}
+			named++
+			if found, err := os.Stat(filepath.Join(root, m[1])); err != nil || found.IsDir() {
+				t.Errorf("docs/architecture.md: the task %q names %s, which is no file", task, m[1])
+			}
+		}
+		if named == 0 {
+			t.Errorf("docs/architecture.md: the task %q names no file", task)
+		}
+	}
+	if tasks < 20 {
+		t.Errorf("docs/architecture.md has %d tasks, want 20", tasks)
+	}
+}
+
 // operatorFolders lists the packages of the operator, relative to its module, those for tests left out.
 func operatorFolders(t *testing.T) (folders []string) {
 	t.Helper()

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedccm"
 )
@@ -113,30 +115,16 @@ func (c *Cluster) makeVPC(ctx context.Context) error {
 	if c.opts.CloudController.VPC == "" {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{
+	vpc := map[string]any{
 		"label": c.opts.CloudController.VPC, "region": region, "subnets": []any{map[string]string{"label": "default", "ipv4": "10.0.0.0/16"}},
-	})
+	}
+	var made api.VPC
+	err := linodehttp.New(c.SimURL, c.SimToken, "localcluster").Send(ctx, http.MethodPost, "/vpcs", "", vpc, &made)
 	if err != nil {
-		return err
+		return fmt.Errorf("making the VPC %s: %w", c.opts.CloudController.VPC, err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.SimURL+"/v4/vpcs", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+c.SimToken)
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	var made struct {
-		ID      int
-		Subnets []struct{ ID int }
-		Errors  []any
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&made); err != nil || len(made.Subnets) != 1 {
-		return fmt.Errorf("making the VPC %s: %s %v %w", c.opts.CloudController.VPC, answer.Status, made.Errors, err)
+	if len(made.Subnets) != 1 {
+		return fmt.Errorf("the VPC %s has %d subnets, want 1", c.opts.CloudController.VPC, len(made.Subnets))
 	}
 	c.VPCID, c.SubnetID = made.ID, made.Subnets[0].ID
 	return nil

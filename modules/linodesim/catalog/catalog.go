@@ -24,7 +24,6 @@ const (
 	CapPlacementGroup       = "Placement Group"
 	CapNodeBalancers        = "NodeBalancers"
 	CapBlockStorage         = "Block Storage"
-	CapObjectStorage        = "Object Storage"
 	CapVPCs                 = "VPCs"
 	CapVPCsIPv6             = "VPC IPv6 Stack"
 )

@@ -1,7 +1,7 @@
 package v1alpha1
 
 import (
-	"slices"
+	"iter"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -55,10 +55,24 @@ type DataDisks struct {
 // MB returns the size in MiB, which is what Linode counts disks in.
 func (in *Disk) MB() int { return int(in.Size.Value() >> 20) }
 
-// All returns the disks that are set, in the order of their devices; none of nil.
-func (in *DataDisks) All() []*Disk {
-	if in == nil {
-		return nil
+// Devices yields the disks that are set by the names of their devices, in order; none of nil.
+func (in *DataDisks) Devices() iter.Seq2[string, *Disk] {
+	return func(yield func(string, *Disk) bool) {
+		if in == nil {
+			return
+		}
+		for i, disk := range []*Disk{in.SDB, in.SDC, in.SDD, in.SDE, in.SDF, in.SDG, in.SDH} {
+			if disk != nil && !yield("sd"+string(rune('b'+i)), disk) {
+				return
+			}
+		}
 	}
-	return slices.DeleteFunc([]*Disk{in.SDB, in.SDC, in.SDD, in.SDE, in.SDF, in.SDG, in.SDH}, func(disk *Disk) bool { return disk == nil })
+}
+
+// All returns the disks that are set, in the order of their devices; none of nil.
+func (in *DataDisks) All() (all []*Disk) {
+	for _, disk := range in.Devices() {
+		all = append(all, disk)
+	}
+	return all
 }

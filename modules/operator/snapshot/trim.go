@@ -194,8 +194,9 @@ func trimNodeClass(c *v1alpha1.LinodeNodeClass) {
 		Spec: v1alpha1.LinodeNodeClassSpec{MachineDeploymentSelector: c.Spec.MachineDeploymentSelector, SwapSize: c.Spec.SwapSize,
 			SwapSizeAlpha: c.Spec.SwapSizeAlpha, OSDisk: trimDisk(c.Spec.OSDisk)},
 		Status: v1alpha1.LinodeNodeClassStatus{KubernetesVersion: c.Status.KubernetesVersion, Conditions: trimConditions(c.Status.Conditions)}}
-	if d := c.Spec.DataDisks; d != nil {
-		trimmed.Spec.DataDisks = &v1alpha1.DataDisks{SDB: trimDisk(d.SDB), SDC: trimDisk(d.SDC), SDD: trimDisk(d.SDD), SDE: trimDisk(d.SDE)}
+	trimmed.Spec.DataDisks = c.Spec.DataDisks.DeepCopy()
+	for _, disk := range trimmed.Spec.DataDisks.Devices() {
+		*disk = *trimDisk(disk)
 	}
 	if k := c.Spec.Kubelet; k != nil {
 		trimmed.Spec.Kubelet = &v1alpha1.KubeletConfiguration{MaxPods: k.MaxPods, PodsPerCore: k.PodsPerCore, SystemReserved: k.SystemReserved,

@@ -133,6 +133,26 @@ func filled[T any](t *testing.T) []*T {
 	return []*T{object}
 }
 
+// A dump keeps the size of each data disk: disks count among the volumes of a node.
+func TestTrimKeepsTheSizeOfEachDisk(t *testing.T) {
+	class := &v1alpha1.LinodeNodeClass{Spec: v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{}}}
+	disks := reflect.ValueOf(class.Spec.DataDisks).Elem()
+	for i := range disks.NumField() {
+		disks.Field(i).Set(reflect.ValueOf(&v1alpha1.Disk{Size: resource.MustParse(fmt.Sprintf("%dGi", i+1)), Label: canary}))
+	}
+	s := &snapshot.Snapshot{NodeClasses: []*v1alpha1.LinodeNodeClass{class}}
+	s.Trim()
+	kept := s.NodeClasses[0].Spec.DataDisks.All()
+	if len(kept) != disks.NumField() {
+		t.Fatalf("%d of %d disks are kept", len(kept), disks.NumField())
+	}
+	for i, disk := range kept {
+		if disk.MB() != (i+1)*1024 || disk.Label != "" {
+			t.Errorf("disk %d has %d MB and the label %q", i, disk.MB(), disk.Label)
+		}
+	}
+}
+
 // A canary in every field of every kind: what is left is what the list above allows.
 func TestTrimKeepsNoFieldButThese(t *testing.T) {
 	s := &snapshot.Snapshot{

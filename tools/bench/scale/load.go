@@ -29,30 +29,34 @@ const (
 //go:embed workload.yaml
 var workload string
 
-// apply makes the NodePool and, once nodes may be made from it, the pods.
-func (s *side) apply(ctx context.Context) error {
+// load makes the NodePool and, once nodes may be made from it, the pods, and waits until all run.
+func (r *run) load(ctx context.Context) error {
 	page, err := template.New("workload").Parse(workload)
 	if err != nil {
 		return fmt.Errorf("workload.yaml: %w", err)
 	}
-	if _, err := manifest.Apply(ctx, s.kube, s.program.pool); err != nil {
+	if _, err := manifest.Apply(ctx, r.kube, pool); err != nil {
 		return err
 	}
-	if err := s.untilReady(ctx); err != nil {
+	if err := r.untilReady(ctx); err != nil {
 		return err
 	}
-	s.began = time.Now()
-	for i, replicas := range spread(s.Nodes*podsPerNode, min(deployments, s.Nodes)) {
+	began := time.Now()
+	for i, replicas := range spread(r.Nodes*podsPerNode, min(deployments, r.Nodes)) {
 		var b strings.Builder
 		if err := page.Execute(&b, map[string]any{"Name": fmt.Sprintf("load-%d", i), "Replicas": replicas}); err != nil {
 			return fmt.Errorf("workload.yaml: %w", err)
 		}
-		if _, err := manifest.Apply(ctx, s.kube, []byte(b.String())); err != nil {
+		if _, err := manifest.Apply(ctx, r.kube, []byte(b.String())); err != nil {
 			return err
 		}
 	}
-	s.say("requested %d pods, %d to a node", s.Nodes*podsPerNode, podsPerNode)
-	return nil
+	r.say("requested %d pods, %d to a node", r.Nodes*podsPerNode, podsPerNode)
+	if err := r.untilAllRun(ctx); err != nil {
+		return err
+	}
+	r.result.ScaleUp = time.Since(began)
+	return r.saveProfile(ctx, "heap", "heap-busy")
 }
 
 // spread divides n into so many parts that differ by one at most.
@@ -67,13 +71,13 @@ func spread(n, parts int) []int {
 	return sizes
 }
 
-func (s *side) untilReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Patience, fmt.Errorf("waited %s", s.Patience))
+func (r *run) untilReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("waited %s", r.Patience))
 	defer cancel()
 	for {
-		pool := &karpv1.NodePool{}
-		err := s.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool)
-		if err == nil && pool.StatusConditions().Get(status.ConditionReady).IsTrue() {
+		made := &karpv1.NodePool{}
+		err := r.kube.Get(ctx, client.ObjectKey{Name: "load"}, made)
+		if err == nil && made.StatusConditions().Get(status.ConditionReady).IsTrue() {
 			return nil
 		}
 		if err := pause(ctx, poll/10); err != nil {
@@ -90,23 +94,23 @@ func (o observed) String() string {
 		o.nodes, o.instances)
 }
 
-// done: every pod runs, on nodes that Karpenter is done with, and nothing is left over. A node too many, which either program may make
+// done: every pod runs, on nodes that Karpenter is done with, and nothing is left over. A node too many, which core may request
 // while pods still come, is one that consolidation removes.
 func (o observed) done() bool {
 	return o.running == o.requested && o.nodes == o.claims && o.instances == o.claims && o.claims*podsPerNode <= o.requested
 }
 
-func (s *side) observe(ctx context.Context) (observed, error) {
-	o := observed{requested: s.Nodes * podsPerNode}
+func (r *run) observe(ctx context.Context) (observed, error) {
+	o := observed{requested: r.Nodes * podsPerNode}
 	workloads := &appsv1.DeploymentList{}
-	if err := s.kube.List(ctx, workloads, client.InNamespace(corev1.NamespaceDefault)); err != nil {
+	if err := r.kube.List(ctx, workloads, client.InNamespace(corev1.NamespaceDefault)); err != nil {
 		return o, err
 	}
 	for _, workload := range workloads.Items {
 		o.running += int(workload.Status.ReadyReplicas)
 	}
 	claims := &karpv1.NodeClaimList{}
-	if err := s.kube.List(ctx, claims); err != nil {
+	if err := r.kube.List(ctx, claims); err != nil {
 		return o, err
 	}
 	for _, claim := range claims.Items {
@@ -117,25 +121,25 @@ func (s *side) observe(ctx context.Context) (observed, error) {
 	}
 	nodes := &metav1.PartialObjectMetadataList{} // Nodes are large, and this lists them every few seconds
 	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
-	if err := s.kube.List(ctx, nodes); err != nil {
+	if err := r.kube.List(ctx, nodes); err != nil {
 		return o, err
 	}
-	o.instances = max(len(nodes.Items), len(s.cluster.Sim.Snapshot().Instances)) - 1 // one is the user's own; core's provider has no Linodes
+	o.instances = max(len(nodes.Items), len(r.cluster.Sim.Snapshot().Instances)) - 1 // one is the user's own
 	return o, nil
 }
 
 // untilAllRun shows how far it is until every pod runs.
-func (s *side) untilAllRun(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Patience, fmt.Errorf("waited %s for all pods to run", s.Patience))
+func (r *run) untilAllRun(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("waited %s for all pods to run", r.Patience))
 	defer cancel()
 	var last observed
 	for {
-		now, err := s.observe(ctx)
+		now, err := r.observe(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.say("the API server does not answer: %s", err) // it is the busiest now
+			r.say("the API server does not answer: %s", err) // it is the busiest now
 		}
 		if err == nil && now != last {
-			s.say("%s", now)
+			r.say("%s", now)
 			last = now
 		}
 		if err == nil && now.done() {

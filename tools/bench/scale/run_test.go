@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench/scale"
 )
 
-// A run on three nodes, of the operator and of core's own provider: that everything is measured, and that nothing of it stays.
+// A run on three nodes: that everything is measured, and that nothing of it stays.
 // What is measured is not judged.
 func TestRun(t *testing.T) {
 	if testing.Short() {
@@ -28,11 +27,9 @@ func TestRun(t *testing.T) {
 	if got.Nodes != 3 || got.Pods != 30 {
 		t.Errorf("%d nodes and %d pods, want 3 and 30", got.Nodes, got.Pods)
 	}
-	for name, used := range map[string]bench.Used{"operator": got.Operator, "reference": got.Reference} {
-		if used.PeakRSS < 10<<20 || used.ScaleUp <= 0 || used.Underutilized.Memory < 10<<20 || used.Underutilized.CPU < 0 ||
-			used.Empty.Memory < 10<<20 || used.Empty.CPU < 0 {
-			t.Errorf("measured of the %s: %+v", name, used)
-		}
+	if got.PeakRSS < 10<<20 || got.ScaleUp <= 0 || got.Underutilized.Memory < 10<<20 || got.Underutilized.CPU < 0 ||
+		got.Empty.Memory < 10<<20 || got.Empty.CPU < 0 {
+		t.Errorf("measured %+v", got)
 	}
 	if got.Rest < time.Second || got.ScaleUpCalls < 3 || got.Throttled != 0 || got.Own < 0 || got.Own > 1 {
 		t.Errorf("measured %+v", got)
@@ -73,9 +70,8 @@ func TestRunRefusesWhatCannotBeMeasured(t *testing.T) {
 		cfg  scale.Config
 		want string
 	}{
-		"no nodes":   {scale.Config{Rest: time.Minute, Progress: io.Discard}, "positive"},
-		"no rest":    {scale.Config{Nodes: 3, Progress: io.Discard}, "positive"},
-		"no program": {scale.Config{Nodes: 3, Rest: time.Minute, Only: "other", Progress: io.Discard}, "use operator or reference"},
+		"no nodes": {scale.Config{Rest: time.Minute, Progress: io.Discard}, "positive"},
+		"no rest":  {scale.Config{Nodes: 3, Progress: io.Discard}, "positive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := scale.Run(t.Context(), test.cfg); err == nil || !strings.Contains(err.Error(), test.want) {

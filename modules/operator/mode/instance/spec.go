@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -70,25 +71,8 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 	if spec.OSDisk != nil {
 		s.BootMB = spec.OSDisk.MB()
 	}
-	if spec.DataDisks == nil {
-		return s
-	}
-	for _, device := range []struct {
-		name string
-		disk *v1alpha1.Disk
-	}{
-		{"sdb", spec.DataDisks.SDB}, {"sdc", spec.DataDisks.SDC}, {"sdd", spec.DataDisks.SDD}, {"sde", spec.DataDisks.SDE},
-		{"sdf", spec.DataDisks.SDF}, {"sdg", spec.DataDisks.SDG}, {"sdh", spec.DataDisks.SDH},
-	} {
-		if device.disk == nil {
-			continue
-		}
-		label := device.disk.Label
-		if label == "" {
-			label = device.name
-		}
-		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: device.disk.MB(),
-			Filesystem: device.disk.Filesystem})
+	for device, disk := range spec.DataDisks.Devices() {
+		s.Data = append(s.Data, instances.Disk{Label: cmp.Or(disk.Label, device), SizeMB: disk.MB(), Filesystem: disk.Filesystem})
 	}
 	return s
 }

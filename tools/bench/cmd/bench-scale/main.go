@@ -1,9 +1,8 @@
-// Command bench-scale measures the operator on a large local cluster, and Karpenter
-// core with its provider for kwok on another one with the same load, writes the
+// Command bench-scale measures the operator on a large local cluster, writes the
 // figures into a document and fails if a target is missed. Its last line on standard
 // output is the result:
 //
-//	bench-scale: nodes=500 pods=5000 memory_ratio=... cpu_ratio=... own_cpu_percent=... idle_calls_per_minute=...
+//	bench-scale: nodes=500 pods=5000 memory_mb_per_node=... own_cpu_percent=... idle_calls_per_minute=...
 //
 // `make bench-scale` runs it; see package scale for what the figures are. Ctrl-C stops
 // it and the cluster.
@@ -37,17 +36,15 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	cfg := scale.Config{Progress: os.Stderr}
 	flags := flag.NewFlagSet("bench-scale", flag.ContinueOnError)
-	flags.StringVar(&cfg.Name, "name", "bench-scale", "name of the local clusters")
+	flags.StringVar(&cfg.Name, "name", "bench-scale", "name of the local cluster")
 	flags.IntVar(&cfg.Nodes, "nodes", 500, "how many nodes; each has ten pods")
 	flags.StringVar(&cfg.Profile, "profile", "realistic", "how the simulated platform behaves: fast, realistic, slow, stale or hostile")
 	flags.DurationVar(&cfg.Patience, "patience", time.Hour, "how long all pods may take to run")
 	flags.DurationVar(&cfg.Settle, "settle", 2*time.Minute, "how long a cluster is left alone before the rest is measured")
-	flags.DurationVar(&cfg.Rest, "rest", 5*time.Minute, "how long a program is watched at rest under each policy")
+	flags.DurationVar(&cfg.Rest, "rest", 5*time.Minute, "how long the operator is watched at rest under each policy")
 	flags.StringVar(&cfg.Profiles, "profiles", "",
-		"folder for pprof's profiles of both programs; taking them costs memory and time of its own")
-	flags.StringVar(&cfg.Only, "only", "",
-		"operator or reference, to measure one of them; its figures are printed, and nothing is compared or written")
-	flags.Func("env", "a variable for both programs, NAME=value; may be repeated", func(v string) error {
+		"folder for pprof's profiles; taking them costs memory and time of its own")
+	flags.Func("env", "a variable for the operator, NAME=value; may be repeated", func(v string) error {
 		cfg.Env = append(cfg.Env, v)
 		return nil
 	})
@@ -62,12 +59,6 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Only != "" { // nothing to compare with: the ratios are no numbers
-		fmt.Fprintln(os.Stderr, large.Comparison())
-		fmt.Printf("bench-scale: only=%s nodes=%d pods=%d own_cpu_percent=%.2f idle_calls_per_minute=%.1f scale_up_calls=%d throttled=%d\n",
-			cfg.Only, large.Nodes, large.Pods, 100*large.Own, float64(large.Calls)/large.Rest.Minutes(), large.ScaleUpCalls, large.Throttled)
-		return nil
-	}
 	result := large.Result()
 	if *write != "" {
 		if err := writeSection(*write,
@@ -79,7 +70,7 @@ func run(ctx context.Context, args []string) error {
 	for _, line := range missed {
 		fmt.Println(line)
 	}
-	fmt.Fprintln(os.Stderr, large.Comparison())
+	fmt.Fprintln(os.Stderr, large.Table())
 	fmt.Println(result.Line())
 	if len(missed) > 0 {
 		return fmt.Errorf("%d targets were missed", len(missed))
