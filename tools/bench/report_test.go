@@ -25,7 +25,7 @@ func TestReport(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"head of a table": "| tier | profile | n | calls | calls_per_claim | collection_gets | throttled | surplus | floor_ratio | beyond_s | " +
-			"took_s | floor_s | asked_s | attempts |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+			"took_s | floor_s | asked_s | attempts |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
 		"burst":                  "| standard | realistic | 100 | 113 | 1.13 | 6 | 0 | 0 | 1.06 | 0.0 | 10.6 | 10.0 | 1.0 | 2 |\n",
 		"rest":                   "| standard | 240 | 3.57 | 0.00 | 0 |\n",
 		"target that is met":     "| bench n=100 | calls_per_claim | at most 1.2 | 1.130 | met |\n",

@@ -43,7 +43,8 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 		return mode.Nodes{}, fmt.Errorf("setting up LKE cluster %s: %w", cluster.Name, err)
 	}
 	pools, err := allocator.New(platform, lkepool.Config{
-		PendingTimeout: PendingTimeout, RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, SettleTime: o.SettleTime, ListLag: o.ListLag, LateEffect: o.LateEffect,
+		PendingTimeout: PendingTimeout, RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL,
+		SettleTime: o.SettleTime, ListLag: o.ListLag, LateEffect: o.LateEffect,
 		Ceilings: claims.Ceilings{MaxNodes: o.MaxNodes, MaxHourlyPrice: o.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice},
 		Observer: claims.Observer{Action: deps.Metrics.Action}, Holder: deps.Holder,
 	})
