@@ -71,7 +71,8 @@ func TestEveryTargetNamesAFigure(t *testing.T) {
 	once := burst
 	once.Purchases = 1
 	results = append(results, once.Lagging(bench.Keys, 0), once.Lagging(bench.Keys, 10*time.Second), once.Lagging(bench.Restarts, 0),
-		once.Spread(time.Second), burst.OfClass("usual"), burst.WithDisks(2), bench.Thought{Engine: "lkepool", Claims: 500}.Result(), bench.Thought{Engine: "lkepool", Claims: 2000}.Result())
+		once.Spread(time.Second), burst.OfClass("usual"), burst.WithDisks(2),
+		bench.Thought{Engine: "lkepool", Claims: 500}.Result(), bench.Thought{Engine: "lkepool", Claims: 2000}.Result())
 	for _, line := range bench.Missed(bench.Targets, results) {
 		t.Error(line)
 	}
