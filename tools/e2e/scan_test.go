@@ -67,6 +67,12 @@ var deliberate = map[string][]expected{
 	"capacity": {
 		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan: the capacity is the news"},
 	},
+	"explain": {
+		{"could not schedule pod", "nothing can be had while the account is broken on purpose: its owner has to act"},
+		{"launching nodeclaim", "the same: core repeats it with growing pauses"},
+		{"Invalid Token", "the token is revoked on purpose"},
+		{"EOF", "the API drops every connection on purpose"},
+	},
 	"account-limit": {
 		{"failed launching nodeclaim: insufficient capacity", "the account's limit is met: the capacity is the news"},
 		{"could not schedule pod", "at the account's limit nothing can be had: its owner has to act"},

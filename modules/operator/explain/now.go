@@ -102,7 +102,8 @@ func (e Explainer) tokenRefused() string {
 
 // mirrored are reasons of events whose cause a condition has for as long as it lasts: the event stays for an hour.
 var mirrored = []string{cloudprovider.EventTokenRefused, nodepoolstatus.EventNodePoolNotReady, nodepoolstatus.EventNoLimits,
-	nodepoolstatus.ConditionAvailable, nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered}
+	nodepoolstatus.ConditionAvailable, nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered,
+	nodepoolstatus.ConditionEmptyStay, nodepoolstatus.ConditionDriftStalled}
 
 // events adds the recent warnings about an object that no sentence has yet.
 func (e Explainer) events(x *Explanation, kind, name string) {
