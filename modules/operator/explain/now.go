@@ -69,12 +69,10 @@ func (e Explainer) unfinished(x *Explanation, claim *karpv1.NodeClaim) {
 	e.trouble(x, claim.Labels[karpv1.NodePoolLabelKey])
 }
 
-// told are the conditions of a NodePool that report trouble of its nodes, and the status in which they do. Ready and what excludes the
-// NodePool altogether are in its verdict.
-var told = map[string]bool{
-	nodepoolstatus.ConditionNodesJoining: false, nodepoolstatus.ConditionDelivered: false, nodepoolstatus.ConditionAvailable: false,
-	karpv1.ConditionTypeNodeRegistrationHealthy: false,
-}
+// told are the conditions of a NodePool that are False while its nodes have trouble. What excludes the NodePool altogether is in its
+// verdict.
+var told = []string{nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered, nodepoolstatus.ConditionAvailable,
+	karpv1.ConditionTypeNodeRegistrationHealthy}
 
 // trouble adds the conditions and warnings of a NodePool.
 func (e Explainer) trouble(x *Explanation, name string) {
@@ -83,7 +81,7 @@ func (e Explainer) trouble(x *Explanation, name string) {
 		return
 	}
 	for _, condition := range nodePool.StatusConditions().List() {
-		if bad, is := told[condition.Type]; is && (condition.IsTrue() && bad || condition.IsFalse() && !bad) {
+		if condition.IsFalse() && slices.Contains(told, condition.Type) {
 			x.add("NodePool %s: %s", name, sentence(stated(condition)))
 		}
 	}

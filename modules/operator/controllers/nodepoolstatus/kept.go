@@ -3,7 +3,6 @@ package nodepoolstatus
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
@@ -48,5 +47,5 @@ func pointers[T any](list []T) []*T {
 	for i := range list {
 		all = append(all, &list[i])
 	}
-	return slices.Clip(all)
+	return all
 }
