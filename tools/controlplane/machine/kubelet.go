@@ -87,6 +87,9 @@ func (k *kubelet) run(ctx context.Context, args []string) error {
 	}
 	hollow.KubeletDeps.Auth = auth
 	reload(ctx.Done())
+	if err := publish(cfg); err != nil {
+		return err
+	}
 	server := &options.KubeletServer{KubeletFlags: *flags, KubeletConfiguration: *cfg}
 	if err := kubeletapp.RunKubelet(ctx, server, hollow.KubeletDeps); err != nil {
 		return err
