@@ -125,7 +125,7 @@ func (d *demo) run(ctx context.Context) error {
 			return err
 		}
 	}
-	d.table.say(fmt.Sprintf("scaling inflate %d -> 0; the NodePool's nodes may now go after %s", wanted, soon))
+	d.table.say(fmt.Sprintf("scaling inflate %d -> 0; all of the NodePool's nodes may now go after %s", wanted, soon))
 	if err := d.consolidateSoon(ctx); err != nil {
 		return err
 	}
@@ -164,6 +164,7 @@ func (d *demo) consolidateSoon(ctx context.Context) error {
 	}
 	patch := client.MergeFrom(pool.DeepCopy())
 	pool.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration(soon.String())
+	pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "100%"}} // core's default lets one of two nodes go at a time
 	return d.Client.Patch(ctx, pool, patch)
 }
 
