@@ -20,12 +20,14 @@ kubectl delete nodeclaims --all
 kubectl delete nodepools,linodenodeclasses --all
 `
 
-// toBreak brings another cluster to where the tour is when it begins to break things: one small node runs a pod, and two
+// toBreak brings another cluster to where the tour is when it begins to break things: one small node runs a pod, and three
 // nodes were made and deleted before it.
 const toBreak = `
 make up
 eval "$(make -s status)"
 ` + oneNode + `
+kubectl delete node <name>
+kubectl rollout status deployment inflate --timeout 2m
 kubectl delete node <name>
 kubectl rollout status deployment inflate --timeout 2m
 kubectl delete node <name>
