@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
 // NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
@@ -34,6 +35,9 @@ type faults struct {
 	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
 
 	enterpriseVersions []string // that the account is offered; nil = those of the catalogue
+
+	lies      map[report.Assumption]bool // in force
+	lieDelays Lies
 }
 
 // RefuseCapacity makes the platform out of something.
@@ -78,6 +82,9 @@ func (w Faults) Describe() []string {
 	}
 	if v := w.faults.enterpriseVersions; v != nil {
 		all = append(all, "LKE Enterprise offers "+strings.Join(v, ", "))
+	}
+	for _, about := range slices.Sorted(maps.Keys(w.faults.lies)) {
+		all = append(all, "lie: "+string(about))
 	}
 	for _, counts := range []struct {
 		of   map[int]int
@@ -132,7 +139,7 @@ func (w Faults) StallNodes(poolID, n int) {
 
 func (c faults) clone() faults {
 	c.noCapacity, c.noCapability = slices.Clone(c.noCapacity), slices.Clone(c.noCapability)
-	c.neverBoot, c.stall = maps.Clone(c.neverBoot), maps.Clone(c.stall)
+	c.neverBoot, c.stall, c.lies = maps.Clone(c.neverBoot), maps.Clone(c.stall), maps.Clone(c.lies)
 	return c
 }
 
