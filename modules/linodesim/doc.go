@@ -181,6 +181,6 @@
 // that the break is noticed. Admin offers over HTTP what the API cannot do.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
-// Program lkeprobe, a module of its own, settles on a live account what is unknown
-// here; its report is a Profile and a Behaviour (ProfileFrom).
+// `karpenter-linode verify`, with module lkeprobe, settles on a real account what is
+// unknown here; its report is a Profile and a Behaviour (ProfileFrom).
 package linodesim

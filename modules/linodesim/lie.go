@@ -13,6 +13,7 @@ import (
 const (
 	LieID          = 20 * time.Minute // from a node's request to its Linode's ID, with report.LateIDs
 	LieList        = 10 * time.Minute // how far lists lag behind, with report.OldLists
+	LieRead        = time.Minute      // how far reads of one object lag behind, with report.OldReads
 	LieWrite       = 5 * time.Minute  // from a write to its effect, with report.LateWrites
 	LieTags        = 20 * time.Second // from a client's change of tags to their loss, with report.LostTags
 	LieCount       = 30 * time.Second // from a client's larger count to LKE's lower one, with report.LoweredCounts
@@ -27,6 +28,7 @@ const lieRefusal = "Your request cannot be fulfilled (E4711)."
 // lieRules are the lies that rules for requests tell.
 var lieRules = map[report.Assumption][]Rule{
 	report.OldLists:   {{Kind: Lists, View: View{Stale: LieList}}},
+	report.OldReads:   {{Kind: Reads, View: View{Stale: LieRead}}},
 	report.LateWrites: {{Kind: Writes, View: View{Late: LieWrite}}},
 	report.UnknownRefusal: {
 		{Method: "POST", Route: "/lke/clusters/{clusterId}/pools", Answer: Answer{Status: 400, Reason: lieRefusal}},

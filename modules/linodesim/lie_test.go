@@ -61,6 +61,16 @@ func TestLies(t *testing.T) {
 			}
 			return old
 		},
+		report.OldReads: func(t *testing.T, a liedTo) bool {
+			mustDo(t, a.client, "PUT", a.pool, `{"tags":["team=b"]}`)
+			time.Sleep(linodesim.LieRead / 2)
+			old := !strings.Contains(mustDo(t, a.client, "GET", a.pool, "").raw, "team=b")
+			time.Sleep(linodesim.LieRead)
+			if !strings.Contains(mustDo(t, a.client, "GET", a.pool, "").raw, "team=b") {
+				t.Errorf("the read is older than %v", linodesim.LieRead)
+			}
+			return old
+		},
 		report.LateWrites: func(t *testing.T, a liedTo) bool {
 			late := a.do("PUT", a.pool, `{"count":3}`).status == 504
 			time.Sleep(linodesim.LieWrite - time.Second)

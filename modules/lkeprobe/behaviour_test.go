@@ -1,4 +1,4 @@
-package probe_test
+package lkeprobe_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/probe"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
 )
 
 // behaviours are the choices that a probe can find out, and what it must find.
@@ -71,28 +71,28 @@ func TestReportFindsOutWhatIsChosen(t *testing.T) {
 func TestNothingIsCreatedWithoutAgreement(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*probe.Config)
+		change func(*lkeprobe.Config)
 		words  string
 	}{
-		{"dry run", func(c *probe.Config) { c.DryRun = true }, ""},
-		{"declined", func(c *probe.Config) { c.Confirm = func(string) (bool, error) { return false, nil } }, "not agreed to"},
-		{"no answer", func(c *probe.Config) {
+		{"dry run", func(c *lkeprobe.Config) { c.DryRun = true }, ""},
+		{"declined", func(c *lkeprobe.Config) { c.Confirm = func(string) (bool, error) { return false, nil } }, "not agreed to"},
+		{"no answer", func(c *lkeprobe.Config) {
 			c.Confirm = func(string) (bool, error) { return true, errors.New("no terminal") }
 		}, "no terminal"},
-		{"budget", func(c *probe.Config) { c.Bounds.Budget = 0.1 }, "--budget is 0.10"},
-		{"cluster", func(c *probe.Config) { c.ClusterID = 12 }, "no such LKE cluster"},
-		{"no cluster", func(c *probe.Config) { c.ClusterID = 0 }, "--cluster is 0"},
-		{"experiment", func(c *probe.Config) { c.Only = []string{"nope"} }, `--only names "nope"; there are filter, limits`},
-		{"run", func(c *probe.Config) { c.Run = "a" }, `--run is "a"; it must have 6 to 12`},
-		{"no token", func(c *probe.Config) { c.Access.Token = "" }, "LINODE_TOKEN is empty"},
-		{"wrong token", func(c *probe.Config) { c.Access.Token = "other" }, "does not accept LINODE_TOKEN"},
+		{"budget", func(c *lkeprobe.Config) { c.Bounds.Budget = 0.1 }, "--budget is 0.10"},
+		{"cluster", func(c *lkeprobe.Config) { c.ClusterID = 12 }, "no such LKE cluster"},
+		{"no cluster", func(c *lkeprobe.Config) { c.ClusterID = 0 }, "--cluster is 0"},
+		{"experiment", func(c *lkeprobe.Config) { c.Only = []string{"nope"} }, `--only names "nope"; there are filter, limits`},
+		{"run", func(c *lkeprobe.Config) { c.Run = "a" }, `the run is "a"; it must have 6 to 12`},
+		{"no token", func(c *lkeprobe.Config) { c.Access.Token = "" }, "LINODE_TOKEN is empty"},
+		{"wrong token", func(c *lkeprobe.Config) { c.Access.Token = "other" }, "does not accept LINODE_TOKEN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Fast()})
 				cfg := w.config()
 				c.change(&cfg)
-				r, err := probe.Run(t.Context(), cfg)
+				r, err := lkeprobe.Run(t.Context(), cfg)
 				if r != nil || c.words == "" && err != nil || c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words)) {
 					t.Errorf("report %v, error %v, want %q", r, err, c.words)
 				}

@@ -1,4 +1,4 @@
-package probe_test
+package lkeprobe_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/probe"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
 )
 
 // trap lets something happen at the nth write of a run.
@@ -129,14 +129,14 @@ func TestCleanRemovesWhatAKilledRunLeft(t *testing.T) {
 			x.err = func() error { return errors.New("killed") }
 			cfg := w.config()
 			cfg.Access.Transport, cfg.Only = x, short
-			_, ended := probe.Run(ctx, cfg)
+			_, ended := lkeprobe.Run(ctx, cfg)
 			cfg = w.config()
-			cfg.Run, cfg.Watch = "", 2*time.Minute
-			n, err := probe.Clean(t.Context(), cfg)
+			cfg.Run = ""
+			n, err := lkeprobe.Clean(t.Context(), cfg)
 			if err != nil {
 				t.Error(err)
 			}
-			if n > 0 && (ended == nil || !strings.Contains(ended.Error(), "lkeprobe clean --cluster")) {
+			if n > 0 && (ended == nil || !strings.Contains(ended.Error(), "verify --cluster")) {
 				t.Errorf("error %v does not name the remedy", ended)
 			}
 			removed += n
@@ -160,16 +160,16 @@ func TestCleanLeavesOtherRunsAloneWhenOneIsNamed(t *testing.T) {
 		}
 		cfg := w.config()
 		cfg.Run = "aaaaaa"
-		if n, err := probe.Clean(t.Context(), cfg); n != 1 || err != nil {
+		if n, err := lkeprobe.Clean(t.Context(), cfg); n != 1 || err != nil {
 			t.Errorf("%d pools, %v", n, err)
 		}
 		cfg.Confirm = func(string) (bool, error) { return false, nil }
 		cfg.Run = ""
-		if n, err := probe.Clean(t.Context(), cfg); n != 0 || !errors.Is(err, probe.ErrDeclined) {
+		if n, err := lkeprobe.Clean(t.Context(), cfg); n != 0 || !errors.Is(err, lkeprobe.ErrDeclined) {
 			t.Errorf("declined: %d pools, %v", n, err)
 		}
 		cfg.Confirm = nil
-		if n, err := probe.Clean(t.Context(), cfg); n != 1 || err != nil {
+		if n, err := lkeprobe.Clean(t.Context(), cfg); n != 1 || err != nil {
 			t.Errorf("%d pools, %v", n, err)
 		}
 		time.Sleep(time.Minute)
@@ -277,7 +277,7 @@ func TestLeftoversAreNamed(t *testing.T) {
 		cfg := w.config()
 		cfg.Only = []string{"rename"}
 		w.sim.Fail(linodesim.Rule{Method: "DELETE", Answer: linodesim.Answer{Status: 400, Reason: "This pool is locked."}})
-		r, err := probe.Run(t.Context(), cfg)
+		r, err := lkeprobe.Run(t.Context(), cfg)
 		if err == nil || !strings.Contains(err.Error(), "left behind: pool") || !strings.Contains(err.Error(), "This pool is locked.") {
 			t.Errorf("error %v", err)
 		}

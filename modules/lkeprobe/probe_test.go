@@ -1,4 +1,4 @@
-package probe_test
+package lkeprobe_test
 
 import (
 	"bytes"
@@ -13,8 +13,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/page"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/probe"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
 )
 
 // milliseconds are numbers of the report that may be equal to an ID by chance.
@@ -41,7 +40,7 @@ func newWorld(t *testing.T, tier string, cfg linodesim.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := linodesim.PoolSpec{Type: "g6-standard-2", Count: 2, Tags: []string{"acme"}}
+	pool := linodesim.PoolSpec{Type: "g6-standard-2", Count: 2, Tags: []string{"acme"}, Labels: map[string]string{"acme": "acme"}}
 	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "probed", Tier: tier, Settled: true, Pools: []linodesim.PoolSpec{pool}})
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +56,11 @@ func newWorld(t *testing.T, tier string, cfg linodesim.Config) *world {
 	return &world{t: t, sim: sim, cluster: info.ID, before: sim.Snapshot()}
 }
 
-func (w *world) config() probe.Config {
-	return probe.Config{
-		Access:    probe.Access{Token: token, BaseURL: "https://api.example", Transport: w.sim.Transport()},
+func (w *world) config() lkeprobe.Config {
+	return lkeprobe.Config{
+		Access:    lkeprobe.Access{Token: token, BaseURL: "https://api.example", Transport: w.sim.Transport()},
 		ClusterID: w.cluster, Out: &w.out, Run: "feedc0de",
-		Bounds: probe.Bounds{Nodes: 3, Duration: 30 * time.Minute, Budget: 0.5},
+		Bounds: lkeprobe.Bounds{Duration: 90 * time.Minute, Budget: 1},
 	}
 }
 
@@ -102,16 +101,28 @@ func summary(s linodesim.State) string {
 	return b.String()
 }
 
-func (w *world) run(ctx context.Context, cfg probe.Config) (*report.Report, error) {
+func (w *world) run(ctx context.Context, cfg lkeprobe.Config) (*report.Report, error) {
 	w.t.Helper()
-	r, err := probe.Run(ctx, cfg)
+	r, err := lkeprobe.Run(ctx, cfg)
 	if r != nil {
 		var text bytes.Buffer
 		if err := r.Write(&text); err != nil {
 			w.t.Fatal(err)
 		}
+		if err := lkeprobe.Markdown(&text, r); err != nil {
+			w.t.Fatal(err)
+		}
 		found := milliseconds.ReplaceAllString(text.String(), "$1")
-		for _, secret := range []string{token, "acme", fmt.Sprint(w.cluster), "198.51.100"} {
+		canaries := []string{token, "acme", "probed", fmt.Sprint(w.cluster), "198.51.100", "192.168.", "2001:db8"}
+		for _, c := range w.before.Clusters {
+			for _, p := range c.Pools {
+				canaries = append(canaries, fmt.Sprint(p.ID))
+			}
+		}
+		for _, i := range w.sim.Snapshot().Instances {
+			canaries = append(canaries, fmt.Sprint(i.ID), i.Label)
+		}
+		for _, secret := range canaries {
 			if at := strings.Index(found, secret); at >= 0 {
 				w.t.Errorf("the report has %q: ...%s...", secret, found[max(0, at-200):min(len(found), at+60)])
 			}
@@ -168,7 +179,7 @@ func TestReportReproducesTheProfile(t *testing.T) {
 					}
 					t.Logf("%d requests in %v\n%s", r.Audit.Requests, time.Duration(r.TookMS)*time.Millisecond, w.out.String())
 					var table bytes.Buffer
-					page.Table(&table, r)
+					lkeprobe.Table(&table, r)
 					t.Log("\n" + table.String())
 				})
 			})
@@ -208,7 +219,7 @@ func TestReportReproducesLags(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						w := newWorld(t, tier, linodesim.Config{Profile: p, Seed: seed})
 						cfg := w.config()
-						cfg.Bounds.Duration, cfg.Bounds.Budget = 2*time.Hour, 1
+						cfg.Bounds.Duration = 3 * time.Hour
 						r, err := w.run(t.Context(), cfg)
 						if err != nil {
 							t.Fatalf("%v\n%s", err, w.out.String())
@@ -223,7 +234,7 @@ func TestReportReproducesLags(t *testing.T) {
 						}
 						t.Logf("%v\n%s", r.Audit.Anomalies, w.out.String())
 						var table bytes.Buffer
-						page.Table(&table, r)
+						lkeprobe.Table(&table, r)
 						t.Log("\n" + table.String())
 					})
 				}
@@ -252,35 +263,4 @@ func longest(r *report.Report, names ...string) time.Duration {
 		}
 	}
 	return time.Duration(ms) * time.Millisecond
-}
-
-// fakeNodes answers as a cluster's API server would: a node is ready some time
-// after its Linode runs.
-type fakeNodes struct{ sim *linodesim.Sim }
-
-func (p fakeNodes) Ready(context.Context) (map[int]bool, error) {
-	ready := map[int]bool{}
-	for _, c := range p.sim.Snapshot().Clusters {
-		for _, pool := range c.Pools {
-			for _, n := range pool.Nodes {
-				ready[n.InstanceID] = !n.JoinedAt.IsZero() && time.Since(n.JoinedAt) > 30*time.Second
-			}
-		}
-	}
-	return ready, nil
-}
-
-func TestNodesInKubernetesAreMeasured(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Realistic()})
-		cfg := w.config()
-		cfg.Only, cfg.Nodes = []string{"arrival"}, fakeNodes{w.sim}
-		r, err := w.run(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := linodesim.Realistic()
-		within(t, r, report.NodeReady, linodesim.Span{Min: p.Join.Min + 30*time.Second, Max: p.Join.Max + 30*time.Second}, 5*time.Second)
-		w.unchanged()
-	})
 }

@@ -1,4 +1,4 @@
-package probe_test
+package lkeprobe_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/probe"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
 )
 
 // measure runs the probe against a world and gives the report as it is written.
@@ -25,9 +25,9 @@ func measure(t *testing.T, tier string, cfg linodesim.Config) *bytes.Buffer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := probe.Run(context.Background(), probe.Config{
-		Access:    probe.Access{Token: linodesim.DefaultToken, BaseURL: "https://api.example", Transport: sim.Transport()},
-		ClusterID: info.ID, Out: io.Discard, Bounds: probe.Bounds{Nodes: 3, Duration: 90 * time.Minute, Budget: 1},
+	r, err := lkeprobe.Run(context.Background(), lkeprobe.Config{
+		Access:    lkeprobe.Access{Token: linodesim.DefaultToken, BaseURL: "https://api.example", Transport: sim.Transport()},
+		ClusterID: info.ID, Out: io.Discard, Bounds: lkeprobe.Bounds{Duration: 3 * time.Hour, Budget: 1},
 	})
 	if err != nil {
 		t.Fatal(err)

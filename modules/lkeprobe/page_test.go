@@ -1,4 +1,4 @@
-package page_test
+package lkeprobe_test
 
 import (
 	"bytes"
@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/page"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
 func sample() *report.Report {
-	book := notebook.New([]notebook.Question{
+	book := lab.NewBook([]lab.Question{
 		{ID: "a.one", Text: "One | two", Expected: "1"}, {ID: "a.two", Text: "Two", Expected: "2"},
-		{ID: "a.three", Text: "Three", Expected: notebook.Unknown},
+		{ID: "a.three", Text: "Three", Expected: lab.Unknown},
 		{ID: "a.four", Text: "Four", Expected: "4"}, {ID: "b.five", Text: "Five", Expected: "5"},
 	})
 	book.Answer("a.one", "1")
@@ -28,7 +28,13 @@ func sample() *report.Report {
 	book.Switch(report.LastNode, report.ValuePoolKept)
 	book.Anomaly("a 404 for a pool that exists")
 	r := &report.Report{
-		Schema: report.Schema, Day: "2026-01-02", Fields: []report.Field{}, RateLimits: []report.RateLimit{}, Exchanges: []report.Exchange{},
+		Schema: report.Schema, Day: "2026-01-02", RateLimits: []report.RateLimit{},
+		Judgements: []report.Judgement{
+			{Assumption: report.OldLists, Says: "lists are new", Seen: "10m", Verdict: report.Broken, Setting: "settings.listLag"},
+			{Assumption: report.OldReads, Says: "reads are new", Verdict: report.NotSeen},
+		},
+		Scenarios: []report.Scenario{{Name: "drift", Expects: "another node", Saw: "the same", Ran: true,
+			Seconds: 12, Calls: -1, Dollars: 0.018}},
 		Audit: report.Audit{Writes: []report.Write{}, Refused: []string{}, Leftovers: []string{"pool 1001"}, Stopped: "interrupted"},
 	}
 	book.Into(r)
@@ -65,13 +71,15 @@ func TestReportIsReadAsItWasWritten(t *testing.T) {
 
 func TestPageForPeople(t *testing.T) {
 	var text bytes.Buffer
-	if err := page.Markdown(&text, sample()); err != nil {
+	if err := lkeprobe.Markdown(&text, sample()); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
 		`| a | One \| two | 1 | 1 | as expected |`, "| a | Two | 2 | &lt;3&gt; | differs |", "| gone | 2 | 2s to 4s |",
 		"| last_node | pool kept |",
-		"**The run ended early: interrupted**", "- pool 1001", "- a 404 for a pool that exists: 1",
+		"**The run ended early: interrupted**", "**Red: old-lists, drift.**",
+		"| `old-lists` | lists are new | 10m | **broken** | settings.listLag |", "| Two | 2 | &lt;3&gt; |",
+		"| drift | another node | the same | failed | 12 | 0 | not known | 0.018 |", "- pool 1001", "- a 404 for a pool that exists: 1",
 		"0 requests, 0 of them changes, 0 of anything that was not the run's.",
 	} {
 		if !strings.Contains(text.String(), line+"\n") {

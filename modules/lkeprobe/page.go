@@ -1,6 +1,4 @@
-// Package page writes a report for people: as a page of Markdown, and as lines
-// for a terminal.
-package page
+package lkeprobe
 
 import (
 	_ "embed"
@@ -19,7 +17,7 @@ import (
 var layout string
 
 var markdown = template.Must(template.New("report").Funcs(template.FuncMap{
-	"cell": cell, "delays": delays, "total": func(m map[string]int) int {
+	"cell": cell, "delays": delays, "red": Red, "passed": passed, "differing": differing, "total": func(m map[string]int) int {
 		n := 0
 		for _, c := range m {
 			n += c
@@ -28,10 +26,10 @@ var markdown = template.Must(template.New("report").Funcs(template.FuncMap{
 	},
 }).Parse(layout))
 
-// Markdown writes the page.
+// Markdown writes a report as a page for people.
 func Markdown(w io.Writer, r *report.Report) error { return markdown.Execute(w, r) }
 
-// Table writes one line per fact and per delay.
+// Table writes a report as lines for a terminal: broken assumptions and failed scenarios last.
 func Table(w io.Writer, r *report.Report) {
 	for _, f := range r.Facts {
 		fmt.Fprintf(w, "%-11s %-26s %-12s %s\n", f.Experiment, f.ID, f.Verdict, f.Seen)
@@ -39,6 +37,33 @@ func Table(w io.Writer, r *report.Report) {
 	for _, d := range delays(r) {
 		fmt.Fprintf(w, "%-11s %-26s %-12s %s\n", "delay", d.Name, fmt.Sprintf("%d samples", d.N), d.Range)
 	}
+	for _, j := range r.Judgements {
+		fmt.Fprintf(w, "%-11s %-26s %-12s %s\n", "assumption", j.Assumption, j.Verdict, j.Seen)
+	}
+	for _, s := range r.Scenarios {
+		fmt.Fprintf(w, "%-11s %-26s %-12s %s\n", "operator", s.Name, passed(s), s.Saw)
+	}
+}
+
+// Red lists what a run found broken: names of assumptions and scenarios.
+func Red(r *report.Report) []string {
+	var red []string
+	for _, j := range r.Judgements {
+		if j.Verdict == report.Broken {
+			red = append(red, string(j.Assumption))
+		}
+	}
+	for _, s := range r.Scenarios {
+		if s.Ran && !s.Passed {
+			red = append(red, s.Name)
+		}
+	}
+	return red
+}
+
+// differing lists the facts that sources have otherwise.
+func differing(r *report.Report) []report.Fact {
+	return slices.DeleteFunc(slices.Clone(r.Facts), func(f report.Fact) bool { return f.Verdict != report.Differs })
 }
 
 type delayRow struct {

@@ -1,11 +1,4 @@
-// Package sweep removes what a run created and makes sure that it is gone,
-// against an API that may lag behind, lose answers or contradict itself.
-//
-// Pools are known by their IDs, or found by the run's tag in the list of pools.
-// A pool counts as gone after several 404s in a row that span some seconds: one
-// alone may be a mistake. A deletion that shows no effect is sent again. Linodes
-// go with their pools; one that stays is deleted itself.
-package sweep
+package lkeprobe
 
 import (
 	"context"
@@ -28,33 +21,6 @@ const (
 	patience      = 2 * time.Minute  // with a Linode whose pool is gone
 )
 
-// API has the calls of a sweep.
-type API interface {
-	Pools(ctx context.Context) ([]api.LKENodePool, error)
-	Linodes(ctx context.Context) ([]api.Instance, error) // of the cluster
-	GetPool(ctx context.Context, clusterID, poolID int) (*api.LKENodePool, error)
-	DeletePool(ctx context.Context, clusterID, poolID int) error
-	GetInstance(ctx context.Context, linodeID int) (*api.Instance, error)
-	DeleteInstance(ctx context.Context, linodeID int) error
-}
-
-// Known lists what the run is known to own.
-type Known interface {
-	Pools() []int
-	Linodes() []int
-}
-
-// Job is one sweep.
-type Job struct {
-	API       API
-	Known     Known
-	ClusterID int
-	Owned     func(tag string) bool
-	// Watch is how long the list of pools is watched for pools whose creation had
-	// no answer, or whose IDs are not known; 0 = one look.
-	Watch time.Duration
-}
-
 // target is one thing that has to go.
 type target struct {
 	deleted  time.Time // last deletion that was sent
@@ -76,23 +42,27 @@ func (t *target) absent() {
 	t.missing++
 }
 
-// Result of a sweep.
-type Result struct {
-	Pools     int      // removed
-	Leftovers []string // what could not be removed, with the reason
+// swept is what became of a sweep.
+type swept struct {
+	removed int      // pools
+	left    []string // what could not be removed, with the reason
 }
 
-// Run sweeps until everything is gone or the context ends.
-func (j Job) Run(ctx context.Context) Result {
+// sweep removes what a run created and makes sure that it is gone, against an API that may lag behind, lose answers or contradict
+// itself, until everything is gone or the context ends.
+//
+// Pools are known by their IDs, or found by the run's tag or taint in the list of pools, which is watched until a time: a pool whose
+// creation had no answer may show late. A pool counts as gone after several 404s in a row that span some seconds: one alone may be a
+// mistake. A deletion that shows no effect is sent again. Linodes go with their pools; one that stays is deleted itself.
+func (s *session) sweep(ctx context.Context, until time.Time) swept {
 	pools, linodes := map[int]*target{}, map[int]*target{}
-	start := time.Now()
 	listed := false
 	err := poll.Until(ctx, func(ctx context.Context) (bool, error) {
-		listed = j.find(ctx, pools) || listed
+		listed = s.find(ctx, pools) || listed
 		for id, t := range pools {
-			j.removePool(ctx, id, t)
+			s.removePool(ctx, id, t)
 		}
-		done := listed && time.Since(start) >= j.Watch
+		done := listed && time.Now().After(until)
 		for _, t := range pools {
 			done = done && t.gone()
 		}
@@ -100,15 +70,15 @@ func (j Job) Run(ctx context.Context) Result {
 	})
 	if err == nil {
 		err = poll.Until(ctx, func(ctx context.Context) (bool, error) {
-			done := j.removeLinodes(ctx, pools, linodes)
+			done := s.removeLinodes(ctx, pools, linodes)
 			return done, unhurried(ctx, done)
 		})
 	}
-	r := Result{Leftovers: leftovers("pool", pools)}
-	r.Pools = len(pools) - len(r.Leftovers)
-	r.Leftovers = append(r.Leftovers, leftovers("Linode", linodes)...)
-	if err != nil && !listed {
-		r.Leftovers = append(r.Leftovers, "the list of pools could not be read: pools whose creation had no answer may be left")
+	r := swept{left: leftovers("pool", pools)}
+	r.removed = len(pools) - len(r.left)
+	r.left = append(r.left, leftovers("Linode", linodes)...)
+	if err != nil && (!listed || !until.IsZero()) {
+		r.left = append(r.left, "the list of pools could not be watched to the end: pools whose creation had no answer may be left")
 	}
 	return r
 }
@@ -133,13 +103,13 @@ func leftovers(what string, targets map[int]*target) []string {
 
 // find adds the run's pools, those that are known and those in the list. It
 // reports whether the list could be read.
-func (j Job) find(ctx context.Context, targets map[int]*target) bool {
-	for _, id := range j.Known.Pools() {
+func (s *session) find(ctx context.Context, targets map[int]*target) bool {
+	for _, id := range s.guard.Pools() {
 		add(targets, id)
 	}
-	list, err := j.API.Pools(ctx)
+	list, err := s.pools(ctx)
 	for _, p := range list {
-		if slices.ContainsFunc(p.Tags, j.Owned) {
+		if s.ownedPool(p) != "" {
 			add(targets, p.ID)
 		}
 	}
@@ -152,16 +122,16 @@ func add(targets map[int]*target, id int) {
 	}
 }
 
-func (j Job) removePool(ctx context.Context, id int, t *target) {
+func (s *session) removePool(ctx context.Context, id int, t *target) {
 	if t.gone() {
 		return
 	}
 	if t.deleted.IsZero() {
-		t.send(func() error { return j.API.DeletePool(ctx, j.ClusterID, id) })
+		t.send(func() error { return s.lab.Client.DeletePool(ctx, s.cfg.ClusterID, id) })
 	}
-	_, err := j.API.GetPool(ctx, j.ClusterID, id)
+	_, err := s.lab.Client.GetPool(ctx, s.cfg.ClusterID, id)
 	if t.look(err) && time.Since(t.deleted) >= again {
-		t.send(func() error { return j.API.DeletePool(ctx, j.ClusterID, id) })
+		t.send(func() error { return s.lab.Client.DeletePool(ctx, s.cfg.ClusterID, id) })
 	}
 }
 
@@ -196,15 +166,15 @@ func (t *target) note(err error) {
 }
 
 // removeLinodes waits for the Linodes of pools that are gone.
-func (j Job) removeLinodes(ctx context.Context, pools, targets map[int]*target) bool {
-	own := j.Known.Linodes()
+func (s *session) removeLinodes(ctx context.Context, pools, targets map[int]*target) bool {
+	own := s.guard.Linodes()
 	for _, id := range own {
 		add(targets, id)
 	}
-	list, err := j.API.Linodes(ctx)
+	list, err := s.lab.Linodes(ctx)
 	for _, i := range list {
 		for id := range pools {
-			if strings.HasPrefix(i.Label, fmt.Sprintf("lke%d-%d-", j.ClusterID, id)) {
+			if strings.HasPrefix(i.Label, fmt.Sprintf("lke%d-%d-", s.cfg.ClusterID, id)) {
 				add(targets, i.ID)
 			}
 		}
@@ -214,11 +184,11 @@ func (j Job) removeLinodes(ctx context.Context, pools, targets map[int]*target) 
 		if t.gone() {
 			continue
 		}
-		linode, err := j.API.GetInstance(ctx, id)
+		linode, err := s.lab.Client.GetInstance(ctx, id)
 		there := t.look(err)
 		t.shutting = there && linode.Status == api.InstanceStatusDeleting
 		if there && !t.shutting && slices.Contains(own, id) && time.Since(t.first) > patience && time.Since(t.deleted) > again {
-			t.send(func() error { return j.API.DeleteInstance(ctx, id) })
+			t.send(func() error { return s.lab.Client.DeleteInstance(ctx, id) })
 		}
 		done = done && t.gone()
 	}
