@@ -177,6 +177,33 @@ func TestCleanLeavesOtherRunsAloneWhenOneIsNamed(t *testing.T) {
 	})
 }
 
+// In a cluster of plain Linodes the clean-up removes the Linodes that the operator made for the run, and no other one.
+func TestCleanRemovesPlainLinodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Fast()})
+		for _, pool := range []string{"verify-aaaaaa", "default", "verify-bbbbbb"} {
+			spec := linodesim.InstanceSpec{Label: "of-" + pool, Type: "g6-standard-1", Tags: []string{"karpenter.sh/nodepool=" + pool}}
+			if _, err := w.sim.AddInstance(spec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg := w.config()
+		cfg.ClusterID, cfg.Region, cfg.Run = 0, "us-ord", "aaaaaa"
+		if _, err := lkeprobe.Clean(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, i := range w.sim.Snapshot().Instances {
+			if strings.HasPrefix(i.Label, "of-") {
+				left = append(left, i.Label)
+			}
+		}
+		if fmt.Sprint(left) != "[of-default of-verify-bbbbbb]" {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
 // Faults from the first request to the last, clean-up included.
 func TestNothingIsLeftThroughFaults(t *testing.T) {
 	for _, c := range []struct {

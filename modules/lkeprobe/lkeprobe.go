@@ -24,13 +24,16 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/experiment"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
 // Access is how the API is reached.
@@ -53,7 +56,7 @@ type (
 	Node = lab.Node
 	// Nodes reads the cluster's Kubernetes Nodes.
 	Nodes = lab.Nodes
-	// Step is what one experiment or scenario may create, and how long it may take.
+	// Step has the Linodes that one experiment or scenario may create, and its time.
 	Step = plan.Step
 	// Plan has the plans and prices of a run.
 	Plan = plan.Plan
@@ -205,11 +208,52 @@ func (s *session) steps(ctx context.Context) error {
 			scenario = s.cfg.Operator.Run(limited, step.Name, s.plan)
 			cancel()
 		}
-		scenario.Saw = s.public(scenario.Saw)
-		s.scenarios = append(s.scenarios, scenario)
-		fmt.Fprintf(s.cfg.Out, "%-10s %s in %.0fs: %s\n", step.Name, passed(scenario), scenario.Seconds, scenario.Saw)
+		s.note(scenario)
+	}
+	if len(s.played) > 0 && ctx.Err() == nil {
+		s.note(s.nothingLeft(ctx))
 	}
 	return nil
+}
+
+// note takes a scenario into the report.
+func (s *session) note(scenario report.Scenario) {
+	scenario.Saw = s.public(scenario.Saw)
+	s.scenarios = append(s.scenarios, scenario)
+	fmt.Fprintf(s.cfg.Out, "%-10s %s in %.0fs: %s\n", scenario.Name, passed(scenario), scenario.Seconds, scenario.Saw)
+}
+
+// collected is how long the operator has to remove Linodes that no NodeClaim owns, and empty pools: by default it looks after five
+// minutes.
+const collected = 12 * time.Minute
+
+// nothingLeft lists what the operator made for the scenarios until the list is empty.
+func (s *session) nothingLeft(ctx context.Context) report.Scenario {
+	started := time.Now()
+	out := report.Scenario{Name: "nothing-left", Expects: "no LKE pool and no Linode of the run's NodePool is left", Ran: true, Calls: -1}
+	ctx, cancel := context.WithTimeout(ctx, collected)
+	defer cancel()
+	tag := nodePoolTag + NodePool(s.cfg.Run)
+	err := poll.Until(ctx, func(ctx context.Context) (bool, error) {
+		pools, err := s.pools(ctx)
+		if err != nil {
+			return false, nil // the next look may have an answer
+		}
+		linodes, err := linode.Collect(s.lab.Client.ListInstances(ctx, linode.Where("tags").Equal(tag)))
+		if err != nil {
+			return false, nil
+		}
+		left := 0
+		for _, p := range pools {
+			if slices.Contains(p.Tags, tag) {
+				left++
+			}
+		}
+		out.Saw = fmt.Sprintf("%d LKE pools and %d Linodes", left, len(linodes))
+		return left+len(linodes) == 0, unhurried(ctx, left+len(linodes) == 0)
+	})
+	out.Passed, out.Seconds = err == nil, time.Since(started).Seconds()
+	return out
 }
 
 func passed(s report.Scenario) string {
@@ -280,7 +324,8 @@ func Clean(ctx context.Context, cfg Config) (int, error) {
 		}
 	}
 	watch := cmp.Or(cfg.Watch, watchLate)
-	fmt.Fprintf(&text, "deletes these %d pools with their nodes, and any that show within %v\n", n, watch)
+	fmt.Fprintf(&text, "deletes these %d pools with their nodes, any that show within %v, and what the operator made for the run\n", n,
+		watch)
 	fmt.Fprint(cfg.Out, text.String())
 	if err := s.confirm(text.String()); err != nil {
 		return 0, err
@@ -311,7 +356,7 @@ func (c Config) check() error {
 }
 
 // watchLate is how long after a creation without an answer the clean-up looks for its pool. A write that takes effect later than the
-// clean-up looks would be billed until somebody sees it; the operator assumes two minutes, and a list may be two minutes late.
+// clean-up looks would be billed until the account's owner sees it; the operator assumes two minutes, and a list may be two minutes late.
 const watchLate = 10 * time.Minute
 
 // cleanUp sweeps again after a panic: a defect must not leave anything behind.

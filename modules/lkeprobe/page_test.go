@@ -30,8 +30,8 @@ func sample() *report.Report {
 	r := &report.Report{
 		Schema: report.Schema, Day: "2026-01-02", RateLimits: []report.RateLimit{},
 		Judgements: []report.Judgement{
-			{Assumption: report.OldLists, Says: "lists are new", Seen: "10m", Verdict: report.Broken, Setting: "settings.listLag"},
-			{Assumption: report.OldReads, Says: "reads are new", Verdict: report.NotSeen},
+			{Assumption: report.OldLists, Means: "lists are new", Seen: "10m", Verdict: report.Broken, Setting: "settings.listLag"},
+			{Assumption: report.OldReads, Means: "reads are new", Verdict: report.NotSeen},
 		},
 		Scenarios: []report.Scenario{{Name: "drift", Expects: "another node", Saw: "the same", Ran: true,
 			Seconds: 12, Calls: -1, Dollars: 0.018}},

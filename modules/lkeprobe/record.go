@@ -147,7 +147,7 @@ func quantiles(took []time.Duration) []report.Sample {
 }
 
 // assumed has each assumption in words, and the chart's value that follows the platform when it is broken.
-var assumed = map[report.Assumption]struct{ says, setting string }{
+var assumed = map[report.Assumption]struct{ means, setting string }{
 	report.LateIDs:        {"a node has an instance ID within 3 minutes", ""},
 	report.LateTaints:     {"a Node has its pool's taints within 15 seconds of its registration", "admissionPolicy.enabled"},
 	report.OldLists:       {"lists show a write within 2 minutes", "settings.listLag"},
@@ -167,7 +167,7 @@ func (s *session) judgements() []report.Judgement {
 	var out []report.Judgement
 	for _, about := range report.Assumptions() {
 		j := s.lab.Book.Evidence(about)
-		j.Says, j.Seen = assumed[about].says, s.public(j.Seen)
+		j.Means, j.Seen = assumed[about].means, s.public(j.Seen)
 		if j.Verdict == report.Broken {
 			j.Setting = assumed[about].setting
 		}

@@ -42,7 +42,7 @@ func (t *target) absent() {
 	t.missing++
 }
 
-// swept is what became of a sweep.
+// swept is the result of a sweep.
 type swept struct {
 	removed int      // pools
 	left    []string // what could not be removed, with the reason
@@ -167,11 +167,11 @@ func (t *target) note(err error) {
 
 // removeLinodes waits for the Linodes of pools that are gone.
 func (s *session) removeLinodes(ctx context.Context, pools, targets map[int]*target) bool {
-	own := s.guard.Linodes()
+	list, err := s.lab.Linodes(ctx)
+	own := s.guard.Linodes() // the list may have shown more of them
 	for _, id := range own {
 		add(targets, id)
 	}
-	list, err := s.lab.Linodes(ctx)
 	for _, i := range list {
 		for id := range pools {
 			if strings.HasPrefix(i.Label, fmt.Sprintf("lke%d-%d-", s.cfg.ClusterID, id)) {

@@ -11,6 +11,6 @@ row=$(jq -r '
 	" | at most \(.plan.max_cost_dollars) |"' "$report")
 awk -v row="$row" '
 	/^\|---/ && !done { print; print row; done = 1; next }
-	/^\| - \| - \|/ || /^Nobody has run/ { next } # of before the first run
+	/^\| - \| - \|/ || /has not met a real account/ { next } # of before the first run
 	{ print }' "$page" >"$page.new"
 mv "$page.new" "$page"

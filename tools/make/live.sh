@@ -3,6 +3,7 @@
 #
 #   LINODE_TOKEN=... tools/make/live.sh CLUSTER [FLAG...]
 set -eu
+export GOWORK=off GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 cluster=$1
 shift
@@ -12,5 +13,5 @@ trap 'rm -f "$kubeconfig"' EXIT
 printf 'header = "Authorization: Bearer %s"\n' "$LINODE_TOKEN" |
 	curl --fail --silent --show-error --config - "${LINODE_URL:-https://api.linode.com}/v4/lke/clusters/$cluster/kubeconfig" |
 	jq -r .kubeconfig | base64 -d >"$kubeconfig"
-(cd modules/operator && GOWORK=off go build -o ../../.bin/karpenter-linode ./cmd/karpenter-linode)
+(cd modules/operator && go build -o ../../.bin/karpenter-linode ./cmd/karpenter-linode)
 .bin/karpenter-linode verify --cluster "$cluster" --kubeconfig "$kubeconfig" --yes "$@"

@@ -36,10 +36,10 @@ const (
 	NotSeen Verdict = "not seen" // nothing in the run showed it
 )
 
-// Judgement is what a run has to say about an assumption.
+// Judgement is the result of a run about an assumption.
 type Judgement struct {
 	Assumption Assumption `json:"assumption"`
-	Says       string     `json:"says"` // the assumption in words
+	Means      string     `json:"means"` // the assumption in words
 	Seen       string     `json:"seen"`
 	Verdict    Verdict    `json:"verdict"`
 	Setting    string     `json:"setting"` // what to set in the chart when it is broken; "" = no setting helps

@@ -227,8 +227,18 @@ func (p *Part) Remove(ctx context.Context) []string {
 	if err != nil {
 		left = append(left, err.Error())
 	}
-	if err := p.cfg.Kube.Delete(ctx, p.class()); err != nil && !gone(err) {
+	if err := p.cfg.Kube.Delete(limited, p.class()); err != nil && !gone(err) {
 		left = append(left, fmt.Sprintf("LinodeNodeClass %s: %v", p.name(), err))
+	}
+	// The operator's finalizer is on the class: without the operator it would stay for ever.
+	if err := p.until(limited, "the LinodeNodeClass is gone", func(ctx context.Context) (bool, string, error) {
+		err := p.cfg.Kube.Get(ctx, client.ObjectKeyFromObject(p.class()), p.class())
+		if gone(err) {
+			return true, "", nil
+		}
+		return false, "it is there", err
+	}); err != nil && len(left) == 0 {
+		left = append(left, err.Error())
 	}
 	if (p.installed || p.cfg.Install == nil) && p.cfg.Uninstall != nil && len(left) == 0 {
 		if err := p.cfg.Uninstall(ctx); err != nil {

@@ -9,7 +9,7 @@
 // belongs to the account's owner, and the record proves that none did.
 //
 // Ownership is learned from the API's answers alone: a pool whose tags or taints
-// the rule recognizes, its nodes, their Linodes. A Guard is safe for concurrent use.
+// the rule recognizes, its nodes, their Linodes, and Linodes with such a tag. A Guard is safe for concurrent use.
 package guard
 
 import (

@@ -93,6 +93,12 @@ func TestOnlyTheRunsOwnThingsAreTouched(t *testing.T) {
 			{method: "DELETE", path: "/v4beta/tags/lkeprobe-a%20b"},
 			{method: "DELETE", path: "/v4beta/tags/lkeprobe-other", refused: "not about something"},
 		},
+		"Linodes with the run's tag": {
+			{method: "GET", path: "/v4beta/linode/instances",
+				answer: answer{200, `{"data":[{"id":71,"tags":["lkeprobe-run=1"]},{"id":81,"tags":["acme"]}]}`}},
+			{method: "DELETE", path: "/v4beta/linode/instances/81", refused: "not about something"},
+			{method: "DELETE", path: "/v4beta/linode/instances/71"},
+		},
 		"another cluster's answer proves nothing": {
 			{method: "GET", path: "/v4beta/lke/clusters/6/pools", answer: list},
 			{method: "DELETE", path: pools + "/7", refused: "not about something"},

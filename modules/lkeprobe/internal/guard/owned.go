@@ -95,6 +95,20 @@ func (g *Guard) learn(e Entry, answer []byte) {
 		if e.Status < 300 || e.Status == http.StatusNotFound {
 			g.free(parts)
 		}
+	case e.Status < 300 && e.Path == "/linode/instances" && e.Method == http.MethodGet:
+		var list struct {
+			Data []struct {
+				ID   int      `json:"id"`
+				Tags []string `json:"tags"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(answer, &list) == nil {
+			for _, i := range list.Data {
+				if slices.ContainsFunc(i.Tags, g.rule.Owned) {
+					g.own.linodes[i.ID] = true
+				}
+			}
+		}
 	case e.Status >= 300 || e.Path != root && !strings.HasPrefix(e.Path, root+"/"):
 	default:
 		var list struct {

@@ -169,7 +169,9 @@ func (a *Arrival) weighCount(count int, w poll.Window) error {
 	switch {
 	case count >= want:
 		a.lower = poll.Window{}
-		book.Weigh(report.LoweredCounts, true, "the count stayed %d", want)
+		if want > 1 {
+			book.Weigh(report.LoweredCounts, true, "the count stayed %d", want)
+		}
 	case a.lower.From.IsZero():
 		a.lower.From = w.From
 	case w.From.Sub(a.lower.From) > settled:

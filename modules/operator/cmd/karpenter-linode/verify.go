@@ -32,20 +32,37 @@ const storageClass = "linode-block-storage"
 type verification struct {
 	access
 
-	cluster           int
-	mode, nodeClass   string
-	yes, dryRun       bool
+	cluster         int
+	mode, nodeClass string
+	yes, dryRun     bool
+	installation
+	clean  string
+	watch  time.Duration
+	bounds lkeprobe.Bounds
+	only   []string
+	report string // file
+	format
+
+	terminal
+	reached
+}
+
+// installation is where the operator is, or how it is installed for the run.
+type installation struct {
 	install           bool
 	charts, namespace string
-	clean             string
-	watch             time.Duration
-	bounds            lkeprobe.Bounds
-	only              []string
-	output            string
+}
 
-	out     io.Writer
-	in      io.Reader
-	kube    client.Client // nil without a kubeconfig
+// terminal is where a person reads and answers.
+type terminal struct {
+	out  io.Writer
+	in   io.Reader
+	json io.Writer // gets the report as JSON; nil = out has it as text
+}
+
+// reached are the account and the cluster; kube is nil without a kubeconfig.
+type reached struct {
+	kube    client.Client
 	config  *rest.Config
 	account *linode.Client
 }
@@ -64,10 +81,13 @@ func newVerify() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v.out, v.in = cmd.OutOrStdout(), cmd.InOrStdin()
+			if v.format.name == asJSON {
+				v.out, v.json = cmd.ErrOrStderr(), cmd.OutOrStdout()
+			}
 			return v.run(cmd.Context())
 		},
 	}
-	v.flags(cmd)
+	v.access.flags(cmd)
 	f := cmd.Flags()
 	f.IntVar(&v.cluster, "cluster", 0, "ID of the LKE cluster, which should be one made for this")
 	f.StringVar(&v.mode, "mode", "lke", "mode of the operator: lke or instance")
@@ -83,11 +103,13 @@ func newVerify() *cobra.Command {
 	f.DurationVar(&v.bounds.Duration, "duration", 3*time.Hour, "time for everything but the clean-up")
 	f.Float64Var(&v.bounds.Budget, "budget", 1, "dollars that the run may cost at most; more is refused")
 	f.StringSliceVar(&v.only, "only", nil, "names of experiments and scenarios; without it all")
-	f.StringVarP(&v.output, "output", "o", "verify.json", "file for the report; the page for people gets the same name with .md")
+	f.StringVar(&v.report, "report", "verify.json", "file for the report; the page for people gets the same name with .md")
+	v.format.flags(cmd, asText, asJSON)
 	return cmd
 }
 
-func (v *verification) check() error {
+// complete refuses flags that do not go together.
+func (v *verification) complete() error {
 	switch {
 	case v.mode != "lke" && v.mode != "instance":
 		return fmt.Errorf("--mode: %q is none of lke, instance", v.mode)
@@ -101,14 +123,14 @@ func (v *verification) check() error {
 		return errors.New("--install: install the operator yourself in instance mode")
 	case strings.TrimSpace(os.Getenv("LINODE_TOKEN")) == "":
 		return errors.New("LINODE_TOKEN is empty; it must be a token with lke:read_write and linodes:read_write")
-	case !strings.HasSuffix(v.output, ".json"):
-		return fmt.Errorf("--output is %q; it must end in .json", v.output)
+	case !strings.HasSuffix(v.report, ".json"):
+		return fmt.Errorf("--report is %q; it must end in .json", v.report)
 	}
-	return nil
+	return v.format.check()
 }
 
 func (v *verification) run(ctx context.Context) error {
-	if err := v.check(); err != nil {
+	if err := v.complete(); err != nil {
 		return err
 	}
 	cfg := lkeprobe.Config{
@@ -138,15 +160,20 @@ func (v *verification) run(ctx context.Context) error {
 		return err
 	}
 	lkeprobe.Table(v.out, r)
-	if err := errors.Join(err, writeReport(r, v.output)); err != nil {
+	if err := errors.Join(err, writeReport(r, v.report)); err != nil {
 		return err
 	}
-	fmt.Fprintf(v.out, "report=%s\n", v.output)
+	fmt.Fprintf(v.out, "report=%s\n", v.report)
+	if v.json != nil {
+		if err := writeJSON(v.json, r); err != nil {
+			return err
+		}
+	}
 	if r.Audit.Stopped != "" {
 		return fmt.Errorf("the run ended early: %s", r.Audit.Stopped)
 	}
 	if red := lkeprobe.Red(r); len(red) > 0 {
-		return fmt.Errorf("red: %s; see %s", strings.Join(red, ", "), page(v.output))
+		return fmt.Errorf("red: %s; see %s", strings.Join(red, ", "), page(v.report))
 	}
 	return nil
 }
@@ -154,14 +181,14 @@ func (v *verification) run(ctx context.Context) error {
 // reach connects to Kubernetes, if there is a kubeconfig, and decides whether the operator is looked at.
 func (v *verification) reach(ctx context.Context, cfg *lkeprobe.Config) error {
 	var err error
-	if v.config, err = v.access.config(); err != nil {
+	if v.reached.config, err = v.access.config(); err != nil {
 		if v.mode == "instance" || v.install || v.kubeconfig != "" || v.context != "" {
 			return err
 		}
 		fmt.Fprintln(v.out, "kubernetes no kubeconfig: Nodes and the operator are not looked at")
 		return nil
 	}
-	if v.kube, err = v.client(); err != nil {
+	if v.kube, err = v.access.client(); err != nil {
 		return err
 	}
 	cfg.Nodes = verify.KubeNodes{Kube: v.kube}
@@ -260,7 +287,7 @@ func (v *verification) kill(ctx context.Context) error {
 
 // calls sums the operator's requests to the Linode API, as the metrics of its pods have them.
 func (v *verification) calls(ctx context.Context) (int, error) {
-	api, err := kubernetes.NewForConfig(v.config)
+	api, err := kubernetes.NewForConfig(v.reached.config)
 	if err != nil {
 		return 0, err
 	}
@@ -295,7 +322,7 @@ func (v *verification) confirmed(ctx context.Context) (bool, error) {
 	}
 }
 
-func page(output string) string { return strings.TrimSuffix(output, ".json") + ".md" }
+func page(report string) string { return strings.TrimSuffix(report, ".json") + ".md" }
 
 // writeReport writes both forms of the report.
 func writeReport(r *report.Report, path string) error {

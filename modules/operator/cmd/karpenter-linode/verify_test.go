@@ -198,7 +198,7 @@ func readReport(t *testing.T, path string) *report.Report {
 func TestWholeRunWritesBothForms(t *testing.T) {
 	t.Parallel()
 	a := serve(t)
-	c, out := a.command(t, "--only", "filter,limits,refusals", "--output", "mine.json")
+	c, out := a.command(t, "--only", "filter,limits,refusals", "--report", "mine.json", "-o", "json")
 	c.Stdin = strings.NewReader("yes\n")
 	if err := c.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -217,7 +217,7 @@ func TestWholeRunWritesBothForms(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	for _, want := range []string{"creates   Linodes of plan g6-standard-1", "costs     at most $0.03", "Type yes to go on: ",
-		"filter.pools", "report=mine.json", "no kubeconfig"} {
+		"filter.pools", "report=mine.json", "no kubeconfig", `"schema": "verify/1"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -250,7 +250,8 @@ func TestVerifyRefusesBeforeItBuys(t *testing.T) {
 		{name: "no cluster", words: "--cluster is 0", args: []string{"--yes"}},
 		{name: "unknown flag", words: "unknown flag", args: []string{"--fast"}},
 		{name: "argument", words: `unknown command "now"`, args: []string{"--cluster", a.cluster, "now"}},
-		{name: "output", words: "must end in .json", args: []string{"--cluster", a.cluster, "--output", "x"}},
+		{name: "report", words: "must end in .json", args: []string{"--cluster", a.cluster, "--report", "x"}},
+		{name: "output", words: "is none of text, json", args: []string{"--cluster", a.cluster, "-o", "yaml"}},
 		{name: "kubeconfig", words: "KUBECONFIG", args: []string{"--cluster", a.cluster, "--kubeconfig", "/none"}},
 		{name: "mode", words: `"eks" is none of`, args: []string{"--mode", "eks"}},
 		{name: "instance mode with an LKE cluster", words: "leave it out", args: []string{"--mode", "instance", "--cluster", a.cluster}},
@@ -282,7 +283,7 @@ func TestSignalWhileAsking(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent, answer := io.Pipe()
 	t.Cleanup(func() { _ = answer.Close() })
-	v := &verification{in: silent, out: onWrite(cancel)}
+	v := &verification{terminal: terminal{in: silent, out: onWrite(cancel)}}
 	if agreed, err := v.confirmed(ctx); agreed || !errors.Is(err, context.Canceled) {
 		t.Errorf("agreed %v, error %v", agreed, err)
 	}
