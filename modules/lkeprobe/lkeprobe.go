@@ -236,12 +236,9 @@ func (s *session) nothingLeft(ctx context.Context) report.Scenario {
 	tag := nodePoolTag + NodePool(s.cfg.Run)
 	err := poll.Until(ctx, func(ctx context.Context) (bool, error) {
 		pools, err := s.pools(ctx)
-		if err != nil {
-			return false, nil // the next look may have an answer
-		}
-		linodes, err := linode.Collect(s.lab.Client.ListInstances(ctx, linode.Where("tags").Equal(tag)))
-		if err != nil {
-			return false, nil
+		linodes, wrong := linode.Collect(s.lab.Client.ListInstances(ctx, linode.Where("tags").Equal(tag)))
+		if errors.Join(err, wrong) != nil {
+			return false, unhurried(ctx, false) // the next look may have an answer
 		}
 		left := 0
 		for _, p := range pools {

@@ -173,7 +173,7 @@ func (p *Part) killed(ctx context.Context, s *stage) (string, error) {
 	if err := s.running(ctx, 5); err != nil {
 		return "", err
 	}
-	if err := pause(ctx, calm); err != nil {
+	if err := rest(ctx); err != nil {
 		return "", err
 	}
 	claims, err := s.claims(ctx)

@@ -210,9 +210,9 @@ func (p *Part) volumeClaim() *corev1.PersistentVolumeClaim {
 	}
 }
 
-// pause waits.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
+// rest waits for what should not happen.
+func rest(ctx context.Context) error {
+	timer := time.NewTimer(calm)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

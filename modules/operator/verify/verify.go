@@ -299,9 +299,8 @@ func (n KubeNodes) Nodes(ctx context.Context) ([]lkeprobe.Node, error) {
 	}
 	var out []lkeprobe.Node
 	for _, node := range list.Items {
-		pool, _ := strconv.Atoi(node.Labels["lke.linode.com/pool-id"])
 		one := lkeprobe.Node{
-			Name: node.Name, LinodeID: linodeID(node.Spec.ProviderID), PoolID: pool, Created: node.CreationTimestamp.Time,
+			Name: node.Name, LinodeID: linodeID(node.Spec.ProviderID), Created: node.CreationTimestamp.Time,
 			MemoryKiB: node.Status.Capacity.Memory().Value() >> 10, ForPods: node.Status.Allocatable.Memory().Value() >> 10,
 		}
 		for _, t := range node.Spec.Taints {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -39,27 +38,6 @@ func All(enterprise bool) []Experiment {
 		{Step: plan.Step{Name: "replace", Nodes: 1, Linodes: 2, Limit: 15 * time.Minute}, Questions: replaceQuestions, Run: onNodes(1, replace)},
 		{Step: plan.Step{Name: "burst", Nodes: burstPools, Linodes: burstPools, Limit: 8 * time.Minute}, Questions: burstQuestions, Run: burst},
 	}
-}
-
-// Choose picks experiments by name; none = all.
-func Choose(all []Experiment, names []string) ([]Experiment, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var out []Experiment
-	var known []string
-	for _, e := range all {
-		known = append(known, e.Name)
-		if slices.Contains(names, e.Name) {
-			out = append(out, e)
-		}
-	}
-	for _, n := range names {
-		if !slices.Contains(known, n) {
-			return nil, fmt.Errorf("--only names %q; there are %s", n, strings.Join(known, ", "))
-		}
-	}
-	return out, nil
 }
 
 // onPool is an experiment on a pool whose first nodes have Linodes.

@@ -52,7 +52,6 @@ const lookup = LateEffect + ListLag
 type Node struct {
 	Name      string
 	LinodeID  int // by its provider ID; 0 without one
-	PoolID    int
 	Created   time.Time
 	Taints    []string // keys
 	Ready     bool
