@@ -16,6 +16,7 @@ require (
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool v0.1.0
+	github.com/karpenter-linode/karpenter-linode/modules/lkeprobe v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/operator v0.1.0
 	github.com/linode/go-metadata v0.3.1
@@ -272,6 +273,7 @@ replace (
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../modules/linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../modules/linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../modules/lkepool
+	github.com/karpenter-linode/karpenter-linode/modules/lkeprobe => ../modules/lkeprobe
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass => ../modules/nodeclass
 	github.com/karpenter-linode/karpenter-linode/modules/operator => ../modules/operator
 )

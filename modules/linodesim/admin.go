@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
 // Admin is the simulator's control over HTTP, for programs in other languages
@@ -20,7 +22,9 @@ import (
 //	POST   /faults           {"maintenance": true, "account_limit": 5, "vcpu_limit": 24, "vpc_limit": 10,
 //	                          "enterprise_versions": ["v1.34.6+lke2"], "never_boot": 1, "stall": 1, "pool": 855401,
 //	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true,
-//	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true}
+//	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true,
+//	                          "lie": "late-ids"}
+//	                          lie names one of report.Assumptions, see Lie;
 //	                          pool narrows never_boot and stall; without it they are about any
 func (s *Sim) Admin() http.Handler {
 	mux := http.NewServeMux()
@@ -98,6 +102,8 @@ func (f *Faults) set(w http.ResponseWriter, r *http.Request) {
 		NoCapacity          *NoCapacity   `json:"no_capacity"`
 		RestoreCapabilities bool          `json:"restore_capabilities"`
 		NoCapability        *NoCapability `json:"no_capability"`
+
+		Lie report.Assumption `json:"lie"`
 	}
 	if err := decode(r, &q); err != nil {
 		done(w, err)
@@ -135,6 +141,10 @@ func (f *Faults) set(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.NoCapacity != nil {
 		f.RefuseCapacity(*q.NoCapacity)
+	}
+	if q.Lie != "" {
+		done(w, f.Lie(q.Lie))
+		return
 	}
 	done(w, nil)
 }

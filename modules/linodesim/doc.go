@@ -176,9 +176,11 @@
 // of Fail. RefuseCapacity, SetAccountLimit,
 // SetMaintenance, NeverBoot and StallNodes are faults of the platform;
 // RecycleNode, DeleteInstance, EditPool and their like change the account as its
-// owner does. Admin offers over HTTP what the API cannot do.
+// owner does. Lie breaks one of the operator's assumptions, such as an instance ID
+// within minutes, further than any profile does; a client's tests show with it
+// that the break is noticed. Admin offers over HTTP what the API cannot do.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
-// Program lkeprobe, a module of its own, settles on a live account what is unknown
-// here; its report is a Profile and a Behaviour (ProfileFrom).
+// `karpenter-linode verify`, with module lkeprobe, settles on a real account what is
+// unknown here; its report is a Profile and a Behaviour (ProfileFrom).
 package linodesim

@@ -15,6 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/handlers"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
 const maxBody = 1 << 20
@@ -110,14 +111,16 @@ func (x *exchange) authenticate() bool {
 
 func (x *exchange) limit() bool {
 	d := x.sim.limiter.Take(cmp.Or(x.caller.User, "(without token)"), string(x.op.Class), x.start)
-	if x.op.RateHeaders && d.Limited {
+	if x.op.RateHeaders && d.Limited && !x.sim.Lies(report.NoLimitHeaders) {
 		x.answer.header.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
 		x.answer.header.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
 		x.answer.header.Set("X-RateLimit-Reset", strconv.FormatInt(d.Reset.Unix(), 10))
 	}
 	if !d.Allowed {
 		seconds := (d.Reset.Sub(x.start) + time.Second - 1) / time.Second
-		x.answer.header.Set("Retry-After", strconv.Itoa(max(1, int(seconds))))
+		if !x.sim.Lies(report.NoLimitHeaders) {
+			x.answer.header.Set("Retry-After", strconv.Itoa(max(1, int(seconds))))
+		}
 		return x.refuse(http.StatusTooManyRequests, world.Reason{Reason: "Too many requests"})
 	}
 	return true

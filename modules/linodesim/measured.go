@@ -12,7 +12,7 @@ import (
 )
 
 // ProfileFrom finds a profile by its name or, for a name that ends in .json,
-// reads the report of lkeprobe in that file. The Behaviour is the report's; a
+// reads the report of verify in that file. The Behaviour is the report's; a
 // profile with a name has the zero one.
 func ProfileFrom(nameOrFile string) (Profile, Behaviour, error) {
 	if p, known := ProfileNamed(nameOrFile); known {
@@ -20,7 +20,7 @@ func ProfileFrom(nameOrFile string) (Profile, Behaviour, error) {
 	}
 	if !strings.HasSuffix(nameOrFile, ".json") {
 		return Profile{}, Behaviour{},
-			fmt.Errorf("profile %q: one of %s, or a report of lkeprobe whose name ends in .json", nameOrFile, strings.Join(ProfileNames(), ", "))
+			fmt.Errorf("profile %q: one of %s, or a report of verify whose name ends in .json", nameOrFile, strings.Join(ProfileNames(), ", "))
 	}
 	f, err := os.Open(nameOrFile)
 	if err != nil {
@@ -34,7 +34,7 @@ func ProfileFrom(nameOrFile string) (Profile, Behaviour, error) {
 	return p, b, nil
 }
 
-// Measured reads a report of lkeprobe as a profile, with the behaviour that the
+// Measured reads a report of verify as a profile, with the behaviour that the
 // report found. Each delay goes from the least to the most that was measured;
 // what was not measured is as in Realistic. Reads and lists lag by as much as
 // they were proven to lag.

@@ -12,7 +12,7 @@ import (
 
 // A report becomes the delays and choices that it has; the rest is as in Realistic.
 func TestMeasured(t *testing.T) {
-	p, b, err := linodesim.Measured(strings.NewReader(`{"schema":"lkeprobe/1","cluster":{"tier":"enterprise"},"delays":{
+	p, b, err := linodesim.Measured(strings.NewReader(`{"schema":"verify/1","cluster":{"tier":"enterprise"},"delays":{
 		"linode_listed":[{"at_least_ms":2000,"at_most_ms":4000},{"at_least_ms":6000,"at_most_ms":6000}],
 		"node_entry":[{"at_least_ms":1000,"at_most_ms":1000}],
 		"pool_read_lag":[{"at_least_ms":700,"at_most_ms":900}]},
@@ -38,13 +38,13 @@ func TestProfileFrom(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", p, b, err)
 	}
 	for _, c := range []struct{ name, text, words string }{
-		{"schema", `{"schema":"lkeprobe/9","delays":{"gone":[]}}`, `the report's schema is "lkeprobe/9"; this program reads "lkeprobe/1"`},
-		{"no JSON", `hello`, "not JSON of schema lkeprobe/1"},
-		{"no delays", `{"schema":"lkeprobe/1"}`, "has no delays"},
-		{"bounds", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":5,"at_most_ms":4}]}}`, "delays.gone[0] is 5 to 4 ms"},
-		{"switch", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"last_node":"explodes"}}`,
+		{"schema", `{"schema":"verify/9","delays":{"gone":[]}}`, `the report's schema is "verify/9"; this program reads "verify/1"`},
+		{"no JSON", `hello`, "not JSON of schema verify/1"},
+		{"no delays", `{"schema":"verify/1"}`, "has no delays"},
+		{"bounds", `{"schema":"verify/1","delays":{"gone":[{"at_least_ms":5,"at_most_ms":4}]}}`, "delays.gone[0] is 5 to 4 ms"},
+		{"switch", `{"schema":"verify/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"last_node":"explodes"}}`,
 			`switches.last_node is "explodes"`},
-		{"label", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"label_form":"other: same"}}`,
+		{"label", `{"schema":"verify/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"label_form":"other: same"}}`,
 			"must contain <12 hex digits>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ require (
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool v0.1.0
+	github.com/karpenter-linode/karpenter-linode/modules/lkeprobe v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass v0.1.0
 	github.com/robfig/cron/v3 v3.0.1
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
@@ -150,6 +151,7 @@ replace (
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../lkepool
+	github.com/karpenter-linode/karpenter-linode/modules/lkeprobe => ../lkeprobe
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass => ../nodeclass
 )
 

@@ -19,7 +19,7 @@ var (
 	seeds = flag.Uint64("seeds", 10, "how many seeds to run each burst with; the worst counts")
 	seed  = flag.Uint64("seed", 1, "the first seed")
 	other = flag.String("profile", "",
-		"measure in this profile of the simulator, or in the world of a report of lkeprobe, instead of realistic and slow")
+		"measure in this profile of the simulator, or in the world of a report of verify, instead of realistic and slow")
 	trace = flag.Bool("trace", false, "print every request")
 )
 

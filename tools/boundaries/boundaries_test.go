@@ -49,7 +49,7 @@ var rules = map[string]rule{
 	"modules/nodeclass": {},
 	"modules/operator": {
 		imports: []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/clusterapi",
-			"modules/nodeclass"},
+			"modules/nodeclass", "modules/lkeprobe", "modules/linodesim/report"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
 		light:       []string{"modules/operator/backoff", "modules/operator/selection"},

@@ -14,7 +14,7 @@ func TestArgumentsOfMakeAreCheckedFirst(t *testing.T) {
 		"a mode":                  {"demo", "MODE=foo", "demo: MODE=foo: it must be one of lke instance"},
 		"a mode to build for":     {"build", "MODE=foo", "build: MODE=foo"},
 		"a tier":                  {"up", "TIER=premium", "up: TIER=premium: it must be one of standard enterprise"},
-		"a profile":               {"up", "PROFILE=warp", "it must be one of fast realistic slow stale hostile a report of lkeprobe, FILE.json"},
+		"a profile":               {"up", "PROFILE=warp", "it must be one of fast realistic slow stale hostile a report of verify, FILE.json"},
 		"a report":                {"up", "PROFILE=none.json", "PROFILE=none.json: there is no such file"},
 		"a Kubernetes":            {"demo", "KUBERNETES=1.37.2", ""},
 		"an old Kubernetes":       {"demo", "KUBERNETES=1.30.1", "demo: KUBERNETES=1.30.1: it must be a release of 1.31 to 1.37, such as 1.37.2"},

@@ -75,6 +75,7 @@ func TestVariablesExist(t *testing.T) {
 		"KARPENTER_NAMESPACE": true, "CGO_ENABLED": true, "LINODE_EXCHANGES": true, "GOMAXPROCS": true, "KUBEBUILDER_ASSETS": true,
 		"AGENT_TOKEN": true, "KUBELET_EXTRA_ARGS": true, // of the shell in an example, and of the kubelet's packages
 		"KARPENTER_METRICS": true, "LINODESIM_ADMIN": true, // of the local cluster, supervisor.Info.Exports
+		"LIVE_LINODE_TOKEN": true, "LIVE_CLUSTER_STANDARD": true, "LIVE_CLUSTER_ENTERPRISE": true, "LIVE_FLAGS": true, // of the workflow live
 		// Of linode-cli, in the simulator's page.
 		"USE_CSV_PROVIDER": true, "CSV_PATH": true, // of OpenCost
 		"LINODE_CLI_TOKEN": true, "LINODE_CLI_API_SCHEME": true, "LINODE_CLI_API_HOST": true, "LINODE_CLI_API_VERSION": true,

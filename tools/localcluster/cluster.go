@@ -240,8 +240,8 @@ func (c *Cluster) startLKENodes(ctx context.Context) error {
 		taintsAfter = lateTaints
 	}
 	runner := simulatedlke.New(client.CoreV1().Nodes(), simulatedlke.Config{
-		TaintsAfter: taintsAfter,
-		ClusterID:   c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
+		TaintsAfter: taintsAfter, Lies: c.Sim.Lies,
+		ClusterID: c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
 		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logsPort,
 		Annotations: map[string]string{plane.ReadyAfterNote: c.opts.ReadyAfter.String()}, Memory: c.opts.Memory,
 	})

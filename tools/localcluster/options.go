@@ -42,7 +42,7 @@ type Options struct {
 	Mode       string  // "" = lke; instance and clusterapi are self-managed clusters that plain Linodes join
 	Tier       string  // "" = standard
 	K8sVersion string  // as LKE names it; "" = the tier's newest
-	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile, or a report of lkeprobe
+	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile, or a report of verify
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
 	Kubernetes string  // release of the control plane, such as 1.37.2; "" = the default one

@@ -33,7 +33,7 @@ platform() {
 	one_of TIER "${TIER:-standard}" standard enterprise
 	case ${PROFILE:-fast} in
 	*.json) [ -r "$PROFILE" ] || fail "PROFILE=$PROFILE: there is no such file" ;;
-	*) one_of PROFILE "${PROFILE:-fast}" fast realistic slow stale hostile 'a report of lkeprobe, FILE.json' ;;
+	*) one_of PROFILE "${PROFILE:-fast}" fast realistic slow stale hostile 'a report of verify, FILE.json' ;;
 	esac
 	[ -z "${KUBERNETES:-}" ] || form KUBERNETES "$KUBERNETES" 'v?1[.](3[1-7])[.][0-9]+' "a release of 1.31 to 1.37, such as 1.37.2"
 	if [ -n "${POOLS:-}" ]; then

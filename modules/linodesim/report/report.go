@@ -1,11 +1,9 @@
-// Package report declares the report of a run of lkeprobe: facts with verdicts,
-// measured delays, switches, the record of the run's own requests. Its JSON form
-// has a version, Schema; readers refuse another one. docs/probe.md describes it.
-// The type is here, and not with the program that fills it, because the
-// simulator reads it as a Profile and a Behaviour.
+// Package report declares the report of a run of `karpenter-linode verify`: assumptions and facts with verdicts, what the operator did,
+// measured delays, switches, the record of the run's own requests. Its JSON form has a version, Schema; readers refuse another one.
+// docs/probe.md describes it. The type is here, and not with the program that fills it, because the simulator reads it as a Profile and
+// a Behaviour.
 //
-// Durations are milliseconds, times are relative to the start of the run, and
-// nothing in a report names an account: lkeprobe replaces such values.
+// Durations are milliseconds, times are relative to the start of the run, and nothing in a report names an account.
 package report
 
 import (
@@ -18,7 +16,7 @@ import (
 
 // Schema is the version of the JSON form. It changes when a field changes its
 // meaning or goes; new fields do not change it.
-const Schema = "lkeprobe/1"
+const Schema = "verify/1"
 
 // Verdict on a fact.
 type Verdict string
@@ -63,6 +61,8 @@ const (
 	PoolListLag   = "pool_list_lag"   // the same for the list of pools
 	LinodeReadLag = "linode_read_lag" // from a change of a Linode to a read of the Linode that has it
 	LinodeListLag = "linode_list_lag" // the same for the list of Linodes
+	LateEffect    = "late_effect"     // from a creation without an answer to the pool showing
+	BurstID       = "burst_id"        // from the request of one of 20 pools to its Linode's ID
 )
 
 // Switch names and values: which of several possible behaviours the API has.
@@ -98,13 +98,13 @@ type Report struct {
 	TookMS     int64               `json:"took_ms"`
 	Cluster    Cluster             `json:"cluster"`
 	Plan       Plan                `json:"plan"`
+	Judgements []Judgement         `json:"assumptions"`
+	Scenarios  []Scenario          `json:"operator"`
 	Facts      []Fact              `json:"facts"`
 	Delays     map[string][]Sample `json:"delays"`
 	Switches   map[string]string   `json:"switches"`
 	RateLimits []RateLimit         `json:"rate_limits"`
-	Fields     []Field             `json:"fields"`
 	Audit      Audit               `json:"audit"`
-	Exchanges  []Exchange          `json:"exchanges"`
 }
 
 // Cluster describes the cluster of the run.
@@ -126,24 +126,13 @@ type Plan struct {
 // RateLimit holds the limits that the headers of one route's answers announced. Empty strings
 // are headers that were not there.
 type RateLimit struct {
-	Method    string `json:"method"`
-	Route     string `json:"route"`
-	Answers   int    `json:"answers"`
-	Limit     string `json:"limit"`
-	Remaining string `json:"remaining"` // of the first answer
-	Scopes    string `json:"scopes"`    // accepted ones
+	Method  string `json:"method"`
+	Route   string `json:"route"`
+	Answers int    `json:"answers"`
+	Limit   string `json:"limit"`
 }
 
-// Field is a property in which answers and the API's description differ.
-type Field struct {
-	Method string `json:"method"`
-	Route  string `json:"route"`
-	Path   string `json:"path"`
-	Kind   string `json:"kind"` // undescribed, missing
-	Type   string `json:"type"` // of JSON; "" for a missing one
-}
-
-// Audit is the record of the probe's own requests.
+// Audit is the record of the run's own requests.
 type Audit struct {
 	Requests  int            `json:"requests"`
 	Writes    []Write        `json:"writes"`
@@ -160,18 +149,6 @@ type Write struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`
 	Status  int    `json:"status"`
-}
-
-// Exchange is one request with its answer, scrubbed: the first of its route and
-// status.
-type Exchange struct {
-	Method   string            `json:"method"`
-	Path     string            `json:"path"`
-	Filter   any               `json:"x_filter,omitempty"`
-	Request  any               `json:"request,omitempty"`
-	Status   int               `json:"status"`
-	Headers  map[string]string `json:"response_headers"`
-	Response any               `json:"response"`
 }
 
 // Range is the least and the most that samples show, by their middles. It is

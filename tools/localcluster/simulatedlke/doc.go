@@ -23,6 +23,8 @@
 // Config.ReapplyRemoved. A Node that a user deletes does not come back while
 // its Linode lives: a kubelet registers once.
 //
+// Config.Lies breaks assumptions about Nodes on request: taints that come minutes late, a quarter of the memory missing, other names.
+//
 // Not known of the real platform, and decided here: removed labels and taints stay removed. Not simulated: a Linode
 // that is shut down but not gone, pod networks, the address annotations of Calico
 // and WireGuard. Volumes are simulated by package blockstorage.

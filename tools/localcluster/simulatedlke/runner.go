@@ -1,6 +1,7 @@
 package simulatedlke
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
 // workers bounds the API calls at the same time when many nodes join together.
@@ -47,8 +49,10 @@ type Config struct {
 	// TaintsAfter is how long after a Node registers LKE gives it its pool's taints;
 	// 0 = the kubelet registers with them. See linodesim.PoolTaints.
 	TaintsAfter time.Duration
-	Kubelets    Kubelets // nil = kwok simulates all
-	Log         *slog.Logger
+	// Lies asks the simulated account which assumptions about Nodes to break for those that kwok simulates; nil = none.
+	Lies     func(report.Assumption) bool
+	Kubelets Kubelets // nil = kwok simulates all
+	Log      *slog.Logger
 }
 
 // Runner follows the events of one cluster.
@@ -69,13 +73,17 @@ type machine struct {
 	registered  bool
 	taintsAt    time.Time // when the pool's taints are set; zero = they are
 	initialized bool
-	reboots     int // of its Linode since it joined
-	booted      int // those that its Node shows
+	node        string // the Node's name; "" = the Linode's
+	reboots     int    // of its Linode since it joined
+	booted      int    // those that its Node shows
 	kubelet     realKubelet
 }
 
 // New makes a Runner; Run runs it.
 func New(nodes Nodes, cfg Config) *Runner {
+	if cfg.Lies == nil {
+		cfg.Lies = func(report.Assumption) bool { return false }
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -173,7 +181,7 @@ func (r *Runner) step(ctx context.Context, name string) error {
 		return nil
 	case m.gone:
 		m.kubelet.stop(ctx)
-		return r.remove(ctx, name)
+		return r.remove(ctx, name, m)
 	case !m.registered && r.cfg.Kubelets != nil && !m.kubelet.simulated:
 		return r.registerReal(ctx, name, m)
 	case !m.registered:
@@ -205,19 +213,33 @@ func (r *Runner) change(name string, edit func(*machine)) {
 func (r *Runner) register(ctx context.Context, name string, m machine) error {
 	joined := m.wanted
 	var taintsAt time.Time
-	if r.cfg.TaintsAfter > 0 && len(joined.Taints) > 0 {
-		joined.Taints, taintsAt = nil, time.Now().Add(r.cfg.TaintsAfter)
+	after := r.cfg.TaintsAfter
+	if r.cfg.Lies(report.LateTaints) {
+		after = linodesim.LieTaints
+	}
+	if after > 0 && len(joined.Taints) > 0 {
+		joined.Taints, taintsAt = nil, time.Now().Add(after)
 	}
 	node := Registered(joined, r.cfg.Labels)
 	ServedBy(node, r.cfg.KubeletPort)
-	node.Status.Capacity, node.Status.Allocatable = Capacity(machineOf(m.wanted, r.cfg.Memory))
+	size := machineOf(m.wanted, r.cfg.Memory)
+	if r.cfg.Lies(report.LessMemory) {
+		size.MemoryMB -= int(linodesim.LieMemoryShare * float64(size.MemoryMB))
+	}
+	node.Status.Capacity, node.Status.Allocatable = Capacity(size)
+	if r.cfg.Lies(report.OtherNames) {
+		node.Name = fmt.Sprintf("node-%x", joined.InstanceID)
+		node.Labels[corev1.LabelHostname] = node.Name
+	}
 	maps.Copy(node.Annotations, r.cfg.Annotations)
 	_, err := r.nodes.Create(ctx, node, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	r.cfg.Log.Info("node registered", "node", name, "type", m.wanted.Type, "pool", m.wanted.PoolID)
-	r.change(name, func(stored *machine) { stored.registered, stored.applied, stored.taintsAt = true, joined, taintsAt })
+	r.cfg.Log.Info("node registered", "node", node.Name, "type", m.wanted.Type, "pool", m.wanted.PoolID)
+	r.change(name, func(stored *machine) {
+		stored.registered, stored.applied, stored.taintsAt, stored.node = true, joined, taintsAt, node.Name
+	})
 	r.queue.Add(name) // go on as the cloud controller manager
 	return nil
 }
@@ -225,7 +247,7 @@ func (r *Runner) register(ctx context.Context, name string, m machine) error {
 // update initialises the Node or carries a change of its pool to it. The write
 // names the version that was read: no client's change in between is lost.
 func (r *Runner) update(ctx context.Context, name string, m machine) error {
-	node, err := r.nodes.Get(ctx, name, metav1.GetOptions{})
+	node, err := r.nodes.Get(ctx, cmp.Or(m.node, name), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil // it was deleted; its kubelet does not register again
 	}
@@ -278,8 +300,8 @@ func (r *Runner) bootAgain(ctx context.Context, node *corev1.Node, boot int) (*c
 	return r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})
 }
 
-func (r *Runner) remove(ctx context.Context, name string) error {
-	err := r.nodes.Delete(ctx, name, metav1.DeleteOptions{})
+func (r *Runner) remove(ctx context.Context, name string, m machine) error {
+	err := r.nodes.Delete(ctx, cmp.Or(m.node, name), metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}

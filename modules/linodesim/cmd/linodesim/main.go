@@ -61,7 +61,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.pools, "pools", "g6-standard-2:1", "its pools at the start, as plan:count separated by commas; may be empty on enterprise")
 	f.StringVar(&o.profile, "profile", "fast",
 		"how long things take and what goes wrong: "+strings.Join(linodesim.ProfileNames(),
-			", ")+", or a report of lkeprobe (a file that ends in .json)")
+			", ")+", or a report of verify (a file that ends in .json)")
 	f.Float64Var(&o.scale, "time-scale", 1, "divides every delay of the profile")
 	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn")
 	f.StringVar(&o.token, "token", linodesim.DefaultToken, "the accepted token; it has every scope")

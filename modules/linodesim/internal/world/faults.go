@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
 // NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
@@ -38,7 +39,9 @@ type faults struct {
 
 	enterpriseVersions []string // that the account is offered; nil = those of the catalogue
 
-	silence Silence
+	silence   Silence
+	lies      map[report.Assumption]bool // in force
+	lieDelays Lies
 }
 
 // Silence makes LKE Enterprise accept nodes and give some of them no Linode for a while.
@@ -100,6 +103,9 @@ func (w Faults) Describe() []string {
 	}
 	if v := w.faults.enterpriseVersions; v != nil {
 		all = append(all, "LKE Enterprise offers "+strings.Join(v, ", "))
+	}
+	for _, about := range slices.Sorted(maps.Keys(w.faults.lies)) {
+		all = append(all, "lie: "+string(about))
 	}
 	for _, counts := range []struct {
 		of   map[int]int
@@ -163,7 +169,7 @@ func (w Faults) StallNodes(poolID, n int) {
 
 func (c faults) clone() faults {
 	c.noCapacity, c.noCapability = slices.Clone(c.noCapacity), slices.Clone(c.noCapability)
-	c.neverBoot, c.stall = maps.Clone(c.neverBoot), maps.Clone(c.stall)
+	c.neverBoot, c.stall, c.lies = maps.Clone(c.neverBoot), maps.Clone(c.stall), maps.Clone(c.lies)
 	return c
 }
 

@@ -108,7 +108,9 @@ func (w Linodes) UpdateInstance(linodeID int, b *api.InstanceUpdate) (api.Instan
 		i.Updated = w.now
 	}
 	if b.Tags != nil {
+		had := i.Tags
 		w.retag(w.Actor, i, union(*b.Tags))
+		w.loseTags(i, had)
 	}
 	return w.instance(i), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
 // node is a node as the API shows it.
@@ -64,6 +65,7 @@ func (w Nodes) DeleteLKENode(clusterID int, nodeID string) error {
 	}
 	w.Pools().setCount(p, p.Count-1)
 	w.removeNode(w.Actor, n)
+	w.bringBack(p)
 	return nil
 }
 
@@ -95,13 +97,16 @@ func (w Nodes) addNode(by account.Actor, p *pool) time.Duration {
 	w.record(by, account.Entry{Action: account.NodeRequested, ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID})
 
 	created := w.delays.InstanceID.draw(w.draws.rng)
+	if w.faults.lies[report.LateIDs] {
+		created = w.faults.lieDelays.ID
+	}
 	join := w.delays.Join.draw(w.draws.rng)
 	var tagged time.Duration
 	if enterprise {
 		w.after(w.delays.NodeListed.draw(w.draws.rng), func() { w.list(n) })
 		tagged = w.delays.Tagged.draw(w.draws.rng)
 	}
-	if w.faults.stalls(p.ID) {
+	if w.faults.lies[report.HangingPools] || w.faults.stalls(p.ID) {
 		return created + join
 	}
 	n.grant = func() {

@@ -145,6 +145,8 @@ func (w Pools) addPool(c *cluster, spec account.PoolSpec) *pool {
 	for range p.Count {
 		w.Nodes().addNode(w.Actor, p)
 	}
+	w.loseTags(p)
+	w.lower(p)
 	return p
 }
 
@@ -170,7 +172,11 @@ func (w Pools) UpdateLKENodePool(clusterID, poolID int, b *api.LKENodePoolUpdate
 	}
 	w.edit(p, b, scaling)
 	if b.Count != nil && *b.Count != p.Count {
+		raised := *b.Count > p.Count
 		w.scale(p, *b.Count)
+		if raised {
+			w.lower(p)
+		}
 	}
 	return w.pool(p), nil
 }
@@ -193,6 +199,7 @@ func (w Pools) edit(p *pool, b *api.LKENodePoolUpdate, scaling *api.LKEAutoscale
 	if b.Tags != nil {
 		p.Tags = slices.Clone(*b.Tags)
 		w.cascadeTags(p, before.Tags)
+		w.loseTags(p)
 	}
 	if was, is := describe(before), describe(p.Pool); was != is {
 		w.record(w.Actor, account.Entry{Action: account.PoolEdited, ClusterID: p.ClusterID, PoolID: p.ID, Before: was, After: is})

@@ -10,16 +10,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-func arrivalQuestions(enterprise bool) []notebook.Question {
+func arrivalQuestions(enterprise bool) []lab.Question {
 	entries, encryption, tags := "1", "enabled", "none"
 	if enterprise {
 		entries, encryption, tags = "0", "disabled", "lke<cluster>, nodepool=<pool>, the pool's"
 	}
-	list := []notebook.Question{
+	list := []lab.Question{
 		{ID: "arrival.create_entries", Text: "Entries in nodes[] of the answer to POST pools with count 1", Expected: entries},
 		{ID: "arrival.default_encryption", Text: "disk_encryption of a pool that names none", Expected: encryption},
 		{ID: "arrival.linode_label", Text: "Label of a worker's Linode", Expected: report.ValueLKELabel},
@@ -28,12 +27,12 @@ func arrivalQuestions(enterprise bool) []notebook.Question {
 		{ID: "arrival.linode_tags", Text: "Tags of a worker's Linode once it has an ID and LKE is done", Expected: tags},
 		{ID: "arrival.scale_entries", Text: "Entries of new nodes in the answer to PUT with one more", Expected: entries},
 		{ID: "arrival.autoscaler", Text: "autoscaler of the pool after PUT count 2: min to max, enabled", Expected: "1 to 1, false"},
-		{ID: "arrival.victim", Text: "Node that goes when count is lowered by one", Expected: notebook.Unknown},
+		{ID: "arrival.victim", Text: "Node that goes when count is lowered by one", Expected: lab.Unknown},
 		{ID: "arrival.ready", Text: "Nodes are ready by themselves", Expected: "yes"},
 	}
 	if enterprise { // elsewhere entries are there at once
-		list = append(list, notebook.Question{ID: unlistedNode, Text: "GET of a node whose Linode is there and whose entry is not",
-			Expected: notebook.Unknown})
+		list = append(list, lab.Question{ID: unlistedNode, Text: "GET of a node whose Linode is there and whose entry is not",
+			Expected: lab.Unknown})
 	}
 	return list
 }
@@ -132,11 +131,11 @@ func victim(ctx context.Context, l *lab.Lab, p *lab.Pool, before *api.LKENodePoo
 }
 
 // renameQuestion is one that no source answers.
-func renameQuestion(id, text string) notebook.Question {
-	return notebook.Question{ID: "rename." + id, Text: text, Expected: notebook.Unknown}
+func renameQuestion(id, text string) lab.Question {
+	return lab.Question{ID: "rename." + id, Text: text, Expected: lab.Unknown}
 }
 
-var renameQuestions = []notebook.Question{
+var renameQuestions = []lab.Question{
 	renameQuestion("pool_label", "Label of a Linode in a pool that has a label"),
 	renameQuestion("status", "PUT of another label on a worker's Linode"),
 	renameQuestion("linode", "Label of the Linode afterwards"),

@@ -11,24 +11,24 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
 const (
 	watchRenamed  = 20 * time.Second // whether LKE changes a label back
-	watchDeleted  = 20 * time.Second // whether a deleted node comes back
+	watchDeleted  = 3 * time.Minute  // whether a deleted node comes back: LKE's repair takes up to two minutes, by a guess
+	watchEmpty    = 20 * time.Second // what becomes of a pool without nodes
 	watchReplaced = 10 * time.Minute // whether a deleted Linode is replaced
 )
 
-var deleteQuestions = []notebook.Question{
+var deleteQuestions = []lab.Question{
 	{ID: "delete.status", Text: "DELETE of one of two nodes", Expected: "200"},
 	{ID: "delete.count", Text: "count and entries afterwards, at once", Expected: "1, 1"},
 	{ID: "delete.later", Text: "count and entries after a while", Expected: "1, 1"},
 	{ID: "delete.node", Text: "GET of the deleted node", Expected: "404: Not found"},
 	{ID: "delete.again", Text: "DELETE of the deleted node", Expected: "404: Not found"},
-	{ID: "delete.last", Text: "DELETE of the last node of a pool", Expected: notebook.Unknown},
-	{ID: "delete.pool", Text: "The pool after its last node's deletion", Expected: notebook.Unknown},
+	{ID: "delete.last", Text: "DELETE of the last node of a pool", Expected: lab.Unknown},
+	{ID: "delete.pool", Text: "The pool after its last node's deletion", Expected: lab.Unknown},
 }
 
 // deletion deletes the two nodes of a pool, one after the other.
@@ -41,7 +41,7 @@ func deletion(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) erro
 	if err := l.Gone(ctx, report.Gone, *first.InstanceID, deleted); err != nil {
 		return err
 	}
-	if err := poll.Pause(ctx, watchDeleted); err != nil {
+	if back, err := returns(ctx, l, p); back || err != nil {
 		return err
 	}
 	if err := counts(ctx, l, p, "delete.later"); err != nil {
@@ -51,6 +51,33 @@ func deletion(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) erro
 	l.Book.Answer("delete.node", outcome(err))
 	l.Book.Answer("delete.again", outcome(l.Client.DeleteNode(ctx, l.ClusterID, first.ID)))
 	return lastNode(ctx, l, p, last)
+}
+
+// returns watches whether LKE brings a deleted node back.
+func returns(ctx context.Context, l *lab.Lab, p *lab.Pool) (back bool, err error) {
+	var since time.Time
+	start := time.Now()
+	err = poll.Until(ctx, func(ctx context.Context) (bool, error) {
+		pool, _, err := p.Read(ctx)
+		switch {
+		case err != nil || pool == nil:
+			return false, err
+		case pool.Count == 1 && len(pool.Nodes) == 1:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) > 3*lab.SettleTime:
+			l.Book.Answerf("delete.later", "%d, %d", pool.Count, len(pool.Nodes))
+			l.Book.Weigh(report.ReturningNodes, false, "%v after one of two nodes was deleted, the pool has count %d and %d nodes",
+				time.Since(start).Round(time.Second), pool.Count, len(pool.Nodes))
+			back = true
+		}
+		return back || time.Since(start) > watchDeleted && since.IsZero(), nil
+	})
+	if err == nil && !back {
+		l.Book.Weigh(report.ReturningNodes, true, "no other node came within %v", watchDeleted)
+	}
+	return back, err
 }
 
 // deleteNode deletes one of two nodes, until the pool shows it.
@@ -130,7 +157,7 @@ func afterLast(ctx context.Context, p *lab.Pool, node string) (*api.LKENodePool,
 		} else {
 			missing = 0
 		}
-		return time.Since(start) > watchDeleted && missing != 1, err
+		return time.Since(start) > watchEmpty && missing != 1, err
 	})
 	if err == nil && pool != nil && slices.ContainsFunc(pool.Nodes, func(n api.LKENode) bool { return n.ID == node }) {
 		err = errNoEffect
@@ -138,11 +165,11 @@ func afterLast(ctx context.Context, p *lab.Pool, node string) (*api.LKENodePool,
 	return pool, err
 }
 
-var replaceQuestions = []notebook.Question{
-	{ID: "replace.status", Text: "DELETE of a worker's Linode, directly", Expected: notebook.Unknown},
-	{ID: "replace.meanwhile", Text: "count, entries and instance_id right afterwards", Expected: notebook.Unknown},
-	{ID: "replace.result", Text: "What LKE does about it", Expected: notebook.Unknown},
-	{ID: "replace.node", Text: "ID of the node after a replacement", Expected: notebook.Unknown},
+var replaceQuestions = []lab.Question{
+	{ID: "replace.status", Text: "DELETE of a worker's Linode, directly", Expected: lab.Unknown},
+	{ID: "replace.meanwhile", Text: "count, entries and instance_id right afterwards", Expected: lab.Unknown},
+	{ID: "replace.result", Text: "What LKE does about it", Expected: lab.Unknown},
+	{ID: "replace.node", Text: "ID of the node after a replacement", Expected: lab.Unknown},
 	{ID: "replace.count", Text: "count afterwards", Expected: "1"},
 }
 
@@ -218,8 +245,9 @@ func replaced(ctx context.Context, l *lab.Lab, p *lab.Pool, old api.LKENode, del
 		l.Book.Switch(report.LostLinode, report.ValueLeft)
 		return nil
 	}
-	l.Delay(report.Repair, mark.Since(deleted))
+	l.Book.Delay(report.Repair, mark.Since(deleted))
 	arrives := p.Expect(1, mark.Window(), &api.LKENodePool{Nodes: []api.LKENode{{ID: "", InstanceID: old.InstanceID}}})
+	arrives.Count = 0
 	defer arrives.Note()
 	if err := arrives.Wait(ctx, false); err != nil {
 		l.Book.Answer("replace.result", "the node went, and none came")

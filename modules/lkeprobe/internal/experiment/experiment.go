@@ -8,19 +8,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
 )
 
 // Experiment is one of them.
 type Experiment struct {
 	plan.Step
-	Questions []notebook.Question
+	Questions []lab.Question
 	Run       func(ctx context.Context, l *lab.Lab) error
 }
 
@@ -32,41 +30,13 @@ func All(enterprise bool) []Experiment {
 		{Step: plan.Step{Name: "limits", Limit: time.Minute}, Questions: limitQuestions, Run: limits},
 		{Step: plan.Step{Name: "refusals", Nodes: 2, Linodes: 1, Nanodes: 1, Limit: 6 * time.Minute}, Questions: refusalQuestions(enterprise),
 			Run: refusals},
+		{Step: plan.Step{Name: "arrival", Nodes: 2, Linodes: 2, Limit: 25 * time.Minute}, Questions: arrivalQuestions(enterprise), Run: arrival},
 		{Step: plan.Step{Name: "tags", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: tagQuestions, Run: onNodes(1, tags)},
 		{Step: plan.Step{Name: "lag", Nodes: 2, Linodes: 2, Limit: 20 * time.Minute}, Questions: lagQuestions, Run: onNodes(1, lags)},
 		{Step: plan.Step{Name: "rename", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: renameQuestions, Run: rename},
-		{Step: plan.Step{Name: "delete", Nodes: 2, Linodes: 2, Limit: 10 * time.Minute}, Questions: deleteQuestions, Run: onNodes(2, deletion)},
-		{Step: plan.Step{Name: "arrival", Nodes: 2, Linodes: 2, Limit: 15 * time.Minute}, Questions: arrivalQuestions(enterprise), Run: arrival},
+		{Step: plan.Step{Name: "delete", Nodes: 2, Linodes: 2, Limit: 12 * time.Minute}, Questions: deleteQuestions, Run: onNodes(2, deletion)},
 		{Step: plan.Step{Name: "replace", Nodes: 1, Linodes: 2, Limit: 15 * time.Minute}, Questions: replaceQuestions, Run: onNodes(1, replace)},
-	}
-}
-
-// Choose picks experiments by name; none = all.
-func Choose(all []Experiment, names []string) ([]Experiment, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var out []Experiment
-	var known []string
-	for _, e := range all {
-		known = append(known, e.Name)
-		if slices.Contains(names, e.Name) {
-			out = append(out, e)
-		}
-	}
-	for _, n := range names {
-		if !slices.Contains(known, n) {
-			return nil, fmt.Errorf("--only names %q; there are %s", n, strings.Join(known, ", "))
-		}
-	}
-	return out, nil
-}
-
-// Words are those that the experiments send themselves: they name no account.
-func Words() []string {
-	return []string{
-		"lkeprobe", "-bad-", "node.kubernetes.io/lkeprobe", "linode.com/lkeprobe", "kubernetes.io", "Never", "lp", "lkp",
-		strings.Repeat("lkeprobe", 8), "example.com/" + strings.Repeat("lkep", 13),
+		{Step: plan.Step{Name: "burst", Nodes: burstPools, Linodes: burstPools, Limit: 8 * time.Minute}, Questions: burstQuestions, Run: burst},
 	}
 }
 

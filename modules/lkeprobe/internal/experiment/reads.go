@@ -9,15 +9,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
 )
 
-var filterQuestions = []notebook.Question{
-	{ID: "filter.pools", Text: "X-Filter on the list of pools, by an ID that no pool has", Expected: notebook.Unknown},
-	{ID: "filter.pools_type", Text: "X-Filter on the list of pools, by type, which is not filterable", Expected: notebook.Unknown},
+var filterQuestions = []lab.Question{
+	{ID: "filter.pools", Text: "X-Filter on the list of pools, by an ID that no pool has", Expected: lab.Unknown},
+	{ID: "filter.pools_type", Text: "X-Filter on the list of pools, by type, which is not filterable", Expected: lab.Unknown},
 	{ID: "filter.linodes_cluster", Text: "X-Filter on the list of Linodes, by lke_cluster_id, which is not filterable",
-		Expected: notebook.Unknown},
-	{ID: "filter.page_beyond", Text: "A page of the list of pools beyond the end", Expected: notebook.Unknown},
+		Expected: lab.Unknown},
+	{ID: "filter.page_beyond", Text: "A page of the list of pools beyond the end", Expected: lab.Unknown},
 }
 
 // noPool is an ID that no pool has.
@@ -81,7 +80,7 @@ func beyond(ctx context.Context, l *lab.Lab) error {
 	return nil
 }
 
-var limitQuestions = []notebook.Question{
+var limitQuestions = []lab.Question{
 	{ID: "limits.collections", Text: "X-RateLimit-Limit of lists", Expected: "200"},
 	{ID: "limits.others", Text: "X-RateLimit-Limit of reads and changes", Expected: "1600"},
 	{ID: "limits.versions", Text: "X-RateLimit-Limit of GET tier versions", Expected: "no header"},

@@ -9,7 +9,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/guard"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
 )
 
@@ -28,15 +27,14 @@ func labelled(key, value string) api.LKENodePoolUpdate {
 	return api.LKENodePoolUpdate{Labels: &map[string]string{key: value}}
 }
 
-func tainted(key, value, effect string) api.LKENodePoolUpdate {
-	return api.LKENodePoolUpdate{Taints: &[]api.LKETaint{{Key: key, Value: value, Effect: api.LKETaintEffect(effect)}}}
-}
-
-func edits(enterprise bool) []edit {
+func edits(l *lab.Lab) []edit {
+	tainted := func(key, value, effect string) api.LKENodePoolUpdate {
+		return api.LKENodePoolUpdate{Taints: l.Taints(api.LKETaint{Key: key, Value: value, Effect: api.LKETaintEffect(effect)})}
+	}
 	zero, label := 0, "Probe_Label"
 	zeroExpected := refused
-	if enterprise {
-		zeroExpected = notebook.Unknown
+	if l.Enterprise {
+		zeroExpected = lab.Unknown
 	}
 	autoscaler := api.LKENodePoolUpdate{Autoscaler: &api.LKEAutoscalerUpdate{}}
 	low, high, off := 2, 1, false
@@ -44,32 +42,33 @@ func edits(enterprise bool) []edit {
 	return []edit{
 		{"label_characters", "Label key -bad-", refused, labelled("-bad-", "x"), ""},
 		{"label_length", "Label key of 64 characters", refused, labelled(strings.Repeat("lkeprobe", 8), "x"), ""},
-		{"label_kubernetes", "Label key node.kubernetes.io/lkeprobe", notebook.Unknown, labelled("node.kubernetes.io/lkeprobe", "x"), ""},
-		{"label_linode", "Label key linode.com/lkeprobe", notebook.Unknown, labelled("linode.com/lkeprobe", "x"), ""},
+		{"label_kubernetes", "Label key node.kubernetes.io/lkeprobe", lab.Unknown, labelled("node.kubernetes.io/lkeprobe", "x"), ""},
+		{"label_linode", "Label key linode.com/lkeprobe", lab.Unknown, labelled("linode.com/lkeprobe", "x"), ""},
 		{"label_value", "Label value of 64 characters", refused, labelled("lkeprobe", strings.Repeat("lkeprobe", 8)), ""},
 		{"taint_characters", "Taint key -bad-", refused, tainted("-bad-", "x", "NoSchedule"), ""},
-		{"taint_length", "Taint key of 64 characters", notebook.Unknown, tainted("example.com/"+strings.Repeat("lkep", 13), "x", "NoSchedule"),
+		{"taint_length", "Taint key of 64 characters", lab.Unknown, tainted("example.com/"+strings.Repeat("lkep", 13), "x", "NoSchedule"),
 			""},
-		{"taint_reserved", "Taint key node.kubernetes.io/lkeprobe", notebook.Unknown, tainted("node.kubernetes.io/lkeprobe", "x", "NoSchedule"),
+		{"taint_reserved", "Taint key node.kubernetes.io/lkeprobe", lab.Unknown, tainted("node.kubernetes.io/lkeprobe", "x", "NoSchedule"),
 			report.ReservedTaintKeys},
-		{"taint_value", "Taint value kubernetes.io", notebook.Unknown, tainted("lkeprobe", "kubernetes.io", "NoSchedule"), ""},
+		{"taint_value", "Taint value kubernetes.io", lab.Unknown, tainted("lkeprobe", "kubernetes.io", "NoSchedule"), ""},
 		{"taint_effect", "Taint effect Never", refused, tainted("lkeprobe", "x", "Never"), ""},
 		{"taint_empty", "Taint with an empty value", "200", tainted("lkeprobe", "", "PreferNoSchedule"), ""},
-		{"pool_label", "Pool label Probe_Label", notebook.Unknown, api.LKENodePoolUpdate{Label: &label}, ""},
+		{"pool_label", "Pool label Probe_Label", lab.Unknown, api.LKENodePoolUpdate{Label: &label}, ""},
 		{"autoscaler", "autoscaler with min above max", refused, autoscaler, ""},
 		{"zero", "PUT count 0", zeroExpected, api.LKENodePoolUpdate{Count: &zero}, report.ZeroCount},
 	}
 }
 
-func refusalQuestions(enterprise bool) []notebook.Question {
-	list := []notebook.Question{
+func refusalQuestions(enterprise bool) []lab.Question {
+	list := []lab.Question{
 		{ID: "refusals.type", Text: "POST pools with a plan that does not exist", Expected: refused},
 		{ID: "refusals.nanode", Text: "POST pools with plan " + plan.NanodePlan, Expected: refused},
 		{ID: "refusals.count", Text: "POST pools with a count over the limit (and a plan that does not exist)", Expected: refused},
+		{ID: "refusals.isolation", Text: "POST pools without public addresses (and a plan that does not exist)", Expected: lab.Unknown},
 		{ID: "refusals.negative", Text: "POST pools with count -1 (and a plan that does not exist)", Expected: refused},
 	}
-	for _, e := range edits(enterprise) {
-		list = append(list, notebook.Question{ID: "refusals." + e.id, Text: e.text, Expected: e.expected})
+	for _, e := range edits(&lab.Lab{Enterprise: enterprise}) {
+		list = append(list, lab.Question{ID: "refusals." + e.id, Text: e.text, Expected: e.expected})
 	}
 	return list
 }
@@ -88,6 +87,7 @@ func refusals(ctx context.Context, l *lab.Lab) (err error) {
 	}{
 		{"type", lab.Spec{Type: guard.NoSuchPlan, Count: 1}},
 		{"count", lab.Spec{Type: guard.NoSuchPlan, Count: over}},
+		{"isolation", lab.Spec{Type: guard.NoSuchPlan, Count: 1, Isolated: true}},
 		{"negative", lab.Spec{Type: guard.NoSuchPlan, Count: -1}},
 		{"nanode", lab.Spec{Type: plan.NanodePlan, Count: 1}},
 	} {
@@ -100,7 +100,7 @@ func refusals(ctx context.Context, l *lab.Lab) (err error) {
 		return err
 	}
 	defer func() { err = ended(ctx, err, p) }()
-	for _, e := range edits(l.Enterprise) {
+	for _, e := range edits(l) {
 		_, err := l.Client.UpdatePool(ctx, l.ClusterID, p.ID, e.change)
 		if err := judge(l, "refusals."+e.id, e.choice, err); err != nil {
 			return err

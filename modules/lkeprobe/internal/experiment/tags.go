@@ -9,20 +9,19 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
 )
 
-var tagQuestions = []notebook.Question{
+var tagQuestions = []lab.Question{
 	{ID: "tags.pool_two", Text: "A tag of 2 characters on a pool", Expected: refused},
 	{ID: "tags.pool_three", Text: "A tag of 3 characters on a pool", Expected: "200"},
 	{ID: "tags.pool_fifty", Text: "A tag of 50 characters on a pool", Expected: "200"},
 	{ID: "tags.pool_fiftyone", Text: "A tag of 51 characters on a pool", Expected: refused},
-	{ID: "tags.pool_characters", Text: "Characters that a pool's tag may have besides letters and digits", Expected: notebook.Unknown},
-	{ID: "tags.linode_characters", Text: "Characters that a Linode's tag may have besides letters and digits", Expected: notebook.Unknown},
-	{ID: "tags.pool_case", Text: "Tags of a pool that differ in case only", Expected: notebook.Unknown},
-	{ID: "tags.linode_case", Text: "Tags of a Linode that differ in case only", Expected: notebook.Unknown},
-	{ID: "tags.pool_number", Text: "Tags that a pool takes", Expected: notebook.Unknown},
-	{ID: "tags.linode_number", Text: "Tags that a Linode takes", Expected: notebook.Unknown},
+	{ID: "tags.pool_characters", Text: "Characters that a pool's tag may have besides letters and digits", Expected: lab.Unknown},
+	{ID: "tags.linode_characters", Text: "Characters that a Linode's tag may have besides letters and digits", Expected: lab.Unknown},
+	{ID: "tags.pool_case", Text: "Tags of a pool that differ in case only", Expected: lab.Unknown},
+	{ID: "tags.linode_case", Text: "Tags of a Linode that differ in case only", Expected: lab.Unknown},
+	{ID: "tags.pool_number", Text: "Tags that a pool takes", Expected: lab.Unknown},
+	{ID: "tags.linode_number", Text: "Tags that a Linode takes", Expected: lab.Unknown},
 	{ID: "tags.linode_fiftyone", Text: "A tag of 51 characters on a Linode", Expected: refused},
 }
 

@@ -8,8 +8,8 @@
 // made here and never sent. So a mistake in an experiment cannot touch what
 // belongs to the account's owner, and the record proves that none did.
 //
-// Ownership is learned from the API's answers alone: a pool whose tags the rule
-// recognizes, its nodes, their Linodes. A Guard is safe for concurrent use.
+// Ownership is learned from the API's answers alone: a pool whose tags or taints
+// the rule recognizes, its nodes, their Linodes, and Linodes with such a tag. A Guard is safe for concurrent use.
 package guard
 
 import (
@@ -34,8 +34,8 @@ const NoSuchPlan = "lkeprobe-no-such-plan"
 // Rule bounds a run.
 type Rule struct {
 	ClusterID int
-	Tag       string            // each pool that is created or retagged carries it; "" = nothing is created
-	Owned     func(string) bool // whether a tag makes a pool the run's
+	Tag       string            // KEY=VALUE: each pool that is created or retagged carries it as tag and as taint; "" = nothing is created
+	Owned     func(string) bool // whether a tag, or a taint as KEY=VALUE, makes a pool the run's
 	OwnTag    func(string) bool // whether a tag can only be the probe's; nil = none can
 	Nodes     int               // at once, over all pools of the run
 	Linodes   int               // in all, as far as they are requested
@@ -49,33 +49,36 @@ type Entry struct {
 	Method  string
 	Path    string // without version and query
 	Status  int    // 0 = no answer
+	Limit   string // X-RateLimit-Limit
+	Scopes  string // of the token
 	Own     bool   // a write to something of the run
 	Refused string // why it was not sent
 }
 
-// Exchange is one request with its answer, as bytes.
-type Exchange struct {
-	Method, Path, Query, Filter string
-	Status                      int
-	Header                      http.Header
-	Request, Response           []byte
-}
+// Late is when a pool showed whose creation had no answer.
+type Late struct{ AtLeast, AtMost time.Duration }
 
 // Guard is an http.RoundTripper.
 type Guard struct {
-	next   http.RoundTripper
-	rule   Rule
-	listen func(Exchange)
+	next http.RoundTripper
+	rule Rule
 
 	mu      sync.Mutex
 	own     owned
+	lost    map[string]lost // creations without an answer, by tagKey
+	late    []Late
 	entries []Entry
 }
 
-// New makes a guard in front of a transport. The listener gets every exchange
-// that has an answer, one at a time.
-func New(next http.RoundTripper, rule Rule, listen func(Exchange)) *Guard {
-	return &Guard{next: next, rule: rule, listen: listen, own: newOwned()}
+// lost is a creation without an answer.
+type lost struct {
+	sent, absent time.Time // absent: when the last list without its pool was requested
+	shown        bool
+}
+
+// New makes a guard in front of a transport.
+func New(next http.RoundTripper, rule Rule) *Guard {
+	return &Guard{next: next, rule: rule, own: newOwned(), lost: map[string]lost{}}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -92,6 +95,12 @@ func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return refusal(r, err), nil
 	}
 	e.Own = r.Method != http.MethodGet
+	answered := false
+	defer func() { // also after a panic
+		if !answered {
+			g.lose(e, body)
+		}
+	}()
 	response, err := g.next.RoundTrip(r)
 	e.Took = time.Since(e.At)
 	if err != nil {
@@ -105,26 +114,57 @@ func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		g.keep(e)
 		return nil, err
 	}
+	answered = e.Status < 500
+	e.Limit = response.Header.Get("X-RateLimit-Limit")
+	e.Scopes = response.Header.Get("X-OAuth-Scopes")
 	response.Body = io.NopCloser(bytes.NewReader(answer))
 	if e.Status >= 400 && e.Status < 500 {
 		undo()
 	}
 	g.keep(e)
 	g.learn(e, answer)
-	g.hear(r, e, body, answer, response.Header)
 	return response, nil
 }
 
-func (g *Guard) hear(r *http.Request, e Entry, request, answer []byte, header http.Header) {
-	if g.listen == nil {
+// lose remembers a creation that may have its effect although it had no answer.
+func (g *Guard) lose(e Entry, body []byte) {
+	var w wanted
+	if e.Method != http.MethodPost || json.Unmarshal(body, &w) != nil || w.Tags == nil || w.Type == NoSuchPlan {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.listen(Exchange{
-		Method: e.Method, Path: e.Path, Query: r.URL.RawQuery, Filter: r.Header.Get("X-Filter"), Status: e.Status,
-		Header: header, Request: request, Response: answer,
+	g.lost[tagKey(*w.Tags)] = lost{sent: e.At}
+}
+
+// Lost is when the last creation was sent that had no answer and whose pool has not shown; zero = none.
+func (g *Guard) Lost() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var last time.Time
+	for _, l := range g.lost {
+		if !l.shown && l.sent.After(last) {
+			last = l.sent
+		}
+	}
+	return last
+}
+
+// lateWithin is how long a change without an answer is counted by Unanswered.
+const lateWithin = 10 * time.Minute
+
+// Unanswered reports whether a change of the last minutes had no answer: it may still take effect.
+func (g *Guard) Unanswered() bool {
+	return slices.ContainsFunc(g.Entries(), func(e Entry) bool {
+		return e.Method != http.MethodGet && e.Refused == "" && (e.Status == 0 || e.Status >= 500) && time.Since(e.At) < lateWithin
 	})
+}
+
+// Late lists how late pools showed whose creation had no answer.
+func (g *Guard) Late() []Late {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.late)
 }
 
 func (g *Guard) keep(e Entry) {
@@ -211,9 +251,18 @@ func (g *Guard) permitIf(own bool, method, path string) (func(), error) {
 
 // wanted holds what a request makes of a pool.
 type wanted struct {
-	Type  string    `json:"type"`
-	Count *int      `json:"count"`
-	Tags  *[]string `json:"tags"`
+	Type   string    `json:"type"`
+	Count  *int      `json:"count"`
+	Tags   *[]string `json:"tags"`
+	Taints *[]taint  `json:"taints"`
+}
+
+type taint struct{ Key, Value string }
+
+func (t taint) is(tag string) bool { return t.Key+"="+t.Value == tag }
+
+func (g *Guard) tainted(taints *[]taint) bool {
+	return taints != nil && slices.ContainsFunc(*taints, func(t taint) bool { return t.is(g.rule.Tag) })
 }
 
 func (g *Guard) permitCreate(body []byte) (func(), error) {
@@ -223,6 +272,9 @@ func (g *Guard) permitCreate(body []byte) (func(), error) {
 	}
 	if g.rule.Tag == "" || w.Tags == nil || !slices.Contains(*w.Tags, g.rule.Tag) {
 		return nil, fmt.Errorf("a pool without the run's tag %q", g.rule.Tag)
+	}
+	if !g.tainted(w.Taints) {
+		return nil, fmt.Errorf("a pool without the run's taint %q", g.rule.Tag)
 	}
 	g.own.noteTags(*w.Tags, g.rule.OwnTag)
 	if w.Type == NoSuchPlan {
@@ -248,6 +300,9 @@ func (g *Guard) permitUpdate(pool int, body []byte) (func(), error) {
 	}
 	if w.Tags != nil && !slices.Contains(*w.Tags, g.rule.Tag) {
 		return nil, fmt.Errorf("an update of pool %d that removes the run's tag", pool)
+	}
+	if w.Taints != nil && !g.tainted(w.Taints) {
+		return nil, fmt.Errorf("an update of pool %d that removes the run's taint", pool)
 	}
 	g.noteTags(body)
 	if w.Count == nil {

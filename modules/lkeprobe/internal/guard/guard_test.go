@@ -45,7 +45,8 @@ type step struct {
 
 const (
 	pools  = "/v4beta/lke/clusters/5/pools"
-	create = `{"type":"g6-standard-1","count":2,"tags":["lkeprobe-run=1","lkeprobe-pool=1"]}`
+	taints = `"taints":[{"key":"lkeprobe-run","value":"1","effect":"NoSchedule"}]`
+	create = `{"type":"g6-standard-1","count":2,"tags":["lkeprobe-run=1","lkeprobe-pool=1"],` + taints + `}`
 	own    = `{"id":7,"tags":["LKEPROBE-POOL=1","lkeprobe-run=1"],"nodes":[{"id":"7-aa","instance_id":70},{"id":"7-bb","instance_id":null}]}`
 	users  = `{"id":8,"tags":["acme"],"nodes":[{"id":"8-aa","instance_id":80}]}`
 )
@@ -76,6 +77,8 @@ func TestOnlyTheRunsOwnThingsAreTouched(t *testing.T) {
 			{method: "GET", path: pools, answer: list},
 			{method: "PUT", path: pools + "/7", body: `{"tags":["lkeprobe-run=1","x"]}`},
 			{method: "PUT", path: pools + "/7", body: `{"tags":["x"]}`, refused: "removes the run's tag"},
+			{method: "PUT", path: pools + "/7", body: `{"taints":[]}`, refused: "removes the run's taint"},
+			{method: "PUT", path: pools + "/7", body: `{` + taints + `}`},
 			{method: "DELETE", path: "/v4beta/lke/clusters/5/nodes/7-bb"},
 			{method: "PUT", path: "/v4beta/linode/instances/70", body: `{"label":"x"}`},
 			{method: "DELETE", path: "/v4beta/linode/instances/70"},
@@ -90,19 +93,29 @@ func TestOnlyTheRunsOwnThingsAreTouched(t *testing.T) {
 			{method: "DELETE", path: "/v4beta/tags/lkeprobe-a%20b"},
 			{method: "DELETE", path: "/v4beta/tags/lkeprobe-other", refused: "not about something"},
 		},
+		"Linodes with the run's tag": {
+			{method: "GET", path: "/v4beta/linode/instances",
+				answer: answer{200, `{"data":[{"id":71,"tags":["lkeprobe-run=1"]},{"id":81,"tags":["acme"]}]}`}},
+			{method: "DELETE", path: "/v4beta/linode/instances/81", refused: "not about something"},
+			{method: "DELETE", path: "/v4beta/linode/instances/71"},
+		},
 		"another cluster's answer proves nothing": {
 			{method: "GET", path: "/v4beta/lke/clusters/6/pools", answer: list},
 			{method: "DELETE", path: pools + "/7", refused: "not about something"},
 		},
 		"creation": {
 			{method: "POST", path: pools, body: `{"type":"g6-standard-1","count":1,"tags":["x"]}`, refused: "without the run's tag"},
-			{method: "POST", path: pools, body: `{"type":"g6-standard-8","count":1,"tags":["lkeprobe-run=1"]}`, refused: "not in the plan"},
+			{method: "POST", path: pools, body: `{"type":"g6-standard-1","count":1,"tags":["lkeprobe-run=1"]}`,
+				refused: "without the run's taint"},
+			{method: "POST", path: pools, body: `{"type":"g6-standard-8","count":1,"tags":["lkeprobe-run=1"],` + taints + `}`,
+				refused: "not in the plan"},
 			{method: "POST", path: pools, body: `not JSON`, refused: "cannot be read"},
-			{method: "POST", path: pools, body: `{"type":"lkeprobe-no-such-plan","count":501,"tags":["lkeprobe-run=1"]}`, answer: answer{400, "{}"}},
+			{method: "POST", path: pools, body: `{"type":"lkeprobe-no-such-plan","count":501,"tags":["lkeprobe-run=1"],` + taints + `}`,
+				answer: answer{400, "{}"}},
 			{method: "POST", path: pools, body: create, answer: answer{200, own}},
 		},
 		"nodes at once": {
-			{method: "POST", path: pools, body: `{"type":"g6-standard-1","count":4,"tags":["lkeprobe-run=1"]}`,
+			{method: "POST", path: pools, body: `{"type":"g6-standard-1","count":4,"tags":["lkeprobe-run=1"],` + taints + `}`,
 				refused: "4 nodes at once; the plan has 3"},
 			{method: "POST", path: pools, body: create, answer: answer{200, own}},
 			{method: "PUT", path: pools + "/7", body: `{"count":4}`, refused: "4 nodes at once"},
@@ -126,7 +139,7 @@ func TestOnlyTheRunsOwnThingsAreTouched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			network := &canned{}
-			g := guard.New(network, rule(), nil)
+			g := guard.New(network, rule())
 			for i, s := range steps {
 				if s.answer.status != 0 {
 					network.answers = []answer{s.answer}
@@ -168,6 +181,6 @@ func TestCleanUpCreatesNothing(t *testing.T) {
 	network := &canned{}
 	cleaning := rule()
 	cleaning.Tag = ""
-	g := guard.New(network, cleaning, nil)
+	g := guard.New(network, cleaning)
 	check(t, g, network, 0, step{method: "POST", path: pools, body: create, refused: "without the run's tag"}, 0)
 }

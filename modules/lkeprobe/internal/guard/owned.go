@@ -75,9 +75,10 @@ func (g *Guard) noteTags(body []byte) {
 
 // seenPool holds the part of a pool that is read in an answer.
 type seenPool struct {
-	ID    int      `json:"id"`
-	Tags  []string `json:"tags"`
-	Nodes []struct {
+	ID     int      `json:"id"`
+	Tags   []string `json:"tags"`
+	Taints []taint  `json:"taints"`
+	Nodes  []struct {
 		ID         string `json:"id"`
 		InstanceID *int   `json:"instance_id"`
 	} `json:"nodes"`
@@ -94,6 +95,20 @@ func (g *Guard) learn(e Entry, answer []byte) {
 		if e.Status < 300 || e.Status == http.StatusNotFound {
 			g.free(parts)
 		}
+	case e.Status < 300 && e.Path == "/linode/instances" && e.Method == http.MethodGet:
+		var list struct {
+			Data []struct {
+				ID   int      `json:"id"`
+				Tags []string `json:"tags"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(answer, &list) == nil {
+			for _, i := range list.Data {
+				if slices.ContainsFunc(i.Tags, g.rule.Owned) {
+					g.own.linodes[i.ID] = true
+				}
+			}
+		}
 	case e.Status >= 300 || e.Path != root && !strings.HasPrefix(e.Path, root+"/"):
 	default:
 		var list struct {
@@ -102,19 +117,44 @@ func (g *Guard) learn(e Entry, answer []byte) {
 		var one seenPool
 		if json.Unmarshal(answer, &list) == nil && list.Data != nil {
 			for _, p := range list.Data {
-				g.adopt(p)
+				g.adopt(p, e)
 			}
+			g.miss(e)
 		} else if json.Unmarshal(answer, &one) == nil {
-			g.adopt(one)
+			g.adopt(one, e)
 		}
 	}
 }
 
-// adopt makes a pool and what is in it the run's, if its tags do.
-func (g *Guard) adopt(p seenPool) {
-	if p.ID < 1 || !slices.ContainsFunc(p.Tags, g.rule.Owned) {
+// miss notes that a list lacks the pools whose creation had no answer.
+func (g *Guard) miss(e Entry) {
+	for key, l := range g.lost {
+		if !l.shown {
+			l.absent = e.At
+			g.lost[key] = l
+		}
+	}
+}
+
+// appear notes when a pool shows whose creation had no answer.
+func (g *Guard) appear(key string, e Entry) {
+	l, was := g.lost[key]
+	if !was || l.shown || e.Method != http.MethodGet {
 		return
 	}
+	l.shown = true
+	g.lost[key] = l
+	g.late = append(g.late, Late{AtLeast: max(0, l.absent.Sub(l.sent)), AtMost: e.At.Add(e.Took).Sub(l.sent)})
+}
+
+// adopt makes a pool and what is in it the run's, if its tags or taints do.
+func (g *Guard) adopt(p seenPool, e Entry) {
+	owned := slices.ContainsFunc(p.Tags, g.rule.Owned) ||
+		slices.ContainsFunc(p.Taints, func(t taint) bool { return g.rule.Owned(t.Key + "=" + t.Value) })
+	if p.ID < 1 || !owned {
+		return
+	}
+	g.appear(tagKey(p.Tags), e)
 	if !g.own.hasPool(p.ID) {
 		key := tagKey(p.Tags)
 		g.own.pools[p.ID] = key

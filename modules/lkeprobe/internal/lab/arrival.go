@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -22,13 +25,18 @@ func asError(err error) (*linode.Error, bool) {
 type Arrival struct {
 	pool   *Pool
 	asked  poll.Window
-	before map[string]bool // entries of older nodes
-	mine   map[string]bool // entries of the nodes, once all are there
-	old    map[int]bool    // their Linodes
+	before map[string]bool    // entries of older nodes
+	mine   map[string]bool    // entries of the nodes, once all are there
+	old    map[int]bool       // their Linodes
+	joined map[int]*poll.Mark // by Linode: when its Kubernetes Node had the run's taint
+	lower  poll.Window        // the first reading of a count that is lower than it was set
+	bare   bool               // a Kubernetes Node waits for the run's taint
 	marks
 
 	// First is the first answer of the list that had each Linode.
 	First []api.Instance
+	// Count is the pool's as it was set; 0 = not compared.
+	Count int
 	// Last is the pool as read last.
 	Last   *api.LKENodePool
 	latest []string // tags of the first Linode, as read last
@@ -44,13 +52,15 @@ type marks struct{ entries, ids, linodes, tagged, ready, nodes []poll.Mark }
 // before do not count.
 func (p *Pool) Expect(n int, asked poll.Window, before *api.LKENodePool) *Arrival {
 	a := &Arrival{
-		pool: p, asked: asked, before: map[string]bool{}, old: map[int]bool{}, mine: map[string]bool{},
+		pool: p, asked: asked, before: map[string]bool{}, old: map[int]bool{}, mine: map[string]bool{}, joined: map[int]*poll.Mark{},
 		marks: marks{
 			entries: make([]poll.Mark, n), ids: make([]poll.Mark, n), linodes: make([]poll.Mark, n),
 			tagged: make([]poll.Mark, n), ready: make([]poll.Mark, n), nodes: make([]poll.Mark, n),
 		},
 	}
+	a.Count = n
 	if before != nil {
+		a.Count += len(before.Nodes)
 		for _, node := range before.Nodes {
 			a.before[node.ID] = true
 			if node.InstanceID != nil {
@@ -62,29 +72,22 @@ func (p *Pool) Expect(n int, asked poll.Window, before *api.LKENodePool) *Arriva
 }
 
 // Wait watches until all nodes have a Linode that is listed and, on Enterprise,
-// tagged; with joined also until all are ready. Others that are watched along
-// are waited for in the same way.
+// tagged; with joined also until all are ready. Others of the same pool that are
+// watched along are waited for in the same way, by the same readings.
 func (a *Arrival) Wait(ctx context.Context, joined bool, along ...*Arrival) error {
+	all := append([]*Arrival{a}, along...)
 	return poll.Until(ctx, func(ctx context.Context) (bool, error) {
-		done := true
-		for _, one := range append([]*Arrival{a}, along...) {
-			if err := one.read(ctx); err != nil {
+		for _, read := range []func(context.Context, []*Arrival) error{a.pool.readPool, a.pool.readLinodes, a.pool.readNodes} {
+			if err := read(ctx, all); err != nil {
 				return false, err
 			}
+		}
+		done := true
+		for _, one := range all {
 			done = done && one.complete(joined)
 		}
 		return done, nil
 	})
-}
-
-func (a *Arrival) read(ctx context.Context) error {
-	if err := a.readPool(ctx); err != nil {
-		return err
-	}
-	if err := a.readLinodes(ctx); err != nil {
-		return err
-	}
-	return a.readNodes(ctx)
 }
 
 func (a *Arrival) complete(joined bool) bool {
@@ -96,6 +99,9 @@ func (a *Arrival) complete(joined bool) bool {
 		waiting = append(waiting, a.ready)
 		if a.pool.lab.Nodes != nil {
 			waiting = append(waiting, a.nodes)
+			if a.bare {
+				return false
+			}
 		}
 	}
 	for _, marks := range waiting {
@@ -108,16 +114,33 @@ func (a *Arrival) complete(joined bool) bool {
 	return true
 }
 
-func (a *Arrival) readPool(ctx context.Context) error {
-	pool, w, err := a.pool.Read(ctx)
+// each gives a reading to all that wait for it.
+func each(all []*Arrival, take func(*Arrival) error) error {
+	for _, a := range all {
+		if err := take(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Pool) readPool(ctx context.Context, all []*Arrival) error {
+	pool, w, err := p.Read(ctx)
 	if err != nil {
 		return err
 	}
 	if pool == nil {
-		a.pool.lab.Book.Anomaly("a 404 for a pool that exists")
+		p.lab.Book.Anomaly("a 404 for a pool that exists")
 		return nil
 	}
+	return each(all, func(a *Arrival) error { return a.takePool(pool, w) })
+}
+
+func (a *Arrival) takePool(pool *api.LKENodePool, w poll.Window) error {
 	a.Last = pool
+	if err := a.weighCount(pool.Count, w); err != nil {
+		return err
+	}
 	entries, ids, ready := 0, 0, 0
 	for _, n := range pool.Nodes {
 		if !a.expects(n) {
@@ -134,6 +157,27 @@ func (a *Arrival) readPool(ctx context.Context) error {
 	count(a.entries, entries, w)
 	count(a.ids, ids, w)
 	count(a.ready, ready, w)
+	return nil
+}
+
+// settled is for how long readings must agree that a count is lower, or a node back, before they count: single ones may be late.
+const settled = 12 * time.Second
+
+// weighCount compares the pool's count with what was set. A count that stays lower ends the wait.
+func (a *Arrival) weighCount(count int, w poll.Window) error {
+	want, book := a.Count, a.pool.lab.Book
+	switch {
+	case count >= want:
+		a.lower = poll.Window{}
+		if want > 1 {
+			book.Weigh(report.LoweredCounts, true, "the count stayed %d", want)
+		}
+	case a.lower.From.IsZero():
+		a.lower.From = w.From
+	case w.From.Sub(a.lower.From) > settled:
+		book.Weigh(report.LoweredCounts, false, "the count was set to %d, and LKE has %d", want, count)
+		return fmt.Errorf("the count was set to %d, and LKE has %d", want, count)
+	}
 	return nil
 }
 
@@ -168,16 +212,20 @@ func (a *Arrival) own() []int {
 	return ids
 }
 
-func (a *Arrival) readLinodes(ctx context.Context) error {
+func (p *Pool) readLinodes(ctx context.Context, all []*Arrival) error {
 	var list []api.Instance
 	w, err := poll.Around(func() error {
 		var err error
-		list, err = a.pool.lab.Linodes(ctx)
+		list, err = p.lab.Linodes(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	return each(all, func(a *Arrival) error { return a.takeLinodes(ctx, list, w) })
+}
+
+func (a *Arrival) takeLinodes(ctx context.Context, list []api.Instance, w poll.Window) error {
 	listed, tagged := 0, 0
 	for _, i := range list {
 		if a.old[i.ID] || !a.pool.has(i, a.own()) {
@@ -223,25 +271,75 @@ func (a *Arrival) autoTagged(i api.Instance) bool {
 	return both == 2
 }
 
-func (a *Arrival) readNodes(ctx context.Context) error {
-	if a.pool.lab.Nodes == nil {
+// readNodes reads the Kubernetes Nodes. takeNodes weighs each Node of the new Linodes: its name, its memory, and when its taint came.
+func (p *Pool) readNodes(ctx context.Context, all []*Arrival) error {
+	if p.lab.Nodes == nil {
 		return nil
 	}
-	var ready map[int]bool
+	var list []Node
 	w, err := poll.Around(func() error {
 		var err error
-		ready, err = a.pool.lab.Nodes.Ready(ctx)
+		list, err = p.lab.Nodes.Nodes(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	n := 0
-	for _, id := range a.own() {
-		if ready[id] {
-			n++
+	return each(all, func(a *Arrival) error { a.takeNodes(list, w); return nil })
+}
+
+func (a *Arrival) takeNodes(list []Node, w poll.Window) {
+	l, ready := a.pool.lab, 0
+	a.bare = false
+	for _, node := range list {
+		at := slices.Index(a.own(), node.LinodeID)
+		if node.LinodeID == 0 || at < 0 {
+			continue
+		}
+		if node.Ready {
+			ready++
+		}
+		if a.joined[node.LinodeID] == nil {
+			a.joined[node.LinodeID] = &poll.Mark{}
+			a.meet(node)
+		}
+		mark := a.joined[node.LinodeID]
+		had := mark.Seen()
+		mark.Note(slices.Contains(node.Taints, TaintKey), w)
+		since := mark.Since(poll.Window{From: node.Created, To: node.Created})
+		switch {
+		case mark.Seen() && !had:
+			l.Book.Within(report.LateTaints, taintsWithin, "the pool's taint after the Node registered", since)
+		case mark.Seen():
+		case w.From.Sub(node.Created) > 4*taintsWithin:
+			l.Book.Weigh(report.LateTaints, false, "a Node lacks its pool's taint %v after it registered",
+				w.From.Sub(node.Created).Round(time.Second))
+		default:
+			a.bare = true
 		}
 	}
-	count(a.nodes, n, w)
-	return nil
+	count(a.nodes, ready, w)
+}
+
+// meet weighs what a Node has from the start.
+func (a *Arrival) meet(node Node) {
+	l := a.pool.lab
+	for _, i := range a.First {
+		if i.ID != node.LinodeID {
+			continue
+		}
+		seen := "the Linode's label"
+		if node.Name != i.Label {
+			seen = "neither the Linode's label nor anything that was made of it"
+			if strings.Contains(node.Name, i.Label) {
+				seen = "more than the Linode's label"
+			}
+		}
+		l.Book.Weigh(report.OtherNames, node.Name == i.Label, "a Node's name is %s", seen)
+	}
+	if l.MemoryMB > 0 && node.MemoryKiB > 0 {
+		share := float64(node.MemoryKiB) / float64(l.MemoryMB<<10)
+		l.Book.Weigh(report.LessMemory, share >= memoryShare, "a Node of %s has %.1f%% of the plan's memory, pods can have %.1f%%", l.Type,
+			100*share, 100*float64(node.ForPods)/float64(l.MemoryMB<<10))
+	}
 }

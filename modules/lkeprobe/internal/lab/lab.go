@@ -1,8 +1,9 @@
 // Package lab gives experiments their tools: a cluster, pools of their own in
 // it, and ways to watch what becomes of them. Every pool carries the run's tag
 // and a tag of its own, by which it is found when the answer to its creation is
-// lost. An experiment that ends leaves removal to its pool's Remove, and in the
-// end to package sweep.
+// lost, and a taint that keeps other pods away and shows whose pool it is when
+// the API loses tags. An experiment that ends leaves removal to its pool's
+// Remove, and the run removes the rest at its end.
 package lab
 
 import (
@@ -12,12 +13,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
@@ -25,15 +28,40 @@ const (
 	// TagPrefix begins the tag that each pool of a run carries.
 	TagPrefix = "lkeprobe-run="
 	poolTag   = "lkeprobe-pool-"
+	// TaintKey is the key of the run's taint, whose value is the run.
+	TaintKey = "lkeprobe-run"
 
-	// Lookup is how long a pool is looked for whose creation had no answer: lists may lag.
-	Lookup = 150 * time.Second
-	lost   = 30 * time.Second // after which a write without effect is sent again
+	lost = 30 * time.Second // after which a write without effect is sent again
 )
 
-// NodeReady reads which Linodes are ready Kubernetes Nodes.
-type NodeReady interface {
-	Ready(ctx context.Context) (map[int]bool, error)
+// What the operator assumes by default; judge.go of the module says which setting changes it.
+const (
+	SettleTime   = 4 * time.Second
+	ListLag      = 2 * time.Minute
+	LateEffect   = 2 * time.Minute
+	firstID      = 3 * time.Minute  // from a node's request to its Linode
+	never        = 22 * time.Minute // without a Linode: the node hangs
+	taintsWithin = 15 * time.Second // from a Node's registration to its pool's taints
+	memoryShare  = 0.925            // of a plan's memory that a Node has at least
+)
+
+// lookup is how long an experiment looks for a pool whose creation had no answer: the write may take effect late, and the list lag.
+const lookup = LateEffect + ListLag
+
+// Node is a Kubernetes Node of the cluster.
+type Node struct {
+	Name      string
+	LinodeID  int // by its provider ID; 0 without one
+	Created   time.Time
+	Taints    []string // keys
+	Ready     bool
+	MemoryKiB int64 // capacity
+	ForPods   int64 // allocatable memory, KiB
+}
+
+// Nodes reads the cluster's Kubernetes Nodes.
+type Nodes interface {
+	Nodes(ctx context.Context) ([]Node, error)
 }
 
 // hexPart is the part of a node's ID that differs from node to node.
@@ -41,19 +69,21 @@ var hexPart = regexp.MustCompile(`[0-9a-f]{12}`)
 
 // Lab is one run's.
 type Lab struct {
-	Client     *linode.Client
-	Raw        func(ctx context.Context, path string) (int, error) // GET, below the version
-	Book       *notebook.Notebook
-	Nodes      NodeReady // nil without a kubeconfig
+	Client *linode.Client
+	Raw    func(ctx context.Context, path string) (int, error) // GET, below the version
+	// Unanswered reports whether a change of the last minutes had no answer, so that it may still take effect.
+	Unanswered func() bool
+	Book       *Book
+	Nodes      Nodes // nil without a kubeconfig
 	ClusterID  int
 	Enterprise bool
 	Region     string
 	Type       string // plan of the nodes
+	MemoryMB   int    // of the plan
 	Run        string
-	// Unresolved is when a creation last had no answer and its pool was not
-	// found; zero = never.
-	Unresolved time.Time
-	made       int
+
+	made    atomic.Int64
+	pending sync.Map // tags of pools whose creation had no answer and that were not found
 }
 
 // Tag marks the run's pools.
@@ -63,25 +93,27 @@ func (l *Lab) Tag() string { return TagPrefix + l.Run }
 type Spec struct {
 	Type, Label string // Type "" = the run's
 	Count       int
-	Labels      map[string]string
-	Taints      []api.LKETaint
+	Isolated    bool
+}
+
+// Taints are the run's taint, and more.
+func (l *Lab) Taints(more ...api.LKETaint) *[]api.LKETaint {
+	all := append([]api.LKETaint{{Key: TaintKey, Value: l.Run, Effect: "NoSchedule"}}, more...)
+	return &all
 }
 
 func (l *Lab) request(s Spec) api.LKENodePoolCreate {
-	l.made++
-	tags := []api.Tag{l.Tag(), fmt.Sprintf("%s%s-%d", poolTag, l.Run, l.made)}
-	r := api.LKENodePoolCreate{Type: l.Type, Count: s.Count, Tags: &tags}
+	tags := []api.Tag{l.Tag(), fmt.Sprintf("%s%s-%d", poolTag, l.Run, l.made.Add(1))}
+	r := api.LKENodePoolCreate{Type: l.Type, Count: s.Count, Tags: &tags, Taints: l.Taints()}
 	if s.Type != "" {
 		r.Type = s.Type
 	}
 	if s.Label != "" {
 		r.Label = &s.Label
 	}
-	if s.Labels != nil {
-		r.Labels = &s.Labels
-	}
-	if s.Taints != nil {
-		r.Taints = &s.Taints
+	if s.Isolated {
+		off := false
+		r.Isolation = &api.LKEIsolation{PublicIPv4: &off, PublicIPv6: &off}
 	}
 	return r
 }
@@ -93,53 +125,72 @@ type Pool struct {
 	Asked  poll.Window      // when it was requested
 	Answer *api.LKENodePool // to its creation; nil when that was lost
 	Tags   []string
-	nodes  map[string]bool // entries that were seen
 }
 
 // Create makes a pool. When the answer is lost, the pool is looked for; when it
-// is not there, another is made.
+// is not there, another is made, unless the first one shows meanwhile.
 func (l *Lab) Create(ctx context.Context, s Spec) (*Pool, error) {
 	for {
 		request := l.request(s)
-		p := &Pool{lab: l, Tags: *request.Tags, nodes: map[string]bool{}}
+		p := &Pool{lab: l, Tags: *request.Tags}
 		var err error
 		p.Asked, err = poll.Around(func() error {
 			var err error
 			p.Answer, err = l.Client.CreatePool(ctx, l.ClusterID, request)
 			return err
 		})
-		switch {
+		switch kind := linode.KindOf(err); {
 		case err == nil:
 			p.ID = p.Answer.ID
 			return p, nil
-		case linode.KindOf(err) != linode.KindAmbiguous:
+		case kind == linode.KindInvalid && request.Type == l.Type:
+			l.refused(err)
+			return nil, err
+		case kind != linode.KindAmbiguous:
 			return nil, err
 		}
-		l.Unresolved = time.Now()
 		l.Book.Anomaly("a POST without an answer")
-		if p.ID, err = l.find(ctx, (*request.Tags)[1]); err != nil {
+		if s.Type != "" { // it buys nothing
 			return nil, err
 		}
-		if p.ID != 0 {
-			l.Unresolved = time.Time{}
-			return p, nil
+		l.pending.Store((*request.Tags)[1], p)
+		found, err := l.find(ctx)
+		if found != nil || err != nil {
+			return found, err
 		}
 	}
 }
 
-// find looks for a pool by its own tag.
-func (l *Lab) find(ctx context.Context, tag string) (int, error) {
-	id, start := 0, time.Now()
+// refused weighs the words with which the API refuses to sell what the run may buy.
+func (l *Lab) refused(err error) {
+	known := slices.ContainsFunc(refusal.Of(err).Reasons(), func(r linode.Reason) bool {
+		return refusal.Shortage(r, "", "type", "count") != ""
+	})
+	_, words := Status(err)
+	l.Book.Weigh(report.UnknownRefusal, known, "%s", words)
+}
+
+// find looks for one of the pools whose creation had no answer, and gives up after a while.
+func (l *Lab) find(ctx context.Context) (*Pool, error) {
+	var found *Pool
+	start := time.Now()
 	err := poll.Until(ctx, func(ctx context.Context) (bool, error) {
 		pools, err := l.Pools(ctx)
 		for _, p := range pools {
-			if slices.Contains(p.Tags, l.Tag()) && slices.Contains(p.Tags, tag) {
-				id = p.ID
+			if len(p.Tags) < 2 || !slices.Contains(p.Tags, l.Tag()) {
+				continue
+			}
+			for _, tag := range p.Tags {
+				if lost, is := l.pending.LoadAndDelete(tag); is {
+					found = lost.(*Pool)
+					found.ID = p.ID
+					return true, nil
+				}
 			}
 		}
-		return id != 0 || err == nil && time.Since(start) > Lookup, err
+		return err == nil && time.Since(start) > lookup, err
 	})
-	return id, err
+	return found, err
 }
 
 // Pools lists the cluster's pools.
@@ -153,28 +204,6 @@ func (l *Lab) Linodes(ctx context.Context) ([]api.Instance, error) {
 	return slices.DeleteFunc(all, func(i api.Instance) bool { return i.LKEClusterID == nil || *i.LKEClusterID != l.ClusterID }), err
 }
 
-// GetPool, DeletePool, GetInstance and DeleteInstance serve a sweep.
-
-// GetPool reads one pool.
-func (l *Lab) GetPool(ctx context.Context, clusterID, poolID int) (*api.LKENodePool, error) {
-	return l.Client.GetPool(ctx, clusterID, poolID)
-}
-
-// DeletePool deletes one pool.
-func (l *Lab) DeletePool(ctx context.Context, clusterID, poolID int) error {
-	return l.Client.DeletePool(ctx, clusterID, poolID)
-}
-
-// GetInstance reads one Linode.
-func (l *Lab) GetInstance(ctx context.Context, linodeID int) (*api.Instance, error) {
-	return l.Client.GetInstance(ctx, linodeID)
-}
-
-// DeleteInstance deletes one Linode.
-func (l *Lab) DeleteInstance(ctx context.Context, linodeID int) error {
-	return l.Client.DeleteInstance(ctx, linodeID)
-}
-
 // Read reads the pool. A 404 is no error, because one alone may be a mistake:
 // the result is nil then.
 func (p *Pool) Read(ctx context.Context) (*api.LKENodePool, poll.Window, error) {
@@ -186,11 +215,6 @@ func (p *Pool) Read(ctx context.Context) (*api.LKENodePool, poll.Window, error) 
 	})
 	if linode.KindOf(err) == linode.KindNotFound {
 		return nil, w, nil
-	}
-	if err == nil {
-		for _, n := range pool.Nodes {
-			p.nodes[n.ID] = true
-		}
 	}
 	return pool, w, err
 }
@@ -258,9 +282,6 @@ func Status(err error) (int, string) {
 	}
 	return e.Status, strings.Join(parts, "; ")
 }
-
-// Delay notes a measured delay of this lab.
-func (l *Lab) Delay(name string, s poll.Sample) { l.Book.Delay(name, s) }
 
 // LKEForm describes a label in terms of the pool's and the cluster's IDs.
 func (p *Pool) LKEForm(label string) string {

@@ -1,9 +1,11 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
@@ -12,6 +14,7 @@ import (
 // Note writes down what was measured, also of nodes that have not come.
 func (a *Arrival) Note() {
 	l := a.pool.lab
+	a.weigh()
 	for i := range a.entries {
 		l.since(report.NodeEntry, &a.entries[i], a.asked)
 		l.since(report.InstanceID, &a.ids[i], a.asked)
@@ -20,14 +23,14 @@ func (a *Arrival) Note() {
 		if l.Enterprise { // entries come late there
 			base = &a.linodes[i]
 			if a.tagged[i].Seen() && base.Seen() {
-				l.Delay(report.LinodeTagged, a.tagged[i].After(base))
+				l.Book.Delay(report.LinodeTagged, a.tagged[i].After(base))
 			}
 		}
 		if a.ready[i].Seen() && base.Seen() {
-			l.Delay(report.Ready, a.ready[i].After(base))
+			l.Book.Delay(report.Ready, a.ready[i].After(base))
 		}
 		if a.nodes[i].Seen() && base.Seen() {
-			l.Delay(report.NodeReady, a.nodes[i].After(base))
+			l.Book.Delay(report.NodeReady, a.nodes[i].After(base))
 		}
 		for _, lost := range []struct {
 			what string
@@ -41,9 +44,28 @@ func (a *Arrival) Note() {
 	}
 }
 
+// weigh compares the nodes with what the operator assumes.
+func (a *Arrival) weigh() {
+	book := a.pool.lab.Book
+	for n, i := range a.First {
+		took := a.ids[n].Since(a.asked)
+		if a.pool.lab.Enterprise { // only lists show it there, which may be late; the API's own time may be from another clock
+			took = a.linodes[n].Since(a.asked)
+			took.AtLeast = min(took.AtLeast, max(0, i.Created.Sub(a.asked.From)))
+		}
+		book.Within(report.LateIDs, firstID, "a Linode's ID", took)
+	}
+	if waited := time.Since(a.asked.To); len(a.First) < len(a.linodes) && waited > never && len(a.own()) < len(a.linodes) {
+		book.Weigh(report.HangingPools, false, "%d of %d nodes had no Linode after %v", len(a.linodes)-len(a.First), len(a.linodes),
+			waited.Round(time.Minute))
+	} else if len(a.First) == len(a.linodes) {
+		book.Weigh(report.HangingPools, true, "%d of %d nodes have a Linode", len(a.First), len(a.linodes))
+	}
+}
+
 func (l *Lab) since(name string, m *poll.Mark, asked poll.Window) {
 	if m.Seen() {
-		l.Delay(name, m.Since(asked))
+		l.Book.Delay(name, m.Since(asked))
 	}
 }
 
@@ -76,4 +98,21 @@ func (a *Arrival) TagForm() string {
 		own = append(own, "some of the pool's")
 	}
 	return strings.Join(own, ", ")
+}
+
+// WaitForID waits until all nodes have a Linode's ID, by reads of the pool alone: many pools wait at once, and lists have a low limit.
+func (a *Arrival) WaitForID(ctx context.Context) error {
+	return poll.Until(ctx, func(ctx context.Context) (bool, error) {
+		if err := a.pool.readPool(ctx, []*Arrival{a}); err != nil {
+			return false, err
+		}
+		return a.ids[len(a.ids)-1].Seen(), poll.Pause(ctx, 2*time.Second)
+	})
+}
+
+// NoteAs notes the delays of the IDs under a name of their own.
+func (a *Arrival) NoteAs(name string) {
+	for i := range a.ids {
+		a.pool.lab.since(name, &a.ids[i], a.asked)
+	}
 }

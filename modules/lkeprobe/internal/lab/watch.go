@@ -7,6 +7,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
@@ -17,7 +18,10 @@ const (
 
 // View is one way to read what a write changed.
 type View struct {
-	Delay string // the name under which its lag is noted
+	Delay string            // the name under which its lag is noted
+	Old   report.Assumption // that a longer lag breaks
+	Bound time.Duration
+	Lost  report.Assumption // that a change breaks which showed and went; "" = the view does not tell
 	Has   func(ctx context.Context) (bool, error)
 }
 
@@ -49,6 +53,7 @@ func (l *Lab) Lag(ctx context.Context, write poll.Window, views ...View) ([]stri
 		lacked poll.Window // the last reading without it
 		next   poll.Window // the first reading with it after that
 		since  time.Time
+		had    time.Time // the last reading with it
 		agreed int
 		ever   bool
 	}
@@ -72,9 +77,14 @@ func (l *Lab) Lag(ctx context.Context, write poll.Window, views ...View) ([]stri
 				return false, err
 			}
 			s.ever = s.ever || has
+			if has {
+				s.had = read.To
+			}
 			switch {
+			case !has && s.ever && v.Lost != "" && read.From.Sub(s.had) > 3*v.Bound:
+				return false, l.lost(v)
 			case !has:
-				*s = state{lacked: read, ever: s.ever}
+				*s = state{lacked: read, ever: s.ever, had: s.had}
 			case s.agreed == 0:
 				s.next, s.since, s.agreed = read, time.Now(), 1
 			default:
@@ -92,19 +102,36 @@ func (l *Lab) Lag(ctx context.Context, write poll.Window, views ...View) ([]stri
 		return done, nil
 	})
 	var never []string
+	if err != nil && !errors.Is(err, ErrNoEffect) && ctx.Err() == nil {
+		return nil, err
+	}
 	for i, v := range views {
 		s := states[i]
 		if s.agreed == 0 {
 			never = append(never, v.Delay)
+			if lag := s.lacked.From.Sub(write.To); lag > v.Bound {
+				l.Book.Weigh(v.Old, false, "%s: more than %v", v.Delay, lag.Round(time.Second))
+			}
 			continue
 		}
 		effect := poll.Window{From: s.lacked.From, To: s.next.To}
 		if s.lacked.From.IsZero() {
 			effect.From = write.From
 		}
-		l.Delay(v.Delay, poll.Between(write, effect))
+		lag := poll.Between(write, effect)
+		l.Book.Delay(v.Delay, lag)
+		l.Book.Within(v.Old, v.Bound, v.Delay, lag)
 	}
 	return never, err
+}
+
+// lost weighs a change that showed and went. A write without an answer may have undone it, and then the change is made again.
+func (l *Lab) lost(v View) error {
+	if l.Unanswered() {
+		return ErrNoEffect
+	}
+	l.Book.Weigh(v.Lost, false, "a change showed and was gone more than %v later, by %s", 3*v.Bound, v.Delay)
+	return errors.New("a change showed and was gone")
 }
 
 // Gone waits until a Linode is a 404 in some readings in a row, and notes how
@@ -131,7 +158,7 @@ func (l *Lab) Gone(ctx context.Context, delay string, linodeID int, deleted poll
 		return row >= 3, nil
 	})
 	if mark.Seen() {
-		l.Delay(delay, mark.Since(deleted))
+		l.Book.Delay(delay, mark.Since(deleted))
 	}
 	return err
 }

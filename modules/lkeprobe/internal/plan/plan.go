@@ -1,12 +1,14 @@
-// Package plan computes what a run of the probe creates at most and what that
-// can cost at most, before anything is created.
+// Package plan computes what a run creates at most and what that can cost at
+// most, before anything is created.
 //
 // Linode bills each Linode by the hour begun. The bound therefore counts every
-// Linode that any experiment may create, also those that exist for a minute, as
-// if it existed for all hours that the run and its clean-up may begin.
+// Linode that any step may create, also those that exist for a minute, for all
+// hours that the step, its removal and the clean-up may begin. A step whose
+// removal fails is the last one, so no Linode lives longer.
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,20 +18,30 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// CleanUp is the time reserved for removing everything after the run.
-const CleanUp = 10 * time.Minute
+// CleanUp is the time reserved for removing everything after the run, also what takes effect late.
+const CleanUp = 15 * time.Minute
+
+// Tidying bounds the removal between two steps.
+const Tidying = 4 * time.Minute
 
 // NanodePlan is requested once, because it is unknown whether LKE refuses it.
 const NanodePlan = "g6-nanode-1"
 
-// Step is one experiment's share.
+// Step is one experiment's or scenario's share.
 type Step struct {
 	Name    string
-	Nodes   int // at once
-	Linodes int // in all
-	Nanodes int // in all, beside Linodes
+	Nodes   int     // at once
+	Linodes int     // in all
+	Nanodes int     // in all, beside Linodes
+	Larger  int     // in all, beside Linodes, of the larger plan
+	Dollars float64 // for other things than Linodes
 	Limit   time.Duration
 }
+
+func (s Step) linodes() int { return s.Linodes + s.Nanodes + s.Larger }
+
+// hours are those that each of the step's Linodes is counted for.
+func (s Step) hours() int { return int(math.Ceil((s.Limit + Tidying + CleanUp).Hours())) }
 
 // Input holds what a plan is made from.
 type Input struct {
@@ -38,88 +50,104 @@ type Input struct {
 	Types        []api.LinodeType
 	Availability []api.RegionAvailability
 	Steps        []Step
-	Nodes        int // at once, at most
 	Duration     time.Duration
 	Budget       float64 // dollars
 }
 
 // Plan bounds the run.
 type Plan struct {
-	Type     string
-	Hourly   float64 // dollars for one Linode
-	Nodes    int     // at once
-	Linodes  int     // in all
-	Nanodes  int     // in all, beside Linodes
-	Duration time.Duration
-	Hours    int // counted for each Linode
-	MaxCost  float64
-	Budget   float64
-	Steps    []Step
+	Type         string
+	MemoryMB     int
+	VCPUs        int
+	Hourly       float64 // dollars for one Linode
+	Larger       string  // the next plan with more vCPUs; "" without a step that needs it
+	LargerVCPUs  int
+	LargerHourly float64
+	Nodes        int // at once
+	Linodes      int // in all, those of the larger plan included
+	Nanodes      int // in all, beside Linodes
+	Duration     time.Duration
+	MaxCost      float64
+	Budget       float64
+	Steps        []Step
 }
 
 // Make computes the plan, or returns an error that names what has to change.
 func Make(in Input) (Plan, error) {
 	if in.Duration <= 0 {
-		return Plan{}, fmt.Errorf("--duration is %v; it must be positive, such as 30m", in.Duration)
+		return Plan{}, fmt.Errorf("--duration is %v; it must be positive, such as 90m", in.Duration)
 	}
 	if in.Budget < 0 || math.IsNaN(in.Budget) {
-		return Plan{}, fmt.Errorf("--budget is %v; it must be a number of dollars, such as 0.50", in.Budget)
+		return Plan{}, fmt.Errorf("--budget is %v; it must be a number of dollars, such as 1.00", in.Budget)
 	}
-	chosen, price, err := choose(in)
+	chosen, err := choose(in)
 	if err != nil {
 		return Plan{}, err
 	}
 	p := Plan{
-		Type: chosen, Hourly: price, Duration: in.Duration, Budget: in.Budget, Steps: in.Steps,
-		Hours: int(math.Ceil((in.Duration + CleanUp).Hours())),
+		Type: chosen.ID, MemoryMB: chosen.Memory, VCPUs: chosen.VCPUs, Hourly: hourly(chosen, in.Region),
+		Duration: in.Duration, Budget: in.Budget, Steps: in.Steps,
+	}
+	larger := larger(in, chosen)
+	nanode := p.Hourly // where it is not sold any more, or has no price, it counts like the others
+	if at := slices.IndexFunc(in.Types, func(t api.LinodeType) bool { return t.ID == NanodePlan }); at >= 0 {
+		nanode = cmp.Or(hourly(in.Types[at], in.Region), nanode)
 	}
 	for _, s := range in.Steps {
-		p.Nodes = max(p.Nodes, s.Nodes)
-		p.Linodes += s.Linodes
-		p.Nanodes += s.Nanodes
-	}
-	if p.Nodes > in.Nodes {
-		return Plan{}, fmt.Errorf("--nodes is %d; the chosen experiments need %d at once", in.Nodes, p.Nodes)
-	}
-	p.MaxCost = float64(p.Linodes*p.Hours) * price
-	if p.Nanodes > 0 {
-		nanode := slices.IndexFunc(in.Types, func(t api.LinodeType) bool { return t.ID == NanodePlan })
-		if nanode < 0 {
-			p.MaxCost += float64(p.Nanodes*p.Hours) * price // not sold any more; counted like the others
-		} else {
-			p.MaxCost += float64(p.Nanodes*p.Hours) * hourly(in.Types[nanode], in.Region)
+		if s.Larger > 0 && larger == nil {
+			return Plan{}, fmt.Errorf("no plan in region %s has more vCPUs than %s; leave out %s", in.Region, p.Type, s.Name)
 		}
+		if s.Larger > 0 {
+			p.Larger, p.LargerVCPUs, p.LargerHourly = larger.ID, larger.VCPUs, hourly(*larger, in.Region)
+		}
+		p.Nodes = max(p.Nodes, s.Nodes)
+		p.Linodes += s.Linodes + s.Larger
+		p.Nanodes += s.Nanodes
+		p.MaxCost += float64(s.hours())*(float64(s.Linodes)*p.Hourly+float64(s.Larger)*p.LargerHourly+float64(s.Nanodes)*nanode) + s.Dollars
 	}
 	if p.MaxCost > in.Budget+1e-9 {
-		return p, fmt.Errorf("the run can cost %.2f dollars, and --budget is %.2f: raise it, choose experiments with --only, or shorten "+
-			"--duration",
-			p.MaxCost, in.Budget)
+		return p, fmt.Errorf("the run can cost %.2f dollars, and --budget is %.2f: raise it, or choose experiments with --only", p.MaxCost,
+			in.Budget)
 	}
 	return p, nil
 }
 
-// choose returns the plan of the nodes and its price in the region.
-func choose(in Input) (string, float64, error) {
-	best, price := "", math.Inf(1)
-	for _, t := range in.Types {
-		cost := hourly(t, in.Region)
-		if in.Type != "" {
-			if t.ID == in.Type {
-				return t.ID, cost, nil
-			}
-			continue
+// larger returns the cheapest plan with more vCPUs than a plan.
+func larger(in Input, than api.LinodeType) *api.LinodeType {
+	var best *api.LinodeType
+	for i := range in.Types {
+		t := &in.Types[i]
+		cost := hourly(*t, in.Region)
+		if sold(*t, in) && cost > 0 && t.VCPUs > than.VCPUs && (best == nil || cost < hourly(*best, in.Region)) {
+			best = t
 		}
-		if sold(t, in) && (cost < price || cost == price && t.ID < best) {
-			best, price = t.ID, cost
+	}
+	return best
+}
+
+// choose returns the plan of the nodes. A plan without a price cannot be bounded, and is never chosen.
+func choose(in Input) (api.LinodeType, error) {
+	var best *api.LinodeType
+	for i := range in.Types {
+		t := &in.Types[i]
+		cost := hourly(*t, in.Region)
+		switch {
+		case in.Type == t.ID && cost <= 0:
+			return *t, fmt.Errorf("--type is %q; the API has no price of it in region %s, so its cost cannot be bounded", in.Type, in.Region)
+		case in.Type == t.ID:
+			return *t, nil
+		case in.Type != "" || cost <= 0 || !sold(*t, in):
+		case best == nil || cost < hourly(*best, in.Region) || cost == hourly(*best, in.Region) && t.ID < best.ID:
+			best = t
 		}
 	}
 	switch {
 	case in.Type != "":
-		return "", 0, fmt.Errorf("--type is %q; the API lists no such plan", in.Type)
-	case best == "":
-		return "", 0, fmt.Errorf("no plan that LKE takes is available in region %s", in.Region)
+		return api.LinodeType{}, fmt.Errorf("--type is %q; the API lists no such plan", in.Type)
+	case best == nil:
+		return api.LinodeType{}, fmt.Errorf("no plan that LKE takes is available, and has a price, in region %s", in.Region)
 	}
-	return best, price, nil
+	return *best, nil
 }
 
 // sold leaves out what LKE does not offer and what the region has none of. A
@@ -135,9 +163,11 @@ func sold(t api.LinodeType, in Input) bool {
 	})
 }
 
+// hourly is a plan's price in a region, 0 for none. A price of 0 is none, too: the API has plans whose base price is 0, and plans
+// that have prices in regions only.
 func hourly(t api.LinodeType, region string) float64 {
 	for _, r := range t.RegionPrices {
-		if r.ID == region {
+		if r.ID == region && r.Hourly > 0 {
 			return r.Hourly
 		}
 	}
@@ -147,16 +177,19 @@ func hourly(t api.LinodeType, region string) float64 {
 // String is the text that a user agrees to.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "creates   node pools of plan %s, $%.4f an hour: at most %d nodes at once, %d Linodes in all", p.Type, p.Hourly, p.Nodes,
-		p.Linodes)
+	fmt.Fprintf(&b, "creates   Linodes of plan %s, $%.4f an hour", p.Type, p.Hourly)
+	if p.Larger != "" {
+		fmt.Fprintf(&b, ", and of %s, $%.4f an hour", p.Larger, p.LargerHourly)
+	}
+	fmt.Fprintf(&b, ": at most %d at once, %d in all", p.Nodes, p.Linodes)
 	if p.Nanodes > 0 {
 		fmt.Fprintf(&b, ", and %d of %s if LKE does not refuse it", p.Nanodes, NanodePlan)
 	}
 	fmt.Fprintf(&b, "\nfor       at most %v, then clean-up\n", p.Duration)
-	fmt.Fprintf(&b, "costs     at most $%.2f: every Linode counted for %d full hour(s), budget $%.2f\n", p.MaxCost, p.Hours, p.Budget)
-	b.WriteString("experiments\n")
+	fmt.Fprintf(&b, "costs     at most $%.2f: every Linode counted by the hour begun, budget $%.2f\n", p.MaxCost, p.Budget)
+	b.WriteString("steps\n")
 	for _, s := range p.Steps {
-		fmt.Fprintf(&b, "  %-10s at most %-5v %d Linode(s)\n", s.Name, s.Limit, s.Linodes+s.Nanodes)
+		fmt.Fprintf(&b, "  %-16s at most %-6v %d Linode(s)\n", s.Name, s.Limit, s.linodes())
 	}
 	return b.String()
 }

@@ -31,9 +31,6 @@ func Around(do func() error) (Window, error) {
 // Sample is a delay with its bounds.
 type Sample struct{ AtLeast, AtMost time.Duration }
 
-// Estimate is the middle of the bounds.
-func (s Sample) Estimate() time.Duration { return (s.AtLeast + s.AtMost) / 2 }
-
 // Between is the delay from a cause to its effect.
 func Between(cause, effect Window) Sample {
 	return Sample{AtLeast: max(0, effect.From.Sub(cause.To)), AtMost: max(0, effect.To.Sub(cause.From))}

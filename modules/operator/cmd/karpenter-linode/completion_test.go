@@ -32,7 +32,7 @@ func completions(t *testing.T, stdin string, args ...string) []string {
 
 func TestCompletion(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                                  "explain opencost-prices plans rollout top whatif dump import completion help",
+		"":                                  "explain opencost-prices plans rollout top verify whatif dump import completion help",
 		"import ":                           "eks lke",
 		"whatif -o ":                        "text json html",
 		"whatif --output ":                  "text json html",

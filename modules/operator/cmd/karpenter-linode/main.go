@@ -1,7 +1,8 @@
 // Command karpenter-linode answers questions about a cluster with Karpenter for Linode, or before it has one: what it would hold and
-// cost, what its nodes cost now, why a pod waits, and what another autoscaler's settings become.
+// cost, what its nodes cost now, why a pod waits, and what another autoscaler's settings become. It also tries the operator on a real
+// account.
 //
-// It reads and prints; it changes neither the cluster nor the account. As kubectl-karpenter_linode on the PATH it is
+// It reads and prints; only verify, which asks first, changes the cluster and the account. As kubectl-karpenter_linode on the PATH it is
 // the kubectl plugin `kubectl karpenter-linode`. An error is one line on stderr with exit status 1.
 //
 // The version is that of Karpenter core's package operator, as in cmd/controller.
@@ -24,6 +25,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal begins the clean-up of verify; without the handler a second one ends the process.
+	context.AfterFunc(ctx, stop)
 	err := newRoot(filepath.Base(os.Args[0])).ExecuteContext(ctx)
 	stop()
 	if err != nil {
@@ -44,6 +47,6 @@ func newRoot(binary string) *cobra.Command {
 	if strings.HasPrefix(binary, "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl karpenter-linode"}
 	}
-	root.AddCommand(newExplain(), newOpenCostPrices(), newPlans(), newRollout(), newTop(), newWhatif(), newDump(), newImport())
+	root.AddCommand(newExplain(), newOpenCostPrices(), newPlans(), newRollout(), newTop(), newWhatif(), newDump(), newImport(), newVerify())
 	return root
 }

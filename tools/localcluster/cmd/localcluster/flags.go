@@ -39,7 +39,7 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 		"where nodes come from: lke; instance: plain Linodes that join a self-managed cluster; clusterapi: Machines of Cluster API")
 	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
 	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"),
-		"how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
+		"how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of verify")
 	flags.StringVar(&f.given.file, "values", "", "file with values of the chart karpenter")
 	flags.StringVar(&f.given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
 	flags.StringVar(&f.pools, "pools", "", "more LKE pools of the user's, plan:nodes or, for LKE's autoscaler, plan:nodes:least-most")

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// helm installs the operator with the program helm of the PATH.
+type helm struct {
+	charts, namespace   string
+	kubeconfig, context string
+	cluster             string // label of the LKE cluster
+	out                 io.Writer
+}
+
+// install installs both charts. The token goes through standard input, so that no list of processes shows it.
+func (h helm) install(ctx context.Context) error {
+	values := map[string]any{"apiToken": os.Getenv("LINODE_TOKEN"), "settings": map[string]any{"clusterName": h.cluster}}
+	if url := os.Getenv("LINODE_URL"); url != "" {
+		values["apiURL"] = url
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return err
+	}
+	if err := h.run(ctx, nil, "upgrade", "--install", "karpenter-crd", h.charts+"/karpenter-crd"); err != nil {
+		return err
+	}
+	return h.run(ctx, text, "upgrade", "--install", "karpenter", h.charts+"/karpenter", "--values", "-", "--wait")
+}
+
+// uninstall removes both charts, the definitions last.
+func (h helm) uninstall(ctx context.Context) error {
+	for _, release := range []string{"karpenter", "karpenter-crd"} {
+		if err := h.run(ctx, nil, "uninstall", release, "--wait", "--ignore-not-found"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h helm) run(ctx context.Context, stdin []byte, args ...string) error {
+	args = append(args, "--namespace", h.namespace)
+	if h.kubeconfig != "" {
+		args = append(args, "--kubeconfig", h.kubeconfig)
+	}
+	if h.context != "" {
+		args = append(args, "--kube-context", h.context)
+	}
+	cmd := exec.CommandContext(ctx, "helm", args...) //nolint:gosec // the user's own flags
+	var problems bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), &problems
+	fmt.Fprintf(h.out, "helm %s %s\n", args[0], strings.Join(args[1:], " "))
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("helm %s: %w: %s", args[0], err, strings.ReplaceAll(strings.TrimSpace(problems.String()), "\n", " "))
+	}
+	return nil
+}

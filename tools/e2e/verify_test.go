@@ -1,0 +1,176 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/verify"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+// TestVerifyStandard and TestVerifyEnterprise run `karpenter-linode verify`, but for the experiments that the tests of lkeprobe run in
+// virtual time.
+func TestVerifyStandard(t *testing.T)   { verified(t, "standard") }
+func TestVerifyEnterprise(t *testing.T) { verified(t, "enterprise") }
+
+func verified(t *testing.T, tier string) {
+	t.Parallel()
+	e := start(t, "verify", tier, soon(nil, refreshed...))
+	e.scenario(t, "verify with nodes that come, and a kill of the operator", verifies("limits", "arrival", "up-and-down", "killed"))
+	e.scenario(t, "verify with nodes that are replaced", verifies("volume", "cheaper", "drift", "deleted-node", "deleted-linode"))
+	e.scenario(t, "verify is killed in a scale-up, and --clean removes everything", verifyKilled)
+}
+
+// verifyKilled kills the program while five nodes come.
+func verifyKilled(t *testing.T, e *environment) {
+	ctx, g := t.Context(), NewWithT(t)
+	cluster := fmt.Sprint(e.ClusterID)
+	killed, kill := context.WithCancel(ctx) // with SIGKILL
+	ended := make(chan error)
+	go func() {
+		_, err := e.runProgram(killed, "verify", "--cluster", cluster, "--yes", "--only", "up-and-down", "--report",
+			filepath.Join(t.TempDir(), "verify.json"))
+		ended <- err
+	}()
+	run := ""
+	g.Eventually(ctx, func(g Gomega) {
+		claims := e.nodeClaims(ctx, g)
+		g.Expect(claims).NotTo(BeEmpty())
+		run = strings.TrimPrefix(claims[0].Labels[karpv1.NodePoolLabelKey], "verify-")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	kill()
+	g.Expect(<-ended).To(HaveOccurred())
+	printed := e.program(t, "verify", "--cluster", cluster, "--clean", run, "--yes", "--watch", "1s")
+	g.Expect(e.nodeClaims(ctx, g)).To(BeEmpty(), printed)
+	g.Expect(e.remains(ctx)).To(BeEmpty(), printed)
+}
+
+// TestVerifyInstance runs the operator's part of it where nodes are plain Linodes.
+func TestVerifyInstance(t *testing.T) {
+	t.Parallel()
+	e := start(t, "verify-plain", "standard", soonCollected(), plainLinodes(2))
+	e.scenario(t, "verify is green and leaves nothing", verifies("up-and-down", "drift", "deleted-node", "deleted-linode", "killed"))
+}
+
+// verifies runs verify, or the named experiments and scenarios of it.
+func verifies(only ...string) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) {
+		r, printed := e.verify(t, only...)
+		NewWithT(t).Expect(lkeprobe.Red(r)).To(BeEmpty(), printed)
+		for _, s := range r.Scenarios {
+			counted := s.Calls >= 0 || s.Name == "killed" || s.Name == "nothing-left" // a new process counts from zero
+			if !s.Passed || !counted || s.Linodes > 6 || s.Dollars < 0.018*float64(s.Linodes) {
+				t.Errorf("%+v", s)
+			}
+		}
+		if keep := os.Getenv("VERIFY_PAGE"); keep != "" {
+			writePage(t, keep+"-"+e.Name+"-"+r.Scenarios[0].Name+".md", r)
+		}
+	}
+}
+
+// writePage writes the page for people.
+func writePage(t *testing.T, path string, r *report.Report) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := lkeprobe.Markdown(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Clean(path), text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// verify runs verify as the program does, but for the kill: the operator is no Pod here.
+func (e *environment) verify(t *testing.T, only ...string) (*report.Report, string) {
+	t.Helper()
+	account, err := linode.New(linode.Config{Token: linode.StaticToken(e.OwnerToken), BaseURL: e.SimURL, APIVersion: "v4beta"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	cfg := lkeprobe.Config{
+		Access: lkeprobe.Access{Token: e.OwnerToken, BaseURL: e.SimURL}, ClusterID: e.ClusterID, Region: "us-ord",
+		Bounds: lkeprobe.Bounds{Duration: time.Hour, Budget: 1}, Only: only, Nodes: verify.KubeNodes{Kube: e.kube}, Out: &printed,
+		Run: lkeprobe.NewRun(),
+	}
+	if e.Operator != nil {
+		part := verify.Config{
+			Kube: e.kube, Linodes: account, Run: cfg.Run, Volumes: "linode-block-storage", Poll: interval,
+			Kill: func(ctx context.Context) error { e.Operator.Kill(); return e.Operator.Start(ctx) },
+			Calls: func(ctx context.Context) (int, error) {
+				text, err := fetch(ctx, e.Operator.MetricsURL())
+				return verify.Requests(text), err
+			},
+		}
+		if e.plain {
+			cfg.ClusterID, part.Volumes = 0, ""
+		}
+		cfg.Operator = verify.New(part)
+	}
+	r, err := lkeprobe.Run(t.Context(), cfg)
+	if r == nil || err != nil {
+		t.Fatalf("%v\n%s", err, printed.String())
+	}
+	t.Logf("\n%s", printed.String())
+	return r, printed.String()
+}
+
+func fetch(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	return string(text), err
+}
+
+// TestVerifyLies lets the simulated LKE lie about Nodes: each lie turns its assumption red by name, and no other one.
+func TestVerifyLies(t *testing.T) {
+	t.Parallel()
+	e := start(t, "lies", "standard", nil, func(o *localcluster.Options) { o.WithoutCharts, o.WithoutAddons = true, true })
+	for _, about := range []report.Assumption{"", report.LessMemory, report.OtherNames, report.LateTaints} {
+		t.Run(fmt.Sprint(about), func(t *testing.T) {
+			if about != "" {
+				if err := e.Sim.Lie(about); err != nil {
+					t.Fatal(err)
+				}
+				defer e.Sim.HealAll()
+			}
+			r, printed := e.verify(t, "arrival")
+			want := []string{string(about)}
+			if about == "" {
+				want = nil
+				for _, j := range r.Judgements {
+					seen := slices.Contains([]report.Assumption{report.LateTaints, report.LessMemory, report.OtherNames}, j.Assumption)
+					if seen && j.Verdict != report.Holds {
+						t.Errorf("%+v", j)
+					}
+				}
+			}
+			if red := lkeprobe.Red(r); !slices.Equal(red, want) {
+				t.Errorf("red: %v, want %v\n%s", red, want, printed)
+			}
+		})
+	}
+}
