@@ -14,12 +14,15 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/verify"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
@@ -73,7 +76,7 @@ func verifies(only ...string) func(*testing.T, *environment) {
 		r, printed := e.verify(t, only...)
 		NewWithT(t).Expect(lkeprobe.Red(r)).To(BeEmpty(), printed)
 		for _, s := range r.Scenarios {
-			counted := s.Calls >= 0 || s.Name == "killed" || s.Name == "nothing-left" // a new process counts from zero
+			counted := s.Calls >= 0 || s.Name == "killed" || s.Name == "nothing-left"
 			if !s.Passed || !counted || s.Linodes > 6 || s.Dollars < 0.018*float64(s.Linodes) {
 				t.Errorf("%+v", s)
 			}
@@ -120,6 +123,12 @@ func (e *environment) verify(t *testing.T, only ...string) (*report.Report, stri
 		}
 		if e.plain {
 			cfg.ClusterID, part.Volumes = 0, ""
+			class := &v1alpha1.LinodeNodeClass{} // the user's, as --nodeclass names it
+			e.apply(t, "linodenodeclass.yaml")
+			if err := e.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class); err != nil {
+				t.Fatal(err)
+			}
+			part.Class = class.Spec
 		}
 		cfg.Operator = verify.New(part)
 	}
@@ -148,7 +157,18 @@ func fetch(ctx context.Context, url string) (string, error) {
 // TestVerifyLies lets the simulated LKE lie about Nodes: each lie turns its assumption red by name, and no other one.
 func TestVerifyLies(t *testing.T) {
 	t.Parallel()
-	e := start(t, "lies", "standard", nil, func(o *localcluster.Options) { o.WithoutCharts, o.WithoutAddons = true, true })
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{
+		Name: "e2e-lies", WithoutCharts: true, WithoutAddons: true, Progress: t.Output(), Kubernetes: controlplane.Release(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cluster.Stop(context.WithoutCancel(t.Context())) })
+	kube, err := cluster.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &environment{Cluster: cluster, kube: kube}
 	for _, about := range []report.Assumption{"", report.LessMemory, report.OtherNames, report.LateTaints} {
 		t.Run(fmt.Sprint(about), func(t *testing.T) {
 			if about != "" {

@@ -167,6 +167,7 @@ func (p *Part) killed(ctx context.Context, s *stage) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	s.restarted = true
 	if err := p.cfg.Kill(ctx); err != nil {
 		return "", fmt.Errorf("the operator cannot be killed: %w", err)
 	}

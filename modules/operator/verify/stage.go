@@ -27,6 +27,8 @@ type stage struct {
 	*Part
 	seen map[string]string // plans by provider ID, of all NodeClaims that the scenario saw
 	most int               // that the plan of the run counts
+
+	restarted bool // the operator was killed
 }
 
 // errTooMany ends a run that would cost more than its plan.
