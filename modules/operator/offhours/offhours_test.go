@@ -192,6 +192,10 @@ func TestALimitComesBack(t *testing.T) {
 			if tt.during != nil {
 				tt.during(pool)
 				apply(pool, night.Add(10*time.Minute))
+				_, scheduled := pool.Annotations[offhours.Annotation]
+				if zero, limited := pool.Spec.Limits["nodes"]; scheduled && (!limited || !zero.IsZero()) {
+					t.Errorf("a user's change ends the night: limits %v", pool.Spec.Limits)
+				}
 			}
 			apply(pool, day.Add(24*time.Hour))
 			nodes, limited := pool.Spec.Limits["nodes"]
@@ -202,6 +206,18 @@ func TestALimitComesBack(t *testing.T) {
 				t.Error("the annotation stays")
 			}
 		})
+	}
+}
+
+// A user's limit of the last moment, which no reconcile has seen, is the one that stays.
+func TestALimitThatIsSetAsThePeriodEndsStays(t *testing.T) {
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{offhours.Annotation: nights}}}
+	pool.Spec.Limits = karpv1.Limits{"nodes": resource.MustParse("7")}
+	apply(pool, at(t, "2026-11-30T23:00:00Z"))
+	pool.Spec.Limits["nodes"] = resource.MustParse("9")
+	apply(pool, at(t, "2026-12-01T06:00:00Z"))
+	if limit := pool.Spec.Limits["nodes"]; limit.String() != "9" {
+		t.Errorf("limits %v", pool.Spec.Limits)
 	}
 }
 
