@@ -155,8 +155,9 @@ func operatorCalls(t *testing.T) []string {
 // Every resource that the chart gives the controller a right to has its reason in docs/security.md, and none else.
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
-	values := "{apiToken: a, region: us-ord, verticalPodAutoscalerRights: true, " +
-		"settings: {clusterName: a, mode: instance, surgeBeforeDrain: true, instance: {approveServingCertificates: true}, schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}, " +
+	values := "{apiToken: a, region: us-ord, verticalPodAutoscalerRights: true, settings: {clusterName: a, mode: instance, " +
+		"surgeBeforeDrain: true, instance: {approveServingCertificates: true}, " +
+		"schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}, " +
 		"featureGates: {nodeOverlay: true, capacityBuffer: true, podDeletionCostManagement: true}}}"
 	texts := renders(t, values)
 	clusterAPI := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: clusterapi, clusterAPI: {namespace: a}}}"
