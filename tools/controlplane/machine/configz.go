@@ -19,6 +19,7 @@ func publish(cfg *kubeletconfig.KubeletConfiguration) error {
 	if err := scheme.Convert(cfg, versioned, nil); err != nil {
 		return fmt.Errorf("the kubelet's configuration: %w", err)
 	}
+	versioned.SetGroupVersionKind(kubeletv1beta1.SchemeGroupVersion.WithKind("KubeletConfiguration"))
 	published, err := configz.New("kubeletconfig")
 	if err != nil {
 		return err

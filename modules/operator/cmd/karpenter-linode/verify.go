@@ -43,7 +43,7 @@ type verification struct {
 	report string // file
 	format
 
-	terminal
+	console
 	reached
 }
 
@@ -53,8 +53,8 @@ type installation struct {
 	charts, namespace string
 }
 
-// terminal is where a person reads and answers.
-type terminal struct {
+// console is where a person reads and answers.
+type console struct {
 	out  io.Writer
 	in   io.Reader
 	json io.Writer // gets the report as JSON; nil = out has it as text

@@ -21,17 +21,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
-// asProgram makes the test binary the program itself.
-const asProgram = "KARPENTER_LINODE_TEST_MAIN"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
-
 // account is a simulator on a port of loopback.
 type account struct {
 	*linodesim.Sim
@@ -283,7 +272,7 @@ func TestSignalWhileAsking(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent, answer := io.Pipe()
 	t.Cleanup(func() { _ = answer.Close() })
-	v := &verification{terminal: terminal{in: silent, out: onWrite(cancel)}}
+	v := &verification{console: console{in: silent, out: onWrite(cancel)}}
 	if agreed, err := v.confirmed(ctx); agreed || !errors.Is(err, context.Canceled) {
 		t.Errorf("agreed %v, error %v", agreed, err)
 	}
