@@ -84,9 +84,9 @@ func reinstalled(t *testing.T, e *environment) {
 	}
 }
 
-// rolledBack upgrades from the charts of the release before, goes back with `helm rollback`, and uninstalls, with nodes all the time: each
-// step keeps every node with its owner and its pod, and buys what a further pod needs, once. The program is today's in each step, started as
-// the installed chart has it; the definitions are not rolled back.
+// rolledBack upgrades from the charts of the release before, goes back with `helm rollback`, and uninstalls, with nodes all the time:
+// each step keeps every node with its owner and its pod, and buys what a further pod needs, once. The program is today's in each step,
+// started as the installed chart has it; the definitions are not rolled back.
 func rolledBack(t *testing.T, e *environment) {
 	g, ctx := NewWithT(t), t.Context()
 	e.Operator.Stop(ctx)
