@@ -94,7 +94,9 @@ func TestOtherObjectsAreRefused(t *testing.T) {
 func random(data []byte) *v1alpha1.LinodeNodeClass {
 	class := &v1alpha1.LinodeNodeClass{}
 	randfill.NewFromGoFuzz(data).NilChance(0.4).NumElements(1, 3).MaxDepth(12).Funcs(
-		func(q *resource.Quantity, c randfill.Continue) { *q = *resource.NewQuantity(c.Int63n(1<<40), resource.BinarySI) },
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = *resource.NewQuantity(c.Int63n(1<<40), resource.BinarySI)
+		},
 		func(*metav1.Time, randfill.Continue) {},
 		func(m *metav1.ObjectMeta, c randfill.Continue) { m.Name = fmt.Sprint("class-", c.Intn(9)) },
 		func(s *string, c randfill.Continue) { *s = strings.ToValidUTF8(c.String(8), "x") },
