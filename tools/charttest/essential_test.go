@@ -1,17 +1,17 @@
 package charttest
 
 import (
-	"cmp"
 	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/common/model"
 	promlabels "github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/relabel"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/prometheus"
 )
 
 // used are the selectors in the queries of the chart's alerts and dashboard.
@@ -55,33 +55,15 @@ func used(t *testing.T) (selectors []*parser.VectorSelector) {
 // keeping are the relabelings that a ServiceMonitor has for what Prometheus stores.
 func keeping(t *testing.T, values string) []*relabel.Config {
 	t.Helper()
-	monitor := get[struct {
-		APIVersion string         `json:"apiVersion"`
-		Kind       string         `json:"kind"`
-		Metadata   map[string]any `json:"metadata"`
-		Spec       struct {
-			Selector          any `json:"selector"`
-			NamespaceSelector any `json:"namespaceSelector"`
-			Endpoints         []struct {
-				Port              string `json:"port"`
-				Path              string `json:"path"`
-				MetricRelabelings []struct {
-					Action       relabel.Action    `json:"action"`
-					SourceLabels []model.LabelName `json:"sourceLabels"`
-					Separator    string            `json:"separator"`
-					Regex        string            `json:"regex"`
-				} `json:"metricRelabelings"`
-			} `json:"endpoints"`
-		} `json:"spec"`
-	}](t, mustRender(t, "karpenter", quickstart, values), "ServiceMonitor", "karpenter")
-	var all []*relabel.Config
-	for _, r := range monitor.Spec.Endpoints[0].MetricRelabelings {
-		config := relabel.DefaultRelabelConfig
-		config.Action, config.SourceLabels, config.Regex = r.Action, r.SourceLabels, relabel.MustNewRegexp(r.Regex)
-		config.Separator = cmp.Or(r.Separator, config.Separator)
-		all = append(all, &config)
+	monitor, err := json.Marshal(get[map[string]any](t, mustRender(t, "karpenter", quickstart, values), "ServiceMonitor", "karpenter"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all
+	configs, err := prometheus.Relabelings(monitor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return configs
 }
 
 func stored(configs []*relabel.Config, series ...string) bool {
