@@ -260,10 +260,10 @@ func gone(err error) bool {
 
 // until looks again and again until something is true, or the context ends; the error has what was seen last.
 func (p *Part) until(ctx context.Context, what string, look func(context.Context) (done bool, saw string, err error)) error {
-	last, ticker := "", time.NewTicker(p.cfg.Poll)
+	ticker := time.NewTicker(p.cfg.Poll)
 	defer ticker.Stop()
 	for {
-		done, saw, err := look(ctx)
+		done, last, err := look(ctx)
 		switch {
 		case errors.Is(err, errTooMany):
 			return err
@@ -271,8 +271,6 @@ func (p *Part) until(ctx context.Context, what string, look func(context.Context
 			return nil
 		case err != nil:
 			last = err.Error()
-		default:
-			last = saw
 		}
 		select {
 		case <-ctx.Done():

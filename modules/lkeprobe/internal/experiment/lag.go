@@ -87,7 +87,7 @@ func stick(ctx context.Context, l *lab.Lab, p *lab.Pool, id int, tag string) err
 	if !onPool || !onLinode {
 		seen = fmt.Sprintf("on the pool: %v, on the Linode: %v", onPool, onLinode)
 	}
-	if !(onPool && onLinode) && l.Unanswered() { // a change without an answer may have undone them
+	if (!onPool || !onLinode) && l.Unanswered() { // a change without an answer may have undone them
 		return nil
 	}
 	l.Book.Answer("lag.kept", seen)
