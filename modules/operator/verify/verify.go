@@ -18,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -255,7 +256,7 @@ const removal = 8 * time.Minute
 
 // gone reports whether an object is not there, or its kind is not.
 func gone(err error) bool {
-	return apierrors.IsNotFound(err) || err != nil && strings.Contains(err.Error(), "no matches for kind")
+	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
 // until looks again and again until something is true, or the context ends; the error has what was seen last.
