@@ -25,12 +25,12 @@ kubectl delete nodepools,linodenodeclasses --all
 const toBreak = `
 make up
 eval "$(make -s status)"
-` + oneNode + `
+` + oneNode + again + again + again
+
+// again replaces the one node: its Deployment counts as rolled out until the node that is deleted is gone.
+const again = `
 kubectl delete node <name>
-kubectl rollout status deployment inflate --timeout 2m
-kubectl delete node <name>
-kubectl rollout status deployment inflate --timeout 2m
-kubectl delete node <name>
+until kubectl get nodes --selector karpenter.sh/nodepool --output name | grep -q node; do sleep 1; done
 kubectl rollout status deployment inflate --timeout 2m
 `
 
