@@ -39,7 +39,7 @@ const (
 	SettleTime   = 4 * time.Second
 	ListLag      = 2 * time.Minute
 	LateEffect   = 2 * time.Minute
-	firstID      = 3 * time.Minute  // from a node's request to its Linode
+	firstID      = 15 * time.Minute // from a node's request to its Linode: later, the operator removes the place
 	never        = 22 * time.Minute // without a Linode: the node hangs
 	taintsWithin = 15 * time.Second // from a Node's registration to its pool's taints
 	memoryShare  = 0.925            // of a plan's memory that a Node has at least
