@@ -20,9 +20,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
@@ -53,8 +53,8 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 	t.Helper()
 	const region = "us-ord"
 	o := &operator{t: t, lab: l, class: l.instanceClass(class, region)}
-	o.catalog = instancetype.NewCatalog(l.client, instancetype.Config{Region: region, Mode: v1alpha1.ModeInstance})
-	if err := o.catalog.Refresh(t.Context()); err != nil {
+	o.market = catalog.NewCatalog(l.client, catalog.Config{Region: region, Mode: v1alpha1.ModeInstance})
+	if err := o.market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
@@ -75,7 +75,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 		Joined:     joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + strings.Repeat("0a", 32)}, Version: "v1.35.2"},
 		Generation: nodeclass.Generation(l.client, answersLast),
 	})
-	o.provider = cloudprovider.New(o.kube, backend, o.catalog, cloudprovider.Config{
+	o.provider = cloudprovider.New(o.kube, backend, o.market, cloudprovider.Config{
 		Region:         region,
 		CreateDeadline: *createDeadline,
 	})

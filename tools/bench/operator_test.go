@@ -19,12 +19,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
@@ -48,7 +48,7 @@ type operator struct {
 	provider *cloudprovider.CloudProvider
 	sweeper  *garbagecollection.Controller
 	tagger   *upkeep.Controller
-	catalog  *instancetype.Catalog
+	market   *catalog.Catalog
 	tracker  *lke.Tracker
 	lookup   *nodeclass.Lookup
 	claims   []*karpv1.NodeClaim
@@ -57,14 +57,14 @@ type operator struct {
 func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 	t.Helper()
 	o := &operator{t: t, lab: l, class: nodeClass(l)}
-	o.catalog = instancetype.NewCatalog(l.client, instancetype.Config{Region: l.cluster.Region})
-	if err := o.catalog.Refresh(t.Context()); err != nil {
+	o.market = catalog.NewCatalog(l.client, catalog.Config{Region: l.cluster.Region})
+	if err := o.market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
 	cluster := lke.Cluster{Cluster: lkepools.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region,
 		Version: l.cluster.K8sVersion}
-	o.provider = cloudprovider.New(o.kube, lke.NewBackend(lke.Config{Cluster: cluster, Pools: l.pools}), o.catalog, cloudprovider.Config{
+	o.provider = cloudprovider.New(o.kube, lke.NewBackend(lke.Config{Cluster: cluster, Pools: l.pools}), o.market, cloudprovider.Config{
 		Region: cluster.Region, CreateDeadline: createDeadline,
 	})
 	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil),
@@ -168,7 +168,7 @@ func (o *operator) rest(length time.Duration) {
 	defer cancel()
 	var group sync.WaitGroup
 	group.Go(func() {
-		if err := o.catalog.Start(ctx); err != nil {
+		if err := o.market.Start(ctx); err != nil {
 			o.t.Errorf("refreshing instance types: %v", err)
 		}
 	})

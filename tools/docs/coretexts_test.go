@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
 // coreFolder is the folder of Karpenter core's packages, of the version in go.mod.

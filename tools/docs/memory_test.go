@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // The table of docs/instance-types.md has what the operator plans with before a node was seen.
@@ -24,8 +24,8 @@ func TestTheTableOfMemoryIsTheEstimate(t *testing.T) {
 	for _, row := range rows {
 		gib, _ := strconv.Atoi(row[1])
 		for i, tier := range []string{status.TierStandard, status.TierEnterprise} {
-			plan := instancetype.Plan{ID: "plan", VCPUs: 1, Memory: gib << 10, Disk: 51200}
-			allocatable := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord", Tier: tier}).Allocatable()
+			plan := catalog.Plan{ID: "plan", VCPUs: 1, Memory: gib << 10, Disk: 51200}
+			allocatable := catalog.Convert(plan, true, catalog.Settings{Region: "us-ord", Tier: tier}).Allocatable()
 			if want := strconv.FormatInt(allocatable.Memory().Value()>>20, 10); row[2+i] != want {
 				t.Errorf("%d GiB on %s: the page has %s MiB, the operator %s", gib, tier, row[2+i], want)
 			}

@@ -16,9 +16,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
@@ -196,7 +196,7 @@ func linodeLimit(t *testing.T, e *environment) {
 	refused := 0.0
 	for _, metric := range families["karpenter_linode_offering_refusals_total"].GetMetric() {
 		for _, label := range metric.GetLabel() {
-			if label.GetName() == "cause" && label.GetValue() != string(instancetype.AccountLimit) && metric.GetCounter().GetValue() > 0 {
+			if label.GetName() == "cause" && label.GetValue() != string(catalog.AccountLimit) && metric.GetCounter().GetValue() > 0 {
 				t.Errorf("plans are marked because of %s: %v", label.GetValue(), metric)
 			}
 		}

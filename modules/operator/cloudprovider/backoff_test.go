@@ -53,7 +53,7 @@ func TestANodeThatNeverJoinsIsBoughtAgainAfterGrowingPauses(t *testing.T) {
 		told, counted := record.NewFakeRecorder(100), 0
 		kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 		pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, "a")}, nil }}
-		p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+		p := cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{
 			Region: "us-ord", Events: quietly(told), OnNeverJoined: func(string) { counted++ },
 		})
 		fail := func(uid string) {
@@ -127,7 +127,7 @@ func TestALaunchThatCannotWorkIsGivenUp(t *testing.T) {
 				}}
 				told := record.NewFakeRecorder(100)
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-				p := cloudprovider.New(kube, over(pools), catalog(t),
+				p := cloudprovider.New(kube, over(pools), market(t),
 					cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				launch := func() {
 					t.Helper()
@@ -200,7 +200,7 @@ func TestANodePoolWithATaintOfKarpentersGetsNoNodes(t *testing.T) {
 			}
 			told := record.NewFakeRecorder(100)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), reserved).Build()
-			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t),
+			p := cloudprovider.New(kube, over(&scripted{t: t}), market(t),
 				cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 			all, err := p.GetInstanceTypes(t.Context(), reserved)
 			if err != nil || len(all) != len(somePlans) {

@@ -88,7 +88,7 @@ func TestTheCeilingIsNamedByItsSetting(t *testing.T) {
 			told := record.NewFakeRecorder(10)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 			p := cloudprovider.New(kube, over(&scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, refusal }}),
-				catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
+				market(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 			if _, err := p.Create(t.Context(), numbered(0)); !core.IsInsufficientCapacityError(err) {
 				t.Fatal(err)
 			}

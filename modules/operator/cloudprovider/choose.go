@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
 // Cheapest returns the instance type that Create buys for a NodeClaim, for programs that explain or predict it.

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 )
@@ -26,8 +26,8 @@ import (
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	Unpriced() []string // plans that could be bought if their price were known
-	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
-	Unavailable(instanceType string) (cause instancetype.Cause, is bool)
+	MarkUnavailable(instanceType string, cause catalog.Cause) catalog.Refusal
+	Unavailable(instanceType string) (cause catalog.Cause, is bool)
 }
 
 // Config configures a CloudProvider. Region is required.
@@ -72,7 +72,7 @@ type Overlays interface {
 type CloudProvider struct {
 	objects   *objects
 	backend   Backend
-	catalog   Catalog
+	market    Catalog
 	cfg       Config
 	backoff   *backoff.Backoff
 	events    publisher
@@ -90,7 +90,7 @@ type CloudProvider struct {
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
 
 // New returns a CloudProvider over a Backend. kube may read from a cache.
-func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *CloudProvider {
+func New(kube client.Reader, backend Backend, market Catalog, cfg Config) *CloudProvider {
 	if cfg.CreateDeadline <= 0 {
 		cfg.CreateDeadline = 10 * time.Second
 	}
@@ -106,7 +106,7 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	if cfg.TokenRefused == nil {
 		cfg.TokenRefused = func() bool { return false }
 	}
-	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, catalog: catalog, cfg: cfg,
+	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, market: market, cfg: cfg,
 		backoff: cmp.Or(cfg.Backoff, backoff.New()), events: publisher{cfg.Events}, inventory: newInventory(backend),
 		attempts: cache.NewExpiring(), confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(),
 		limited: cache.NewExpiring(), held: cache.NewExpiring(), refused: cmp.Or(cfg.Refused, refused.New())}
@@ -133,7 +133,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.unrefused(nodePool, nodeClass, c.catalog.InstanceTypes(&nodeClass.Spec))))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.unrefused(nodePool, nodeClass, c.market.InstanceTypes(&nodeClass.Spec))))
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	if err != nil {
 		return nil, lookupError(err)
 	}
-	claim, err := observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
+	claim, err := observed(node, find(c.market.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
 	return c.withImage(node.InstanceID, claim, err)
 }
 
@@ -221,7 +221,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	if err != nil {
 		return nil, lookupError(err)
 	}
-	all := c.catalog.InstanceTypes(nil)
+	all := c.market.InstanceTypes(nil)
 	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
 	for _, node := range nodes {
 		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Region)
@@ -243,7 +243,7 @@ func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
 // write the same line at each of its rounds, and its NodePool's condition contains the reason.
 func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
 	if nodePool == nil || nodePool.Spec.Template.Spec.NodeClassRef == nil {
-		return c.buyable(nodePool, c.catalog.InstanceTypes(nil)), nil
+		return c.buyable(nodePool, c.market.InstanceTypes(nil)), nil
 	}
 	ref := nodePool.Spec.Template.Spec.NodeClassRef
 	if !nodeclaim.Ours(ref) {
@@ -256,9 +256,9 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 	}
 	c.objects.noteClass(ctx, nodePool, exists)
 	if !exists {
-		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
+		return without(c.market.InstanceTypes(nil), func(string) bool { return true }), nil
 	}
-	all := c.catalog.InstanceTypes(&nodeClass.Spec)
+	all := c.market.InstanceTypes(&nodeClass.Spec)
 	if c.cfg.Events != nil {
 		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
 			c.events.nothingToBuy(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))

@@ -74,7 +74,7 @@ func TestCreateReturnsNoInstanceThatIsStillBeingDrained(t *testing.T) {
 	failing := errors.New("the API server does not answer")
 	pools := &scripted{t: t, claim: grant}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-	linodes := cloudprovider.New(kube, over(pools, tier("standard")), catalog(t), cloudprovider.Config{Region: "us-ord",
+	linodes := cloudprovider.New(kube, over(pools, tier("standard")), market(t), cloudprovider.Config{Region: "us-ord",
 		Keep: func(_ context.Context, node claims.Node) error {
 			kept = append(kept, node.InstanceID)
 			if len(kept) == 1 {
@@ -109,7 +109,7 @@ func (l *launches) Claim(ctx context.Context, launch cloudprovider.Launch) (clai
 func TestALaunchHasTheLabelsOfItsType(t *testing.T) {
 	backend := &launches{Backend: over(&scripted{t: t, claim: grant})}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-	p := cloudprovider.New(kube, backend, catalog(t), cloudprovider.Config{Region: "us-ord"})
+	p := cloudprovider.New(kube, backend, market(t), cloudprovider.Config{Region: "us-ord"})
 	if _, err := p.Create(t.Context(), nodeClaim()); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	on := true
 	tainting := func(c *lke.Config) { c.UnregisteredTaint = func() bool { return on } }
-	p := cloudprovider.New(kube, over(pools, tainting), catalog(t), cloudprovider.Config{Region: "us-ord"})
+	p := cloudprovider.New(kube, over(pools, tainting), market(t), cloudprovider.Config{Region: "us-ord"})
 	own := lkepool.Taint{Key: "dedicated", Value: "db", Effect: "NoSchedule"}
 	claim := nodeClaim(func(c *karpv1.NodeClaim) {
 		c.Spec.Taints = []corev1.Taint{{Key: own.Key, Value: own.Value, Effect: corev1.TaintEffectNoSchedule}}
@@ -226,7 +226,7 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 		launched := nodeClaim(func(c *karpv1.NodeClaim) { c.Spec.Taints, c.Status.ProviderID = claim.Spec.Taints, "linode://5" })
 		for _, now := range []bool{true, false} {
 			on = now
-			if reason, err := cloudprovider.New(kube, over(pools, tainting), catalog(t),
+			if reason, err := cloudprovider.New(kube, over(pools, tainting), market(t),
 				cloudprovider.Config{Region: "us-ord"}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
 				t.Errorf("taints %v, on=%t: drifted %q, %v", made.Taints, now, reason, err)
 			}

@@ -75,7 +75,7 @@ func TestAStandardNodeOfAnOlderMinorVersionHasDrifted(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), node).Build()
 			pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, claim.Name)}, nil }}
 			backend := over(pools, tier(tt.tier), func(c *lke.Config) { c.ControlPlaneVersion = func(context.Context) string { return tt.cluster } })
-			p := cloudprovider.New(kube, backend, catalog(t), cloudprovider.Config{Region: "us-ord"})
+			p := cloudprovider.New(kube, backend, market(t), cloudprovider.Config{Region: "us-ord"})
 			if got, err := p.IsDrifted(t.Context(), claim); err != nil || got != tt.want {
 				t.Errorf("got %q, %v, want %q", got, err, tt.want)
 			}
@@ -89,7 +89,7 @@ func TestANodeDriftsWhileMaintenanceOfItsHostIsPending(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, claim.Name)}, nil }}
 	pending := 0
-	p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+	p := cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{
 		Region: "us-ord", HostMaintenance: func(instanceID int) bool { return instanceID == pending },
 	})
 	for id, want := range map[int]core.DriftReason{0: "", 5: cloudprovider.DriftHostMaintenance, 6: ""} {

@@ -15,15 +15,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // A verdict maps a kind of error to the end of a NodeClaim's launch.
 type verdict struct {
-	outcome string             // label of the claim metric
-	cause   instancetype.Cause // the instance type is not available for a while, and core tries another one
-	reason  string             // otherwise: reason of the NodeClaim's Launched condition; core tries again
+	outcome string        // label of the claim metric
+	cause   catalog.Cause // the instance type is not available for a while, and core tries another one
+	reason  string        // otherwise: reason of the NodeClaim's Launched condition; core tries again
 	message string
 	detail  bool // the error's own text goes into the condition: a user has to act on it
 }
@@ -33,8 +33,8 @@ type verdict struct {
 // request that can never work, because its cause is a setting that a user may correct.
 var verdicts = map[claims.Kind]verdict{
 	claims.KindProvisioning:         {outcome: outcomeProvisioning, reason: "Provisioning", message: "The node is on its way"},
-	claims.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: instancetype.NoCapacity},
-	claims.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: instancetype.AccountLimit},
+	claims.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: catalog.NoCapacity},
+	claims.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: catalog.AccountLimit},
 	claims.KindRateLimited: {outcome: "rate_limited", reason: "RateLimited",
 		message: "The Linode API limits requests; trying again"},
 	claims.KindInvalid:  {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
@@ -46,9 +46,9 @@ var verdicts = map[claims.Kind]verdict{
 	claims.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
 		message: "The Linode API does not answer; trying again"},
 	tokenRefused: {outcome: "forbidden", reason: EventTokenRefused, message: TokenRefused + "; trying again"},
-	planRefused:  {outcome: "plan_refused", cause: instancetype.PlanRefused},
-	overdue:      {outcome: "overdue", cause: instancetype.Overdue},
-	ceiling:      {outcome: "ceiling", cause: instancetype.Ceiling},
+	planRefused:  {outcome: "plan_refused", cause: catalog.PlanRefused},
+	overdue:      {outcome: "overdue", cause: catalog.Overdue},
+	ceiling:      {outcome: "ceiling", cause: catalog.Ceiling},
 	unknown:      {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
 }
 
@@ -135,11 +135,11 @@ const hintAfter = 2 * time.Minute
 func (c *CloudProvider) launchError(err error, l Launch, this attempt) error {
 	v, nodePool, instanceType := verdictOn(err, c.backend.Mode()), l.NodePool, l.InstanceType.Name
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
-	if v.cause == instancetype.Overdue {
+	if v.cause == catalog.Overdue {
 		err = fmt.Errorf("%w: LKE has accepted the purchase and made no Linode; %s: %s", err, silentCauses, silentCure)
 	}
 	if v.cause != "" {
-		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause), err)
+		c.publishRefusal(nodePool, c.market.MarkUnavailable(instanceType, v.cause), err)
 		return cloudprovider.NewInsufficientCapacityError(err) // the next NodeClaim gets another type, if there is one
 	}
 	if v.outcome == outcomeProvisioning && c.cfg.TokenRefused() { // the engine waits for what it cannot read

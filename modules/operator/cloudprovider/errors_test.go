@@ -105,7 +105,7 @@ func TestANodeOnItsWayNamesARefusedToken(t *testing.T) {
 	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
 		return lkepool.Node{}, failing(claims.KindProvisioning, "")
 	}}
-	p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{Region: "us-ord", TokenRefused: func() bool { return refused }})
+	p := cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{Region: "us-ord", TokenRefused: func() bool { return refused }})
 	for _, want := range []string{cloudprovider.EventTokenRefused, "Provisioning"} {
 		_, err := p.Create(t.Context(), nodeClaim())
 		var createErr *core.CreateError

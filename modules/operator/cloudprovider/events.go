@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // Reasons of events on a NodePool. Core reports the same on the NodeClaim, which is gone soon afterwards.
@@ -35,23 +35,23 @@ const (
 
 // publishRefusal reports on the NodePool what could not be bought: once for as long as the mark lasts, however many
 // NodeClaims were refused.
-func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype.Refusal, err error) {
+func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r catalog.Refusal, err error) {
 	reason, message := EventInsufficientCapacity, fmt.Sprintf("Linode has no capacity for %s in %s", r.InstanceType, r.Region)
-	if nodePool != nil && (r.Cause == instancetype.AccountLimit || r.Cause == instancetype.Ceiling) {
+	if nodePool != nil && (r.Cause == catalog.AccountLimit || r.Cause == catalog.Ceiling) {
 		c.limited.Set(nodePool.Name, true, limitMemory)
 	}
 	switch r.Cause {
-	case instancetype.Overdue:
+	case catalog.Overdue:
 		reason, message = EventPurchaseOverdue, fmt.Sprintf("LKE has accepted the purchase of a %s in %s and made no Linode; %s: %s",
 			r.InstanceType, r.Region, silentCauses, silentCure)
-	case instancetype.PlanRefused:
+	case catalog.PlanRefused:
 		reason, message = EventPlanRefused, fmt.Sprintf("Linode does not take the plan %s in %s", r.InstanceType, r.Region)
-	case instancetype.AccountLimit:
+	case catalog.AccountLimit:
 		reason, message = EventAccountLimit,
 			fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
 				"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes",
 				r.InstanceType, r.Others)
-	case instancetype.Ceiling:
+	case catalog.Ceiling:
 		reason, message = EventCeilingReached,
 			fmt.Sprintf("%s allows no %s more, nor %d instance types at least as large: %s", ceilingSetting(err), r.InstanceType, r.Others,
 				ceilingReason(err))

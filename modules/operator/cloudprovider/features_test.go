@@ -45,7 +45,7 @@ func overlaidProvider(t *testing.T, pools lke.Pools, objects ...client.Object) (
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
 		WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
 	store := nodeoverlay.NewInstanceTypeStore()
-	p = cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+	p = cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{
 		Region: "us-ord", Overlays: store,
 	})
 	now := clock.NewFakeClock(metav1.Now().Time)
@@ -147,7 +147,7 @@ func TestMinValues(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pools := &scripted{t: t, claim: grant}
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-			p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+			p := cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{
 				Region: "us-ord", RelaxMinValues: tt.relax,
 			})
 			_, err := p.Create(t.Context(), tt.claim)
@@ -207,7 +207,7 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			told := record.NewFakeRecorder(10)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass()).Build()
-			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t), cloudprovider.Config{
+			p := cloudprovider.New(kube, over(&scripted{t: t}), market(t), cloudprovider.Config{
 				Region: "us-ord", RelaxMinValues: tt.relax,
 				Events: quietly(told),
 			})

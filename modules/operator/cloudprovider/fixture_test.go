@@ -22,8 +22,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
@@ -105,9 +105,9 @@ var somePlans = plans{
 	{ID: "g1-gpu-rtx4000a-1", Class: "gpu", VCPUs: 4, GPUs: 1, Memory: 16384, Disk: 512000, Price: api.Price{Hourly: 0.52}},
 }
 
-func catalog(t *testing.T) *instancetype.Catalog {
+func market(t *testing.T) *catalog.Catalog {
 	t.Helper()
-	c := instancetype.NewCatalog(somePlans, instancetype.Config{Region: "us-ord"})
+	c := catalog.NewCatalog(somePlans, catalog.Config{Region: "us-ord"})
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func catalog(t *testing.T) *instancetype.Catalog {
 func provider(t *testing.T, ofTier string, pools lke.Pools, objects ...client.Object) *cloudprovider.CloudProvider {
 	t.Helper()
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build()
-	return cloudprovider.New(kube, over(pools, tier(ofTier)), catalog(t),
+	return cloudprovider.New(kube, over(pools, tier(ofTier)), market(t),
 		cloudprovider.Config{Region: "us-ord", CreateDeadline: 10 * time.Second})
 }
 

@@ -18,7 +18,7 @@ func TestAMissingClassIsOneLineInTheLogUntilItChanges(t *testing.T) {
 	var lines []string
 	ctx := log.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
-	p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t), cloudprovider.Config{Region: "us-ord"})
+	p := cloudprovider.New(kube, over(&scripted{t: t}), market(t), cloudprovider.Config{Region: "us-ord"})
 	ask := func(pool *karpv1.NodePool, wantAvailable bool) {
 		t.Helper()
 		for range 5 {

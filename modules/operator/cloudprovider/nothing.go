@@ -10,8 +10,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
 // Unbuyable returns why a NodePool can get no node now, "" if it can. What its LinodeNodeClass lacks is no part of it: core's own
@@ -61,8 +61,8 @@ func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool,
 // Overdue returns which plans of a NodePool rest because no Linode came of a purchase, and the causes that there can be; "" for none.
 func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 	var plans []string
-	for _, it := range requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, c.catalog.InstanceTypes(nil)) {
-		if cause, is := c.catalog.Unavailable(it.Name); is && cause == instancetype.Overdue {
+	for _, it := range requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, c.market.InstanceTypes(nil)) {
+		if cause, is := c.market.Unavailable(it.Name); is && cause == catalog.Overdue {
 			plans = append(plans, it.Name)
 		}
 	}
@@ -74,25 +74,25 @@ func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 }
 
 // CauseText returns why a plan that is marked with a cause cannot be bought.
-func CauseText(cause instancetype.Cause) string { return causeTexts[cause] }
+func CauseText(cause catalog.Cause) string { return causeTexts[cause] }
 
-var causeTexts = map[instancetype.Cause]string{
-	instancetype.NoCapacity:   "the region has no capacity",
-	instancetype.PlanRefused:  "Linode refuses the plan in the region",
-	instancetype.AccountLimit: "a limit of the account or of the cluster is reached",
-	instancetype.Overdue:      "LKE has accepted a purchase and made no Linode, and " + silentCauses,
-	instancetype.Ceiling:      "settings.maxNodes or settings.maxHourlyPrice is reached",
+var causeTexts = map[catalog.Cause]string{
+	catalog.NoCapacity:   "the region has no capacity",
+	catalog.PlanRefused:  "Linode refuses the plan in the region",
+	catalog.AccountLimit: "a limit of the account or of the cluster is reached",
+	catalog.Overdue:      "LKE has accepted a purchase and made no Linode, and " + silentCauses,
+	catalog.Ceiling:      "settings.maxNodes or settings.maxHourlyPrice is reached",
 }
 
 // planReason returns why one plan is not bought for a NodePool that no refusal of its launches concerns.
 func (c *CloudProvider) planReason(nodePool, plan string) string {
-	if cause, is := c.catalog.Unavailable(plan); is {
+	if cause, is := c.market.Unavailable(plan); is {
 		return CauseText(cause)
 	}
 	switch {
 	case c.backoff.Pausing(nodePool, plan):
 		return "earlier launches failed, as the condition NodesJoining and the events show"
-	case slices.Contains(c.catalog.Unpriced(), plan):
+	case slices.Contains(c.market.Unpriced(), plan):
 		return "the Linode API lists no price, and settings.plans.prices has none"
 	}
 	return "the region does not offer the plan, or its disk is too small for the LinodeNodeClass"

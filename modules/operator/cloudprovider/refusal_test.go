@@ -66,7 +66,7 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 						return node{}, neverCame(claims.EffectNone)
 					}
 					return node{}, failing(tt.kind, tt.field)
-				}}), catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
+				}}), market(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				launch := func() {
 					for n := range 20 {
 						go func() {

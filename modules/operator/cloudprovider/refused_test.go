@@ -62,7 +62,7 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 				other := nodePool(nil)
 				other.Name, other.UID = "healthy", "pool-2"
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), other).Build()
-				p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
+				p := cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				for n := range 5 {
 					if _, err := p.Create(t.Context(), numbered(n)); !core.IsInsufficientCapacityError(err) {
 						t.Errorf("launch %d: %v", n, err)

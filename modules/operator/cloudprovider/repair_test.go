@@ -68,7 +68,7 @@ func TestWhatIsDoneAboutABrokenNode(t *testing.T) {
 
 func TestHowLongABrokenNodeIsLeftAloneIsASetting(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
-	p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t), cloudprovider.Config{Toleration: time.Minute})
+	p := cloudprovider.New(kube, over(&scripted{t: t}), market(t), cloudprovider.Config{Toleration: time.Minute})
 	for _, policy := range p.RepairPolicies() {
 		want := time.Minute
 		if policy.ConditionType == "KernelDeadlock" || policy.ConditionType == "ReadonlyFilesystem" {
@@ -97,7 +97,7 @@ func TestOnlyTheNodeClaimsOwnInstanceIsRebooted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube, rebooted := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), false
-			p := cloudprovider.New(kube, over(&scripted{t: t, get: c.get}, tier("standard")), catalog(t), cloudprovider.Config{
+			p := cloudprovider.New(kube, over(&scripted{t: t, get: c.get}, tier("standard")), market(t), cloudprovider.Config{
 				Reboot: func(_ context.Context, id int, operation string) error {
 					rebooted = id == 5 && operation == "op"
 					return nil

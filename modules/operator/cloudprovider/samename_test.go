@@ -31,7 +31,7 @@ func TestAnInstanceOfAnotherNodeClaimIsAConflict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-			p := cloudprovider.New(kube, over(&scripted{t: t, claim: grant}), catalog(t), cloudprovider.Config{
+			p := cloudprovider.New(kube, over(&scripted{t: t, claim: grant}), market(t), cloudprovider.Config{
 				Region: "us-ord", Holder: func(int) (claims.Claimant, bool) { return test.holder, test.known },
 			})
 			created, err := p.Create(t.Context(), claim)

@@ -26,7 +26,7 @@ func TestAPlanWhoseNodeWasTooSmallIsNotBoughtAgainForTheSamePods(t *testing.T) {
 		other.Name = "other"
 		kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), other).Build()
 		pools := &scripted{t: t, claim: grant}
-		p := cloudprovider.New(kube, over(pools), catalog(t),
+		p := cloudprovider.New(kube, over(pools), market(t),
 			cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 		wants := requests(corev1.ResourceMemory, "3500Mi")
 		first, err := p.Create(t.Context(), nodeClaim(wants))

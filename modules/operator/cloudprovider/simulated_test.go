@@ -20,8 +20,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
 // simulated is a CloudProvider over the real client, the real engine and a simulated LKE cluster that has one node of
@@ -42,19 +42,19 @@ func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo,
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: info.Region})
-	cfg.Ceilings.HourlyPrice = catalog.HourlyUSD
+	market := catalog.NewCatalog(client, catalog.Config{Region: info.Region})
+	cfg.Ceilings.HourlyPrice = market.HourlyUSD
 	pools, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := catalog.Refresh(t.Context()); err != nil {
+	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	class := readyClass()
 	class.Status.KubernetesVersion = info.K8sVersion
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, nodePool(map[string]string{"team": "a"})).Build()
-	return cloudprovider.New(kube, over(pools, tier(info.Tier)), catalog, cloudprovider.Config{Region: info.Region})
+	return cloudprovider.New(kube, over(pools, tier(info.Tier)), market, cloudprovider.Config{Region: info.Region})
 }
 
 func newSim(t *testing.T, tier string) (*linodesim.Sim, linodesim.ClusterInfo) {

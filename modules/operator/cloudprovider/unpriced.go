@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
 // withOverlaidPrices offers the plans without a list price to which a NodeOverlay gives one for the NodePool, and reports the others that
 // the NodePool would take: a plan without a price would be the cheapest of all.
 func (c *CloudProvider) withOverlaidPrices(nodePool *karpv1.NodePool, all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	var missing []*cloudprovider.InstanceType
-	unpriced := c.catalog.Unpriced()
+	unpriced := c.market.Unpriced()
 	for i, it := range all {
 		switch {
 		case !slices.Contains(unpriced, it.Name):

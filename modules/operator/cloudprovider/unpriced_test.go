@@ -21,9 +21,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 )
 
 // On 2026-09-17 the API listed all GPU plans with a base price of 0.
@@ -61,8 +61,8 @@ func TestPlansWithoutAListPrice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			catalog := instancetype.NewCatalog(listed, instancetype.Config{Region: "us-ord", Prices: prices})
-			if err := catalog.Refresh(t.Context()); err != nil {
+			market := catalog.NewCatalog(listed, catalog.Config{Region: "us-ord", Prices: prices})
+			if err := market.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			pool := nodePool(nil)
@@ -70,7 +70,7 @@ func TestPlansWithoutAListPrice(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(c.objects, readyClass(), pool)...).
 				WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
 			store, told := nodeoverlay.NewInstanceTypeStore(), record.NewFakeRecorder(10)
-			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog,
+			p := cloudprovider.New(kube, over(&scripted{t: t}), market,
 				cloudprovider.Config{Region: "us-ord", Overlays: store, Events: quietly(told)})
 			now := clock.NewFakeClock(metav1.Now().Time)
 			if _, err := nodeoverlay.NewController(now, kube, p, store, state.NewCluster(now, kube, p)).Reconcile(t.Context(),
@@ -80,7 +80,7 @@ func TestPlansWithoutAListPrice(t *testing.T) {
 			for len(told.Events) > 0 {
 				<-told.Events
 			}
-			p = cloudprovider.New(kube, over(&scripted{t: t}), catalog,
+			p = cloudprovider.New(kube, over(&scripted{t: t}), market,
 				cloudprovider.Config{Region: "us-ord", Overlays: store, Events: quietly(told)})
 			all, err := p.GetInstanceTypes(t.Context(), pool)
 			if err != nil {

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leaving"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/objectstore"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
 

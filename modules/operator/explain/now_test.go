@@ -13,11 +13,11 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/explain"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
@@ -76,9 +76,9 @@ func (r *running) condition(conditionType, reason, message string) {
 		Message: message})
 }
 
-func (r *running) marked(cause instancetype.Cause, plans ...string) {
+func (r *running) marked(cause catalog.Cause, plans ...string) {
 	for _, plan := range plans {
-		r.reports.Marks = append(r.reports.Marks, instancetype.Mark{Plan: plan, Cause: cause, Ends: now.Add(2 * time.Minute)})
+		r.reports.Marks = append(r.reports.Marks, catalog.Mark{Plan: plan, Cause: cause, Ends: now.Add(2 * time.Minute)})
 	}
 }
 
@@ -124,7 +124,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 	}{
 		"nothing is broken": {func(*testing.T, *running) {}, []string{plans + ": NodePool default gets g6-standard-1 ($12 a month).", "!waited"}},
 		"no-capacity": {func(_ *testing.T, r *running) {
-			r.marked(instancetype.NoCapacity, "g6-standard-1")
+			r.marked(catalog.NoCapacity, "g6-standard-1")
 			r.event("NodePool", "default", "InsufficientCapacity",
 				"Linode has no capacity for g6-standard-1 in us-ord; not asked for again for 3m0s", time.Minute)
 			r.nominated("default-gone")
@@ -132,11 +132,11 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		}, []string{"NodeClaim default-gone, which was made for it, is gone.",
 			"15s ago, InsufficientCapacityError on NodeClaim default-gone: no room.",
 			"60s ago, InsufficientCapacity on NodePool default: Linode has no capacity for g6-standard-1", plans, "!gets g6-standard-1 "}},
-		"no-capacity of any plan": {func(t *testing.T, r *running) { r.marked(instancetype.NoCapacity, r.every(t)...) },
+		"no-capacity of any plan": {func(t *testing.T, r *running) { r.marked(catalog.NoCapacity, r.every(t)...) },
 			[]string{"It waits, because no NodePool can make a node for it.", "none of them is available now",
 				"g6-standard-1: the region has no capacity, until 12:02:00 UTC", "!" + plans}},
 		"account-limit": {func(t *testing.T, r *running) {
-			r.marked(instancetype.AccountLimit, r.every(t)...)
+			r.marked(catalog.AccountLimit, r.every(t)...)
 			r.condition(nodepoolstatus.ConditionAvailable, "NothingToBuy",
 				"none of the 40 plans that meet its requirements can be bought now: a limit of the account or of the cluster is reached: all")
 			r.event("NodePool", "default", "AccountLimitReached", "Linode refuses one more g6-standard-1", 40*time.Second)

@@ -19,9 +19,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
@@ -32,7 +32,7 @@ type Reports struct {
 	Events   []corev1.Event
 	Failures []backoff.Exported
 	Refusals []refused.Refusal
-	Marks    []instancetype.Mark
+	Marks    []catalog.Mark
 	Unread   []string // what could not be read, with the reason
 }
 

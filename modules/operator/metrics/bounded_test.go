@@ -16,7 +16,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
@@ -59,15 +59,15 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(client, instancetype.Config{
+	market := catalog.NewCatalog(client, catalog.Config{
 		Region: "us-ord", OnRefused: m.Refused, OnRefresh: func(err error) { m.Refreshed(err, time.Unix(1, 0)) },
 	})
-	if err := catalog.Refresh(t.Context()); err != nil {
+	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m.Offerings(catalog)
+	m.Offerings(market)
 	offered := []string{"g6-dedicated-2", "g6-standard-2", "g6-free-1", "g6-negative-1"}
-	for _, it := range catalog.InstanceTypes(nil) {
+	for _, it := range market.InstanceTypes(nil) {
 		if o := it.Offerings[0]; o.Available != (it.Name == "g6-standard-2") {
 			t.Errorf("%s at %v is available: %v", it.Name, o.Price, o.Available)
 		}
@@ -88,9 +88,9 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 		m.Action(claims.ActionEnd{Op: "list pools", Err: &claims.Error{Kind: claims.KindRateLimited}})
 		m.Action(claims.ActionEnd{Err: errors.New(odd)})
 		m.Collected(claims.Collected{Removed: []claims.Node{{Name: odd}, {Claim: odd}}, Slots: []string{odd}, Pools: []string{odd}})
-		catalog.MarkUnavailable(odd, instancetype.NoCapacity)
-		catalog.MarkUnavailable("g6-standard-2", instancetype.Cause(odd))
-		catalog.MarkUnavailable("g6-standard-2", instancetype.AccountLimit)
+		market.MarkUnavailable(odd, catalog.NoCapacity)
+		market.MarkUnavailable("g6-standard-2", catalog.Cause(odd))
+		market.MarkUnavailable("g6-standard-2", catalog.AccountLimit)
 		m.Refreshed(errors.New(odd), time.Now())
 	}
 	closed := map[string][]string{"instance_type": append(offered, "other"), "capacity_type": {"on-demand"}, "zone": {"us-ord"}}
@@ -149,18 +149,18 @@ func TestDescribeIsComplete(t *testing.T) {
 	m.Unidentified()
 	m.NeverJoined("a")
 	m.HostMaintenance(2)
-	m.Refused(instancetype.Refusal{})
+	m.Refused(catalog.Refusal{})
 	m.Refreshed(nil, time.Now())
 	m.Refreshed(context.Canceled, time.Now())
 	client, err := linode.New(linode.Config{Token: linode.StaticToken("t"), Transport: hostile()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: "us-ord"})
-	if err := catalog.Refresh(t.Context()); err != nil {
+	market := catalog.NewCatalog(client, catalog.Config{Region: "us-ord"})
+	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m.Offerings(catalog)
+	m.Offerings(market)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		maintenance: d.gauge("linode", "host_maintenance_pending_nodes",
 			"NodeClaims whose Linode's host has maintenance pending that will interrupt it; only with HOST_MAINTENANCE."),
 	}
-	m.catalog = catalog{
+	m.market = market{
 		refusals: d.counter("linode", "offering_refusals_total",
 			"How often an offering was marked unavailable because the Linode API refused it, by cause.", labelInstanceType, labelCause),
 		refreshes: d.counter("linode", "catalog_refreshes_total", "Reads of plans, prices and availability by result.", labelResult),

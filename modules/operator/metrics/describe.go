@@ -13,8 +13,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
 const (
@@ -85,7 +85,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 	} {
 		sets[labelResult] = append(sets[labelResult], string(kind))
 	}
-	for _, cause := range instancetype.Causes() {
+	for _, cause := range catalog.Causes() {
 		sets[labelCause] = append(sets[labelCause], string(cause))
 	}
 	for label := range sets {

@@ -21,8 +21,8 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
 // Metrics are the provider's metrics. All methods are safe for concurrent use.
@@ -30,7 +30,7 @@ type Metrics struct {
 	requesting
 	claiming
 	nodes
-	catalog
+	market
 }
 
 // requesting is about requests of the Linode client.
@@ -62,12 +62,12 @@ type nodes struct {
 }
 
 // catalog is about plans, prices and availability.
-type catalog struct {
+type market struct {
 	refusals  *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
 	refreshed *prometheus.GaugeVec
 
-	source atomic.Pointer[instancetype.Catalog]
+	source atomic.Pointer[catalog.Catalog]
 }
 
 // New declares the metrics in a registry.
@@ -158,7 +158,7 @@ func (m *Metrics) NeverJoined(instanceType string) {
 func (m *Metrics) HostMaintenance(nodes int) { m.maintenance.WithLabelValues().Set(float64(nodes)) }
 
 // Refused counts an offering that was marked unavailable.
-func (m *Metrics) Refused(refusal instancetype.Refusal) {
+func (m *Metrics) Refused(refusal catalog.Refusal) {
 	m.refusals.WithLabelValues(m.offeredName(refusal.InstanceType), bounded(labelCause, string(refusal.Cause))).Inc()
 }
 
@@ -173,7 +173,7 @@ func (m *Metrics) Refreshed(err error, at time.Time) {
 }
 
 // Offerings sets the catalog, from which offerings and the facts of instance types are read at every scrape.
-func (m *Metrics) Offerings(source *instancetype.Catalog) { m.source.Store(source) }
+func (m *Metrics) Offerings(source *catalog.Catalog) { m.source.Store(source) }
 
 func (m *Metrics) offered() []*karpcloud.InstanceType {
 	if source := m.source.Load(); source != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
@@ -22,8 +22,8 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		catalog := instancetype.NewCatalog(client, instancetype.Config{Region: "us-ord", OnRefused: m.Refused})
-		if err := catalog.Refresh(t.Context()); err != nil {
+		market := catalog.NewCatalog(client, catalog.Config{Region: "us-ord", OnRefused: m.Refused})
+		if err := market.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		value := func(name, instanceType string) float64 {
@@ -48,7 +48,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if n, outcomes := len(series(t, registry)), len(cloudprovider.Outcomes()); n != outcomes {
 			t.Errorf("%d series before there is a catalog, want one for each of %d outcomes", n, outcomes)
 		}
-		m.Offerings(catalog)
+		m.Offerings(market)
 		for name, want := range map[string]float64{
 			available: 1,
 			"karpenter_cloudprovider_instance_type_offering_price_estimate": 0.036,
@@ -64,7 +64,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 			t.Errorf("a plan that the API lists as unavailable: got %v", got)
 		}
 		for range 20 { // NodeClaims that are refused at the same time
-			catalog.MarkUnavailable("g6-standard-2", instancetype.NoCapacity)
+			market.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
 		}
 		if got := value("karpenter_linode_offering_refusals_total", "g6-standard-2"); got != 1 {
 			t.Errorf("one marking is counted as %v", got)
@@ -76,7 +76,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if got := value(available, "g6-standard-2"); got != 1 {
 			t.Errorf("after the mark's end: got %v", got)
 		}
-		catalog.MarkUnavailable("g6-standard-2", instancetype.NoCapacity)
+		market.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
 		if got := value("karpenter_linode_offering_refusals_total", "g6-standard-2"); got != 2 {
 			t.Errorf("a second marking: the counter is at %v", got)
 		}

@@ -25,7 +25,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/allowlist"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
 // A Secret is a text that printing, in whatever form, does not show. Convert it to a string to use it.

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
 // A Row is one plan in one region, for programs.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // Columns of OpenCost's CSV provider, in its order (opencost pkg/cloud/provider/csvprovider.go).
@@ -24,7 +24,7 @@ type Price struct {
 }
 
 // OpenCostPrices returns the price of each plan in each region, region by region. Plans without a price are left out.
-func OpenCostPrices(plans []instancetype.Plan, regions []string) (prices []Price, _ error) {
+func OpenCostPrices(plans []catalog.Plan, regions []string) (prices []Price, _ error) {
 	for _, region := range regions {
 		for _, plan := range plans {
 			if hourly := plan.PriceIn(region).Hourly; hourly > 0 {
@@ -39,7 +39,7 @@ func OpenCostPrices(plans []instancetype.Plan, regions []string) (prices []Price
 }
 
 // OpenCost writes a price list for OpenCost's CSV provider: a row for each plan with a price in each region.
-func OpenCost(w io.Writer, plans []instancetype.Plan, regions []string) error {
+func OpenCost(w io.Writer, plans []catalog.Plan, regions []string) error {
 	prices, err := OpenCostPrices(plans, regions)
 	if err != nil {
 		return err

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
 )
 
 func TestOpenCostHasTheRegionsOwnPrices(t *testing.T) {
-	listed := []instancetype.Plan{
+	listed := []catalog.Plan{
 		{ID: "g6-standard-2", Price: api.Price{Hourly: 0.036}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.0432}}},
 		{ID: "g6-dedicated-2", Price: api.Price{Hourly: 0.054}},
 		{ID: "g9-unpriced"},

@@ -20,9 +20,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
 // A Region is where nodes would be made.
@@ -33,7 +33,7 @@ type Region struct {
 
 // Shown has the plans to print, and how nodes are estimated.
 type Shown struct {
-	Plans          []instancetype.Plan
+	Plans          []catalog.Plan
 	Regions        []Region
 	Selection      selection.Selection // what the settings allow
 	Tier           string              // see instancetype.Settings, and the next
@@ -42,7 +42,7 @@ type Shown struct {
 
 // An offer is one plan in one region.
 type offer struct {
-	plan   instancetype.Plan
+	plan   catalog.Plan
 	region string
 	out    string // why it cannot be bought; empty if it can
 	it     *cloudprovider.InstanceType
@@ -101,7 +101,7 @@ func Markdown(shown Shown) string {
 	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | memory on Enterprise | GPU | USD/hour | USD/month | " +
 		"other prices | not available in |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, plan := range slices.SortedFunc(slices.Values(shown.Plans), byPrice("")) {
-		shown.Plans, shown.Tier = []instancetype.Plan{plan}, status.TierStandard
+		shown.Plans, shown.Tier = []catalog.Plan{plan}, status.TierStandard
 		offers := shown.offers(nil)
 		if len(offers) == 0 {
 			continue
@@ -136,14 +136,14 @@ func regions(without []string, of int) string {
 }
 
 // byPrice has plans without a price last.
-func byPrice(region string) func(a, b instancetype.Plan) int {
-	price := func(p instancetype.Plan) float64 {
+func byPrice(region string) func(a, b catalog.Plan) int {
+	price := func(p catalog.Plan) float64 {
 		if hourly := p.PriceIn(region).Hourly; hourly > 0 {
 			return hourly
 		}
 		return math.Inf(1)
 	}
-	return func(a, b instancetype.Plan) int {
+	return func(a, b catalog.Plan) int {
 		return cmp.Or(cmp.Compare(price(a), price(b)), strings.Compare(a.ID, b.ID))
 	}
 }
@@ -156,7 +156,7 @@ func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 			if plan.VCPUs <= 0 || plan.Memory <= 0 || plan.Disk <= 0 {
 				continue
 			}
-			o := offer{plan: plan, region: region.ID, out: plan.Excluded(s.Selection), it: instancetype.Convert(plan, true, instancetype.Settings{
+			o := offer{plan: plan, region: region.ID, out: plan.Excluded(s.Selection), it: catalog.Convert(plan, true, catalog.Settings{
 				Region: region.ID, Tier: s.Tier, MemoryOverhead: s.MemoryOverhead, Kubelet: kubelet,
 			})}
 			if available, listed := region.Availability[plan.ID]; o.out == "" && listed && !available {

@@ -40,7 +40,7 @@ func NewPresent(ctx context.Context, input Input, now time.Time) (*Present, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &provider{types: r.catalog.InstanceTypes, classes: map[string]*v1alpha1.LinodeNodeClassSpec{}, withheld: input.Withheld}
+	p := &provider{types: r.market.InstanceTypes, classes: map[string]*v1alpha1.LinodeNodeClassSpec{}, withheld: input.Withheld}
 	for _, class := range input.Cluster.NodeClasses {
 		p.classes[class.Name] = &class.Spec
 	}

@@ -23,18 +23,18 @@ import (
 	nodepoolutil "sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/objectstore"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
 // Input has the facts from which a Report is computed. Cluster and API are required.
 type Input struct {
 	Cluster *snapshot.Snapshot // its NodePools and LinodeNodeClasses are used; without NodePools, DefaultNodePool
-	API     instancetype.API   // plans, prices and availability
+	API     catalog.API        // plans, prices and availability
 	Prices  string             // where the prices are from, for the report
 
 	Region         string              // "" = the region of the cluster's nodes
@@ -47,7 +47,7 @@ type Input struct {
 	Use            *Basis              // compare today's requests with these; nil = do not
 
 	// Offered returns what nodes can be made of, where that is not the whole catalogue, as in clusterapi mode; nil = the catalogue.
-	Offered  func(ctx context.Context, region string, catalog *instancetype.Catalog) (linodeprovider.Catalog, error)
+	Offered  func(ctx context.Context, region string, market *catalog.Catalog) (linodeprovider.Catalog, error)
 	Withheld func(nodePool, plan string) bool // what the operator does not buy now, for Present; nil = nothing
 }
 
@@ -55,8 +55,8 @@ type Input struct {
 type run struct {
 	input     Input
 	nodePools []*karpv1.NodePool
-	catalog   linodeprovider.Catalog
-	plans     map[string]instancetype.Plan
+	market    linodeprovider.Catalog
+	plans     map[string]catalog.Plan
 	monthly   map[string]float64 // price by plan
 	daemonSet []*corev1.Pod      // a pod of each
 }
@@ -98,7 +98,7 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 	if len(input.Cluster.Pods) == 0 {
 		return nil, nil, errors.New("the cluster has no pods")
 	}
-	r := &run{input: input, plans: map[string]instancetype.Plan{}, monthly: map[string]float64{}}
+	r := &run{input: input, plans: map[string]catalog.Plan{}, monthly: map[string]float64{}}
 	report := &Report{Region: input.Region, Prices: input.Prices, NotModelled: notModelled()}
 	for _, nodePool := range input.Cluster.NodePools {
 		if nodepoolutil.IsStatic(nodePool) {
@@ -112,7 +112,7 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 		report.Notes = append(report.Notes, fmt.Sprintf("no NodePool is given: that of the quickstart is assumed, with standard and dedicated "+
 			"plans of at most %d vCPUs and without limits; --nodepools takes others", bounds[0]))
 	}
-	all, err := instancetype.Plans(ctx, input.API)
+	all, err := catalog.Plans(ctx, input.API)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,20 +120,20 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 		r.plans[plan.ID] = plan
 		r.monthly[plan.ID] = plan.PriceIn(input.Region).Monthly
 	}
-	catalog := instancetype.NewCatalog(input.API, instancetype.Config{
+	market := catalog.NewCatalog(input.API, catalog.Config{
 		Region: input.Region, Mode: input.Mode, Tier: cmp.Or(input.Tier, input.Cluster.Tier()), Plans: input.Plans,
 		MemoryOverhead: input.MemoryOverhead,
 	})
-	if err := catalog.Refresh(ctx); err != nil {
+	if err := market.Refresh(ctx); err != nil {
 		return nil, nil, err
 	}
 	for _, node := range input.Cluster.Nodes {
 		plan := node.Labels[corev1.LabelInstanceTypeStable]
-		catalog.Learn(map[string]instancetype.Figures{plan: learnedcapacity.Shown(node.Status)})
+		market.Learn(map[string]catalog.Figures{plan: learnedcapacity.Shown(node.Status)})
 	}
-	r.catalog = catalog
+	r.market = market
 	if input.Offered != nil {
-		if r.catalog, err = input.Offered(ctx, input.Region, catalog); err != nil {
+		if r.market, err = input.Offered(ctx, input.Region, market); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -176,7 +176,7 @@ func (r *run) world(ctx context.Context, nodePools []*karpv1.NodePool) (*world, 
 			moving++
 		}
 	}
-	p := &provider{types: r.catalog.InstanceTypes, classes: map[string]*v1alpha1.LinodeNodeClassSpec{}}
+	p := &provider{types: r.market.InstanceTypes, classes: map[string]*v1alpha1.LinodeNodeClassSpec{}}
 	for _, class := range c.NodeClasses {
 		p.classes[class.Name] = &class.Spec
 	}

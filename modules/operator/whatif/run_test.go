@@ -22,9 +22,9 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -218,12 +218,12 @@ func TestVolumesBoundTheNumberOfPodsOnANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(list, instancetype.Config{Region: region})
-	if err := catalog.Refresh(t.Context()); err != nil {
+	market := catalog.NewCatalog(list, catalog.Config{Region: region})
+	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	limits := map[string]int{}
-	for _, it := range catalog.InstanceTypes(nil) {
+	for _, it := range market.InstanceTypes(nil) {
 		limits[it.Name] = it.VolumeAttachmentLimits["linodebs.csi.linode.com"]
 	}
 	placed := 0

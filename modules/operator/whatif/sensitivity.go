@@ -10,7 +10,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // A change is requirements that a NodePool gets in addition. Those that it has on a replaced label are dropped.
@@ -55,7 +55,7 @@ func upTo(vCPUs int) change {
 // changes returns what is tried for a NodePool: each of the common classes alone, smaller nodes where it has large ones, and each of the
 // two plans that it spends most on left out.
 func (r *run) changes(nodePool string, then []Group) (list []change) {
-	var used []instancetype.Plan
+	var used []catalog.Plan
 	for _, group := range then { // by price within a pool
 		if group.Pool == "NodePool "+nodePool {
 			used = append(used, r.plans[group.Plan])
@@ -64,14 +64,14 @@ func (r *run) changes(nodePool string, then []Group) (list []change) {
 	if len(used) == 0 {
 		return nil
 	}
-	if !slices.ContainsFunc(used, func(p instancetype.Plan) bool { return p.GPUs > 0 }) {
+	if !slices.ContainsFunc(used, func(p catalog.Plan) bool { return p.GPUs > 0 }) {
 		for _, class := range common {
-			if slices.ContainsFunc(used, func(p instancetype.Plan) bool { return string(p.Class) != class }) {
+			if slices.ContainsFunc(used, func(p catalog.Plan) bool { return string(p.Class) != class }) {
 				list = append(list, only(class))
 			}
 		}
 		for _, bound := range bounds {
-			if slices.ContainsFunc(used, func(p instancetype.Plan) bool {
+			if slices.ContainsFunc(used, func(p catalog.Plan) bool {
 				return p.VCPUs > bound || !slices.Contains(common, string(p.Class))
 			}) {
 				list = append(list, upTo(bound))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // examples has a value, as JSON, for each field of the spec that needs more than one of plain.
@@ -137,14 +137,14 @@ var kubeletExamples = map[string]string{
 // kubeletModes distinguishes a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
 // node is expected to hold.
 func kubeletModes(name string) string {
-	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920}
+	plan := catalog.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920}
 	allocatable := func(kubelet string) string {
 		var configuration v1alpha1.KubeletConfiguration
 		if json.Unmarshal([]byte(kubelet), &configuration) != nil {
 			return "unreadable"
 		}
 		class := v1alpha1.LinodeNodeClassSpec{Kubelet: &configuration}
-		it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord", Kubelet: class.Effective(v1alpha1.ModeLKE).Kubelet})
+		it := catalog.Convert(plan, true, catalog.Settings{Region: "us-ord", Kubelet: class.Effective(v1alpha1.ModeLKE).Kubelet})
 		return fmt.Sprint(it.Allocatable())
 	}
 	if example := kubeletExamples[name]; example != "" && allocatable(example) != allocatable("{}") {

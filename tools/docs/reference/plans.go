@@ -6,7 +6,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
 )
@@ -21,12 +21,12 @@ func Plans(string) (string, error) {
 	for _, region := range shown.Regions {
 		regions = append(regions, region.ID)
 	}
-	denied := slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return p.Excluded(shown.Selection) == "" })
+	denied := slices.DeleteFunc(slices.Clone(shown.Plans), func(p catalog.Plan) bool { return p.Excluded(shown.Selection) == "" })
 	names := make([]string, 0, len(denied))
 	for _, plan := range denied {
 		names = append(names, plan.ID)
 	}
-	shown.Plans = slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return p.Excluded(shown.Selection) != "" })
+	shown.Plans = slices.DeleteFunc(slices.Clone(shown.Plans), func(p catalog.Plan) bool { return p.Excluded(shown.Selection) != "" })
 	return page("plans", map[string]string{"Plans": plans.Markdown(shown), "Denied": codes(names), "Regions": codes(regions)})
 }
 
@@ -47,7 +47,7 @@ func simulatedPlans(ctx context.Context) (plans.Shown, error) {
 		return plans.Shown{}, err
 	}
 	shown := plans.Shown{Selection: o.Plans()}
-	if shown.Plans, err = instancetype.Plans(ctx, client); err != nil {
+	if shown.Plans, err = catalog.Plans(ctx, client); err != nil {
 		return plans.Shown{}, err
 	}
 	for region, err := range client.ListRegions(ctx, linode.Filter{}) {
@@ -57,7 +57,7 @@ func simulatedPlans(ctx context.Context) (plans.Shown, error) {
 		if !slices.Contains(region.Capabilities, "Kubernetes") {
 			continue
 		}
-		availability, err := instancetype.Availability(ctx, client, region.ID)
+		availability, err := catalog.Availability(ctx, client, region.ID)
 		if err != nil {
 			return plans.Shown{}, err
 		}

@@ -13,8 +13,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
@@ -23,7 +24,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
 // modes has the way to find the cluster, and with it the way to make nodes, of each mode.
@@ -39,7 +39,7 @@ type platform struct {
 	scopes  *discovery.Scopes
 	user    string // of the token, if it is restricted to its roles
 	cluster mode.Cluster
-	catalog *instancetype.Catalog
+	market  *catalog.Catalog
 	fence   *leadership.Fence
 	begin   func(released bool) // of the nodes; set before this replica can be elected
 
@@ -108,7 +108,7 @@ func (p *platform) connect(ctx context.Context) error {
 	if p.cluster, err = modes[o.Mode](ctx, p.client, wanted); err != nil {
 		return err
 	}
-	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
+	p.market = catalog.NewCatalog(p.client, catalog.Config{
 		Region: p.cluster.Region, Tier: p.cluster.Tier, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead,
 		Interval: o.CatalogInterval, Prices: o.Prices(), PlanRest: o.PlanRest, OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
@@ -118,20 +118,20 @@ func (p *platform) connect(ctx context.Context) error {
 			}
 		},
 	})
-	err = p.catalog.Refresh(ctx)
-	if excluded, ok := errors.AsType[*instancetype.ExclusionError](err); ok {
+	err = p.market.Refresh(ctx)
+	if excluded, ok := errors.AsType[*catalog.ExclusionError](err); ok {
 		return unmatchedPlans(excluded)
 	}
 	if err != nil {
 		return &options.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
 			Fix: "try again, or check the address"}
 	}
-	p.metrics.Offerings(p.catalog)
+	p.metrics.Offerings(p.market)
 	return nil
 }
 
 // unmatchedPlans names the setting that leaves nothing to buy, and what comes close to a pattern that matches no plan.
-func unmatchedPlans(err *instancetype.ExclusionError) error {
+func unmatchedPlans(err *catalog.ExclusionError) error {
 	const fix = "use a list such as g6-standard-*,class=dedicated"
 	pattern, known := err.Unmatched()
 	if pattern == "" {

@@ -71,7 +71,7 @@ func operate(ctx context.Context, p *platform) error {
 		if err := add(op, pauses.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity,
 			pauses.Of(pauses.Annotation, config.Backoff.Export, config.Backoff.Import),
 			pauses.Of(pauses.RefusedAnnotation, config.Refused.Export, config.Refused.Import),
-			pauses.Of(pauses.PlansAnnotation, p.catalog.Marks, p.catalog.TakeUp))); err != nil {
+			pauses.Of(pauses.PlansAnnotation, p.market.Marks, p.market.TakeUp))); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func operate(ctx context.Context, p *platform) error {
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
-	if err := add(op, p.catalog, p.fence); err != nil {
+	if err := add(op, p.market, p.fence); err != nil {
 		return err
 	}
 	logStart(ctx, p, op.GetAPIReader())
@@ -131,16 +131,16 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	drainer := drain.New(evicting(op.GetClient()), op.GetAPIReader(), op.EventRecorder)
 	config.Keep = drainer.Keep
 	nodes, err := p.cluster.New(ctx, mode.Deps{
-		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD,
+		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.market.HourlyUSD,
 		Operator: op, Drainer: drainer,
-		Holder: p.holders.Holder, Catalog: p.catalog, Guard: p.guard,
+		Holder: p.holders.Holder, Catalog: p.market, Guard: p.guard,
 	})
 	if err != nil {
 		return err
 	}
-	catalog := nodes.Catalog
-	if catalog == nil {
-		catalog = p.catalog
+	market := nodes.Catalog
+	if market == nil {
+		market = p.market
 	}
 	if err := add(op, nodes.Runnables...); err != nil {
 		return err
@@ -151,7 +151,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	p.begin, classes.Cluster = nodes.Begin, nodes.Cluster
 
-	linodes := cloudprovider.New(op.GetClient(), nodes.Backend, catalog, config)
+	linodes := cloudprovider.New(op.GetClient(), nodes.Backend, market, config)
 	provider := coremetrics.Decorate(linodes)
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
 	repair, err := health.NewRepairPolicyMatcher(ctx, overlaid)
@@ -172,7 +172,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		op.WithControllers(ctx, replan)
 	}
 	if o.NodePriceLabel {
-		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
+		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.market, o.CatalogInterval))
 	}
 	op.WithControllers(ctx, nodes.Controllers...)
 	op.WithControllers(ctx,
@@ -183,7 +183,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		}),
 		garbagecollection.NewNodes(op.GetClient(), nodes.Backend),
 		upkeep.NewController(op.GetClient(), nodes.Engine, linodes, nodes.Firewalls),
-		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
+		learnedcapacity.NewController(op.GetClient(), p.market, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, nodepoolstatus.Token{Refused: p.health.refused.Load, Changed: p.health.changed},
 			op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
 		rollout.NewController(op.GetClient()),
@@ -201,7 +201,7 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 	if p.options.LearnedCapacity.Name == "" {
 		return nil, nil
 	}
-	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, p.options.LearnedCapacity)
+	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.market, p.options.LearnedCapacity)
 	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {

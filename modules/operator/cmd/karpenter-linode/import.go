@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/migration/eks"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/migration/lke"
 )
@@ -115,7 +115,7 @@ func newImportLKE() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			plans, err := instancetype.Plans(cmd.Context(), client)
+			plans, err := catalog.Plans(cmd.Context(), client)
 			if err != nil {
 				return err
 			}

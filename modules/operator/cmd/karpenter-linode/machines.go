@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/clusterapi"
 )
 
@@ -27,7 +27,7 @@ func (m *machines) flags(cmd *cobra.Command) {
 }
 
 // offered returns what the MachineDeployments offer.
-func (m *machines) offered(ctx context.Context, region string, catalog *instancetype.Catalog) (cloudprovider.Catalog, error) {
+func (m *machines) offered(ctx context.Context, region string, market *catalog.Catalog) (cloudprovider.Catalog, error) {
 	if m.namespace == "" {
 		return nil, errors.New("--clusterapi-namespace: it is needed with --mode clusterapi: set it as the operator's CLUSTERAPI_NAMESPACE")
 	}
@@ -39,5 +39,5 @@ func (m *machines) offered(ctx context.Context, region string, catalog *instance
 	if err != nil {
 		return nil, err
 	}
-	return clusterapi.Offers(ctx, config, m.namespace, region, catalog, catalog.HourlyUSD)
+	return clusterapi.Offers(ctx, config, m.namespace, region, market, market.HourlyUSD)
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
 )
 
 const cluster = `

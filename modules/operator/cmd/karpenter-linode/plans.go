@@ -12,11 +12,11 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -141,7 +141,7 @@ func shownPlans(cmd *cobra.Command, from *source, cost *prices, regions []string
 		return plans.Shown{}, nil, err
 	}
 	shown := plans.Shown{Selection: selected, Tier: cost.tierOf(cluster), MemoryOverhead: cost.memoryOverhead()}
-	if shown.Plans, err = instancetype.Plans(cmd.Context(), list); err != nil {
+	if shown.Plans, err = catalog.Plans(cmd.Context(), list); err != nil {
 		return plans.Shown{}, nil, err
 	}
 	if slices.Equal(regions, []string{allRegions}) {
@@ -153,7 +153,7 @@ func shownPlans(cmd *cobra.Command, from *source, cost *prices, regions []string
 		return plans.Shown{}, nil, err
 	}
 	for _, region := range regions {
-		availability, err := instancetype.Availability(cmd.Context(), list, region)
+		availability, err := catalog.Availability(cmd.Context(), list, region)
 		if err != nil {
 			return plans.Shown{}, nil, err
 		}
@@ -163,7 +163,7 @@ func shownPlans(cmd *cobra.Command, from *source, cost *prices, regions []string
 }
 
 // checkRegions refuses regions that do not exist: every plan has a price in them, which is not theirs.
-func checkRegions(ctx context.Context, list instancetype.API, flag string, regions []string) error {
+func checkRegions(ctx context.Context, list catalog.API, flag string, regions []string) error {
 	known, err := regionsWithKubernetes(ctx, list)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func oneOf(text string, known []string) string {
 }
 
 // regionsWithKubernetes lists the regions of a source that have Kubernetes.
-func regionsWithKubernetes(ctx context.Context, list instancetype.API) (regions []string, _ error) {
+func regionsWithKubernetes(ctx context.Context, list catalog.API) (regions []string, _ error) {
 	switch list := list.(type) {
 	case *pricelist.List:
 		return list.Regions, nil

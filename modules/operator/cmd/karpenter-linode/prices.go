@@ -13,9 +13,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -92,7 +92,7 @@ func (p *prices) selection() (selection.Selection, error) {
 
 // tierOf returns the tier by which memory is estimated.
 func (p *prices) tierOf(cluster *snapshot.Snapshot) string {
-	return instancetype.TierIn(v1alpha1.Mode(p.mode), cmp.Or(p.tier, cluster.Tier()))
+	return catalog.TierIn(v1alpha1.Mode(p.mode), cmp.Or(p.tier, cluster.Tier()))
 }
 
 // memoryOverhead returns the operator's setting, nil if it is not given.
@@ -104,7 +104,7 @@ func (p *prices) memoryOverhead() *float64 {
 }
 
 // list returns the plans and where they are from.
-func (p *prices) list(ctx context.Context) (instancetype.API, string, error) {
+func (p *prices) list(ctx context.Context) (catalog.API, string, error) {
 	switch p.from {
 	case fromAPI:
 		client, err := newClient(p.url)
@@ -113,7 +113,7 @@ func (p *prices) list(ctx context.Context) (instancetype.API, string, error) {
 		}
 		bounded, cancel := context.WithTimeout(ctx, priceTimeout)
 		defer cancel()
-		if _, err = instancetype.Plans(bounded, client); err == nil {
+		if _, err = catalog.Plans(bounded, client); err == nil {
 			return client, "Linode's of today", nil
 		}
 		list, text, builtIn := builtInList()
@@ -132,7 +132,7 @@ func (p *prices) list(ctx context.Context) (instancetype.API, string, error) {
 	return list, fmt.Sprintf("%s, of %s", p.from, cmp.Or(list.Date, "an unknown date")), nil
 }
 
-func builtInList() (instancetype.API, string, error) {
+func builtInList() (catalog.API, string, error) {
 	list, err := pricelist.BuiltIn()
 	if err != nil {
 		return nil, "", err

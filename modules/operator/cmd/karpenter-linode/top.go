@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeview"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
@@ -78,7 +78,7 @@ func viewOf(ctx context.Context, cmd *cobra.Command, from *source, cost *prices,
 	if err != nil {
 		return nil, err
 	}
-	plans, err := instancetype.Plans(ctx, list)
+	plans, err := catalog.Plans(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func viewOf(ctx context.Context, cmd *cobra.Command, from *source, cost *prices,
 	}, nil
 }
 
-func priceIn(plans []instancetype.Plan, region string) nodeview.Price {
-	byID := map[string]instancetype.Plan{}
+func priceIn(plans []catalog.Plan, region string) nodeview.Price {
+	byID := map[string]catalog.Plan{}
 	for _, plan := range plans {
 		byID[plan.ID] = plan
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // A node of a class that reserves memory changes what is planned for this class alone, and one that was made before the class changed
@@ -28,15 +28,15 @@ func TestNodesOfAClassTeachThatClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
-	if err := catalog.Refresh(t.Context()); err != nil {
+	market := catalog.NewCatalog(client, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "reserving"}, Spec: v1alpha1.LinodeNodeClassSpec{
 		Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: new(int32(60))},
 	}}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).Build()
-	controller := NewController(kube, catalog, nil, nil)
+	controller := NewController(kube, market, nil, nil)
 	teach := func(name, hash string) {
 		t.Helper()
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: "linode://" + name},
@@ -59,14 +59,14 @@ func TestNodesOfAClassTeachThatClass(t *testing.T) {
 	for _, name := range []string{"old-1", "old-2"} {
 		teach(name, "of another spec")
 	}
-	if learned := catalog.Learned(); len(learned) > 0 {
+	if learned := market.Learned(); len(learned) > 0 {
 		t.Errorf("nodes of an older spec have taught %v", learned)
 	}
 	for _, name := range []string{"new-1", "new-2"} {
 		teach(name, class.Hash(v1alpha1.ModeInstance))
 	}
-	learned := catalog.Learned()
-	figures, known := learned[catalog.LearnedBy("g6-standard-4", &class.Spec)]
+	learned := market.Learned()
+	figures, known := learned[market.LearnedBy("g6-standard-4", &class.Spec)]
 	if _, others := learned["g6-standard-4"]; !known || others || figures.ReservedMemory != 2100000<<10 {
 		t.Errorf("learned %v", learned)
 	}

@@ -30,16 +30,16 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // Controller takes the figures of each initialized node.
 type Controller struct {
-	kube    client.Reader
-	catalog *instancetype.Catalog
-	memory  *Memory
+	kube   client.Reader
+	market *catalog.Catalog
+	memory *Memory
 
 	tooSmall  func(context.Context, *karpv1.NodeClaim, *corev1.Node)
 	witnesses witnesses
@@ -47,9 +47,9 @@ type Controller struct {
 
 // NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then. tooSmall, which may be
 // nil, is called for a node that cannot hold what its NodeClaim was made for.
-func NewController(kube client.Reader, catalog *instancetype.Catalog, memory *Memory,
+func NewController(kube client.Reader, market *catalog.Catalog, memory *Memory,
 	tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)) *Controller {
-	return &Controller{kube: kube, catalog: catalog, memory: memory, tooSmall: tooSmall}
+	return &Controller{kube: kube, market: market, memory: memory, tooSmall: tooSmall}
 }
 
 // Reconcile looks at the Node of one NodeClaim. The type is the NodeClaim's, which the provider has set: labels of a
@@ -75,7 +75,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	}
 	learned, from := c.witnesses.hear(key, witness{node.Name, node.CreationTimestamp.Time, Shown(node.Status)},
 		func(name string) bool { return c.alive(ctx, name) })
-	if c.catalog.Learn(map[string]instancetype.Figures{key: learned}) {
+	if c.market.Learn(map[string]catalog.Figures{key: learned}) {
 		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "nodes", from, "figures", learned)
 	}
 	if c.memory == nil {
@@ -91,7 +91,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 // key returns what a node's figures are learned under. They are not learned when its class is gone or has changed since: it is not known
 // then what the node was made from.
 func (c *Controller) key(ctx context.Context, nodeClaim *karpv1.NodeClaim, instanceType string) (key string, known bool, err error) {
-	mode := c.catalog.Mode()
+	mode := c.market.Mode()
 	if mode != v1alpha1.ModeInstance {
 		return instanceType, true, nil
 	}
@@ -103,7 +103,7 @@ func (c *Controller) key(ctx context.Context, nodeClaim *karpv1.NodeClaim, insta
 	if made[v1alpha1.AnnotationHash] != class.Hash(mode) || made[v1alpha1.AnnotationHashVersion] != v1alpha1.HashVersion {
 		return "", false, nil
 	}
-	return c.catalog.LearnedBy(instanceType, &class.Spec), true, nil
+	return c.market.LearnedBy(instanceType, &class.Spec), true, nil
 }
 
 // alive reports whether a Node exists and stays.

@@ -20,14 +20,14 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
 var (
 	learningConfigMap = types.NamespacedName{Namespace: "default", Name: "learned-capacity"}
-	learningCatalog   *instancetype.Catalog
+	learningCatalog   *catalog.Catalog
 )
 
 // registerLearning adds the controller to the suite's manager. It reads the ConfigMap at every attempt.
@@ -38,22 +38,22 @@ func registerLearning(ctx context.Context) {
 		Manager)).To(Succeed())
 }
 
-func newCatalog(ctx context.Context) *instancetype.Catalog {
+func newCatalog(ctx context.Context) *catalog.Catalog {
 	GinkgoHelper()
-	c := instancetype.NewCatalog(NewLinode(), instancetype.Config{Region: "us-ord"})
+	c := catalog.NewCatalog(NewLinode(), catalog.Config{Region: "us-ord"})
 	Expect(c.Refresh(ctx)).To(Succeed())
 	return c
 }
 
-func newMemory(catalog *instancetype.Catalog, as client.Client) *learnedcapacity.Memory {
-	memory := learnedcapacity.NewMemory(as, as, catalog, learningConfigMap)
+func newMemory(market *catalog.Catalog, as client.Client) *learnedcapacity.Memory {
+	memory := learnedcapacity.NewMemory(as, as, market, learningConfigMap)
 	memory.Interval = 1
 	return memory
 }
 
-func memoryOf(catalog *instancetype.Catalog, name string) string {
+func memoryOf(market *catalog.Catalog, name string) string {
 	GinkgoHelper()
-	for _, it := range catalog.InstanceTypes(nil) {
+	for _, it := range market.InstanceTypes(nil) {
 		if it.Name == name {
 			return it.Capacity.Memory().String()
 		}
@@ -122,7 +122,7 @@ var _ = Describe("Learned capacity", func() {
 			n.Status.Capacity[corev1.ResourceEphemeralStorage] = resource.MustParse("164900000Ki")
 		}
 		teacher(ctx, "taught-0", "g6-standard-4", "8139000Ki", disk)
-		Consistently(func() map[string]instancetype.Figures { return learningCatalog.Learned() }).Should(BeEmpty(),
+		Consistently(func() map[string]catalog.Figures { return learningCatalog.Learned() }).Should(BeEmpty(),
 			"one kubelet alone changed what is known of the plan")
 		teacher(ctx, "taught-1", "g6-standard-4", "8140000Ki", disk)
 		Eventually(func() string { return memoryOf(learningCatalog, "g6-standard-4") }).Should(Equal("8140000Ki"))
@@ -146,14 +146,14 @@ var _ = Describe("Learned capacity", func() {
 	})
 
 	DescribeTable("is not taken from", func(ctx context.Context, change func(*karpv1.NodeClaim, *corev1.Node)) {
-		catalog := newCatalog(ctx)
-		estimate := memoryOf(catalog, "g6-standard-6")
-		controller := learnedcapacity.NewController(Kube, catalog, newMemory(catalog, Kube), nil)
+		market := newCatalog(ctx)
+		estimate := memoryOf(market, "g6-standard-6")
+		controller := learnedcapacity.NewController(Kube, market, newMemory(market, Kube), nil)
 		for _, name := range []string{"untaught-1", "untaught-2"} {
 			_, err := controller.Reconcile(ctx, teacher(ctx, name, "g6-standard-6", "16000000Ki", change))
 			Expect(err).NotTo(HaveOccurred())
 		}
-		Expect(memoryOf(catalog, "g6-standard-6")).To(Equal(estimate))
+		Expect(memoryOf(market, "g6-standard-6")).To(Equal(estimate))
 		Expect(held(ctx)).To(BeEmpty())
 	},
 		Entry("a node that is not initialized", func(c *karpv1.NodeClaim, _ *corev1.Node) {
@@ -179,12 +179,12 @@ var _ = Describe("Learned capacity", func() {
 			"made-up": `{"memory":"1Gi"}`,
 		}
 		Expect(Kube.Update(ctx, configMap)).To(Succeed())
-		catalog := newCatalog(ctx)
-		memory := newMemory(catalog, Kube)
+		market := newCatalog(ctx)
+		memory := newMemory(market, Kube)
 		Expect(memory.Load(ctx)).To(Succeed())
-		Expect(catalog.Learned()).To(Equal(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}}))
+		Expect(market.Learned()).To(Equal(map[string]catalog.Figures{"g6-standard-4": {Memory: 8100000 << 10}}))
 
-		catalog.Learn(map[string]instancetype.Figures{"g6-standard-6": {Memory: 16000001 << 10}, "g6-standard-8": {Memory: 32000001 << 10}})
+		market.Learn(map[string]catalog.Figures{"g6-standard-6": {Memory: 16000001 << 10}, "g6-standard-8": {Memory: 32000001 << 10}})
 		Expect(memory.Save(ctx)).To(Succeed())
 		Expect(held(ctx)).To(Equal(map[string]string{
 			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": `{"memory":"32000001Ki"}`, "g6-standard-6": `{"memory":"16000001Ki"}`,
@@ -194,24 +194,24 @@ var _ = Describe("Learned capacity", func() {
 		delete(configMap.Data, "g6-standard-4")
 		Expect(Kube.Update(ctx, configMap)).To(Succeed())
 		Expect(memory.Load(ctx)).To(Succeed())
-		Expect(catalog.Learned()).To(And(HaveLen(2), Not(HaveKey("g6-standard-4"))))
+		Expect(market.Learned()).To(And(HaveLen(2), Not(HaveKey("g6-standard-4"))))
 	})
 
 	It("is not written over what another client has written", func(ctx context.Context) {
-		catalog := newCatalog(ctx)
+		market := newCatalog(ctx)
 		meddler := &meddling{Client: Kube, before: func() {
 			other := &corev1.ConfigMap{}
 			Expect(Kube.Get(ctx, learningConfigMap, other)).To(Succeed())
 			other.Data = map[string]string{"g6-standard-4": `{"memory":"8090000Ki"}`, "g6-dedicated-4": `{"memory":"8090000Ki"}`}
 			Expect(Kube.Update(ctx, other)).To(Succeed())
 		}}
-		catalog.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}, "g6-standard-6": {Memory: 16000001 << 10}})
-		Expect(newMemory(catalog, meddler).Save(ctx)).To(Succeed())
+		market.Learn(map[string]catalog.Figures{"g6-standard-4": {Memory: 8100000 << 10}, "g6-standard-6": {Memory: 16000001 << 10}})
+		Expect(newMemory(market, meddler).Save(ctx)).To(Succeed())
 		Expect(meddler.updates).To(Equal(2))
 		Expect(held(ctx)).To(Equal(map[string]string{
 			"g6-standard-4": `{"memory":"8090000Ki"}`, "g6-dedicated-4": `{"memory":"8090000Ki"}`, "g6-standard-6": `{"memory":"16000001Ki"}`,
 		}))
-		Expect(memoryOf(catalog, "g6-dedicated-4")).To(Equal("8090000Ki"))
+		Expect(memoryOf(market, "g6-dedicated-4")).To(Equal("8090000Ki"))
 	})
 
 	It("works without its ConfigMap, and without the right to it", func(ctx context.Context) {
@@ -221,17 +221,17 @@ var _ = Describe("Learned capacity", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(Kube.Delete(ctx, configMap)).To(Succeed())
 		for _, as := range []client.Client{Kube, stranger} {
-			catalog := newCatalog(ctx)
-			memory := newMemory(catalog, as)
+			market := newCatalog(ctx)
+			memory := newMemory(market, as)
 			Expect(memory.Load(ctx)).To(Succeed())
-			controller := learnedcapacity.NewController(Kube, catalog, memory, nil)
+			controller := learnedcapacity.NewController(Kube, market, memory, nil)
 			for i := range 2 {
 				_, err := controller.Reconcile(ctx, teacher(ctx, fmt.Sprintf("alone-%t-%d", as == Kube, i), "g6-standard-4", "8140000Ki"))
 				Expect(err).NotTo(HaveOccurred())
 			}
-			Expect(memoryOf(catalog, "g6-standard-4")).To(Equal("8140000Ki"))
+			Expect(memoryOf(market, "g6-standard-4")).To(Equal("8140000Ki"))
 			Expect(memory.Load(ctx)).To(Succeed())
-			Expect(memoryOf(catalog, "g6-standard-4")).To(Equal("8140000Ki"), "forgotten because it could not be read")
+			Expect(memoryOf(market, "g6-standard-4")).To(Equal("8140000Ki"), "forgotten because it could not be read")
 		}
 	})
 
@@ -252,9 +252,9 @@ var _ = Describe("Learned capacity", func() {
 			Expect(Kube.Create(ctx, o)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) { Expect(Kube.Delete(ctx, o)).To(Succeed()) })
 		}
-		catalog := newCatalog(ctx)
-		memory := newMemory(catalog, learner)
-		catalog.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}})
+		market := newCatalog(ctx)
+		memory := newMemory(market, learner)
+		market.Learn(map[string]catalog.Figures{"g6-standard-4": {Memory: 8100000 << 10}})
 		Eventually(func(g Gomega) { // RBAC is seen by the API server after a moment
 			g.Expect(memory.Save(ctx)).To(Succeed())
 			g.Expect(held(ctx)).To(HaveKey("g6-standard-4"))

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // Memory is the ConfigMap in which figures are remembered. All methods are safe for concurrent use.
@@ -26,20 +26,20 @@ type Memory struct {
 
 	reader    client.Reader
 	writer    client.Writer
-	catalog   *instancetype.Catalog
+	market    *catalog.Catalog
 	configMap types.NamespacedName
 
 	mu     sync.Mutex
-	stored map[string]instancetype.Figures // what the ConfigMap held when it was last read or written
-	from   map[string][]string             // by plan: the nodes that have shown what was learned
-	writes int                             // grows with every write
-	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
+	stored map[string]catalog.Figures // what the ConfigMap held when it was last read or written
+	from   map[string][]string        // by plan: the nodes that have shown what was learned
+	writes int                        // grows with every write
+	out    time.Time                  // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
 }
 
 // NewMemory returns a Memory that reads every 5 minutes. reader must read from the API server: a cache would need the right to list and
 // watch.
-func NewMemory(reader client.Reader, writer client.Writer, catalog *instancetype.Catalog, configMap types.NamespacedName) *Memory {
-	return &Memory{Interval: 5 * time.Minute, reader: reader, writer: writer, catalog: catalog, configMap: configMap,
+func NewMemory(reader client.Reader, writer client.Writer, market *catalog.Catalog, configMap types.NamespacedName) *Memory {
+	return &Memory{Interval: 5 * time.Minute, reader: reader, writer: writer, market: market, configMap: configMap,
 		from: map[string][]string{}}
 }
 
@@ -76,19 +76,19 @@ func (m *Memory) Load(ctx context.Context) error {
 
 // absorb takes over what the ConfigMap holds and did not hold before, as it is. What it held before and does not hold now was deleted to
 // be learned anew. What it holds as before is older than what nodes have shown since.
-func (m *Memory) absorb(held map[string]instancetype.Figures) {
+func (m *Memory) absorb(held map[string]catalog.Figures) {
 	for instanceType := range m.stored {
 		if _, still := held[instanceType]; !still {
-			m.catalog.Forget(instanceType)
+			m.market.Forget(instanceType)
 		}
 	}
 	changed := maps.Clone(held)
-	maps.DeleteFunc(changed, func(key string, f instancetype.Figures) bool { was, known := m.stored[key]; return known && was == f })
+	maps.DeleteFunc(changed, func(key string, f catalog.Figures) bool { was, known := m.stored[key]; return known && was == f })
 	for key := range changed {
-		m.catalog.Forget(key)
+		m.market.Forget(key)
 	}
 	m.stored = held
-	m.catalog.Learn(changed)
+	m.market.Learn(changed)
 }
 
 // Save writes what the catalog has learned if the ConfigMap does not hold it yet.
@@ -114,9 +114,9 @@ func (m *Memory) note(instanceType string, nodes []string) {
 
 // news returns the figures that the catalog has and the ConfigMap has not. Figures that the catalog did not take, because they cannot
 // be, are news too once a node has shown better ones.
-func (m *Memory) news() map[string]instancetype.Figures {
-	news := m.catalog.Learned()
-	maps.DeleteFunc(news, func(instanceType string, f instancetype.Figures) bool { return m.stored[instanceType] == f })
+func (m *Memory) news() map[string]catalog.Figures {
+	news := m.market.Learned()
+	maps.DeleteFunc(news, func(instanceType string, f catalog.Figures) bool { return m.stored[instanceType] == f })
 	return news
 }
 
@@ -167,7 +167,7 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 }
 
 // sources writes which nodes have shown the news.
-func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancetype.Figures) {
+func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]catalog.Figures) {
 	var known map[string][]string
 	if err := json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known); err != nil || known == nil {
 		known = map[string][]string{} // what cannot be read is written anew
@@ -185,12 +185,12 @@ func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancety
 	}
 }
 
-func parse(data map[string]string) map[string]instancetype.Figures {
-	result := make(map[string]instancetype.Figures, len(data))
+func parse(data map[string]string) map[string]catalog.Figures {
+	result := make(map[string]catalog.Figures, len(data))
 	for instanceType, text := range data {
 		list := corev1.ResourceList{}
 		if err := json.Unmarshal([]byte(text), &list); err == nil {
-			f := instancetype.Figures{}
+			f := catalog.Figures{}
 			for _, field := range fieldsOf(&f) {
 				shown := list[field.name]
 				*field.value = shown.MilliValue() / field.unit
@@ -201,7 +201,7 @@ func parse(data map[string]string) map[string]instancetype.Figures {
 	return result
 }
 
-func encode(f instancetype.Figures) string {
+func encode(f catalog.Figures) string {
 	list := corev1.ResourceList{}
 	for _, field := range fieldsOf(&f) {
 		if *field.value > 0 {
@@ -220,7 +220,7 @@ type field struct {
 	format resource.Format
 }
 
-func fieldsOf(f *instancetype.Figures) []field {
+func fieldsOf(f *catalog.Figures) []field {
 	return []field{
 		{corev1.ResourceMemory, &f.Memory, 1000, resource.BinarySI},
 		{corev1.ResourceEphemeralStorage, &f.EphemeralStorage, 1000, resource.BinarySI},

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // AnnotationSources is on the ConfigMap: by its keys, the nodes that have shown what was learned, in JSON.
@@ -32,11 +32,11 @@ type witnesses struct {
 type witness struct {
 	node    string
 	created time.Time
-	shown   instancetype.Figures
+	shown   catalog.Figures
 }
 
 // hear notes what a node shows, and returns what is confirmed of the key and by which nodes: the newest of those that are alive.
-func (w *witnesses) hear(key string, heard witness, alive func(node string) bool) (instancetype.Figures, []string) {
+func (w *witnesses) hear(key string, heard witness, alive func(node string) bool) (catalog.Figures, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.keys == nil {
@@ -50,7 +50,7 @@ func (w *witnesses) hear(key string, heard witness, alive func(node string) bool
 	nodes = nodes[:min(len(nodes), mostWitnesses)]
 	w.keys[key] = nodes
 	nodes = nodes[:min(len(nodes), newest)]
-	var figures []instancetype.Figures
+	var figures []catalog.Figures
 	var names []string
 	for _, n := range nodes {
 		figures, names = append(figures, n.shown), append(names, n.node)
@@ -61,7 +61,7 @@ func (w *witnesses) hear(key string, heard witness, alive func(node string) bool
 
 // confirmed takes of each figure the second smallest, and of reservations the second largest: of three the median, of two the one that
 // promises more, since one kubelet can report anything about itself. What a node does not report is 0.
-func confirmed(all []instancetype.Figures) (result instancetype.Figures) {
+func confirmed(all []catalog.Figures) (result catalog.Figures) {
 	for i, field := range fieldsOf(&result) {
 		var values []int64
 		for _, f := range all {
@@ -81,14 +81,14 @@ func confirmed(all []instancetype.Figures) (result instancetype.Figures) {
 }
 
 // Shown returns the figures that a node reports. A figure that the answer lacks is 0.
-func Shown(status corev1.NodeStatus) instancetype.Figures {
+func Shown(status corev1.NodeStatus) catalog.Figures {
 	kept := func(name corev1.ResourceName, value func(corev1.ResourceList) int64) int64 {
 		if _, known := status.Allocatable[name]; !known {
 			return 0
 		}
 		return max(0, value(status.Capacity)-value(status.Allocatable))
 	}
-	return instancetype.Figures{
+	return catalog.Figures{
 		Memory: status.Capacity.Memory().Value(), EphemeralStorage: status.Capacity.StorageEphemeral().Value(),
 		Pods:            status.Allocatable.Pods().Value(),
 		ReservedCPU:     kept(corev1.ResourceCPU, func(l corev1.ResourceList) int64 { return l.Cpu().MilliValue() }),

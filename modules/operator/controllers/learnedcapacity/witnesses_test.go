@@ -10,18 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 func alive(string) bool { return true }
 
 // A compromised kubelet can report half of its plan's memory, and that most of the rest is reserved.
 func TestOneKubeletChangesNothingForOthers(t *testing.T) {
-	honest := instancetype.Figures{Memory: 8000, EphemeralStorage: 160, Pods: 110, ReservedCPU: 100, ReservedMemory: 500, ReservedStorage: 16}
-	lie := instancetype.Figures{Memory: 4100, EphemeralStorage: 81, Pods: 56, ReservedCPU: 900, ReservedMemory: 3900, ReservedStorage: 79}
+	honest := catalog.Figures{Memory: 8000, EphemeralStorage: 160, Pods: 110, ReservedCPU: 100, ReservedMemory: 500, ReservedStorage: 16}
+	lie := catalog.Figures{Memory: 4100, EphemeralStorage: 81, Pods: 56, ReservedCPU: 900, ReservedMemory: 3900, ReservedStorage: 79}
 	w := &witnesses{}
 	liar := witness{"liar", time.Unix(5, 0), lie}
-	if got, _ := w.hear("plan", liar, alive); got != (instancetype.Figures{}) {
+	if got, _ := w.hear("plan", liar, alive); got != (catalog.Figures{}) {
 		t.Errorf("believed at once: %+v", got)
 	}
 	for range 10 {
@@ -35,14 +35,14 @@ func TestOneKubeletChangesNothingForOthers(t *testing.T) {
 			t.Errorf("after %s: %+v", node, got)
 		}
 	}
-	if got, _ := w.hear("other plan", liar, alive); got != (instancetype.Figures{}) {
+	if got, _ := w.hear("other plan", liar, alive); got != (catalog.Figures{}) {
 		t.Errorf("nodes of another plan confirm it: %+v", got)
 	}
 }
 
 // An upgrade of LKE may change what nodes have. It is learned from two new nodes, however many there were before.
 func TestTheNewestLivingNodesCount(t *testing.T) {
-	before, after := instancetype.Figures{Memory: 8000, ReservedMemory: 500}, instancetype.Figures{Memory: 7000, ReservedMemory: 900}
+	before, after := catalog.Figures{Memory: 8000, ReservedMemory: 500}, catalog.Figures{Memory: 7000, ReservedMemory: 900}
 	for name, gone := range map[string]bool{"the old ones live": false, "the old ones are gone": true} {
 		t.Run(name, func(t *testing.T) {
 			w := &witnesses{}
@@ -68,7 +68,7 @@ func TestWhatANodeShows(t *testing.T) {
 		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("1900m"), "memory": resource.MustParse("3422024Ki"),
 			"pods": resource.MustParse("100")},
 	}
-	want := instancetype.Figures{Memory: 4022024 << 10, Pods: 100, ReservedCPU: 100, ReservedMemory: 600000 << 10}
+	want := catalog.Figures{Memory: 4022024 << 10, Pods: 100, ReservedCPU: 100, ReservedMemory: 600000 << 10}
 	if got := Shown(status); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -79,7 +79,7 @@ func TestWhatANodeShows(t *testing.T) {
 }
 
 func TestFiguresAreResourceListsInJSON(t *testing.T) {
-	figures := instancetype.Figures{
+	figures := catalog.Figures{
 		Memory: 8140000 << 10, EphemeralStorage: 164900000 << 10, Pods: 110, ReservedCPU: 80, ReservedMemory: 1 << 30,
 		ReservedStorage: 1000 << 20,
 	}
@@ -97,7 +97,7 @@ func TestSourcesThatCannotBeReadAreWrittenAnew(t *testing.T) {
 		m := &Memory{from: map[string][]string{"plan": {"node"}}}
 		configMap := &corev1.ConfigMap{}
 		configMap.Annotations = map[string]string{AnnotationSources: text}
-		m.sources(configMap, map[string]instancetype.Figures{"plan": {Memory: 1}})
+		m.sources(configMap, map[string]catalog.Figures{"plan": {Memory: 1}})
 		if got := configMap.Annotations[AnnotationSources]; got != `{"plan":["node"]}` {
 			t.Errorf("%q becomes %s", text, got)
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 )
 
@@ -138,7 +138,7 @@ func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type process struct {
 			launches *refused.Launches
-			plans    *instancetype.Catalog
+			plans    *catalog.Catalog
 			keeper   *pauses.Keeper
 		}
 		kube, from := cluster(""), refused.Source{NodePool: refused.Version{UID: "p", Generation: 1}, NodeClass: refused.Version{UID: "c"}}
@@ -151,7 +151,7 @@ func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
 		}
 		before := start()
 		before.launches.Note(from, "firewall_id", "no firewall 7")
-		before.plans.MarkUnavailable("g6-standard-2", instancetype.NoCapacity)
+		before.plans.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
 		must(t, before.keeper.Save(t.Context()))
 
 		time.Sleep(2 * time.Minute)
@@ -159,7 +159,7 @@ func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
 		if refusal, is := after.launches.Of(from); !is || refusal.Message != "no firewall 7" {
 			t.Errorf("the refused launch is tried again: %+v", refusal)
 		}
-		if cause, is := after.plans.Unavailable("g6-standard-2"); !is || cause != instancetype.NoCapacity {
+		if cause, is := after.plans.Unavailable("g6-standard-2"); !is || cause != catalog.NoCapacity {
 			t.Errorf("the plan that cannot be had is bought again: %q", cause)
 		}
 		time.Sleep(time.Minute + time.Second)
@@ -195,10 +195,10 @@ func (p plans) RegionAvailability(context.Context, string) ([]api.RegionAvailabi
 	return nil, nil
 }
 
-func listed(t *testing.T) *instancetype.Catalog {
+func listed(t *testing.T) *catalog.Catalog {
 	t.Helper()
-	catalog := instancetype.NewCatalog(plans{{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
-		Price: api.Price{Hourly: 0.036}}}, instancetype.Config{Region: "us-ord"})
-	must(t, catalog.Refresh(t.Context()))
-	return catalog
+	market := catalog.NewCatalog(plans{{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
+		Price: api.Price{Hourly: 0.036}}}, catalog.Config{Region: "us-ord"})
+	must(t, market.Refresh(t.Context()))
+	return market
 }

@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/migration/eks"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -36,11 +36,11 @@ func translate(t *testing.T, input string) string {
 func TestAnEKSClustersObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		golden string
-		plans  map[string]func(instancetype.Plan) bool // that each NodePool selects, beside own labels of the user's
+		plans  map[string]func(catalog.Plan) bool // that each NodePool selects, beside own labels of the user's
 	}{
-		"eks.yaml": {"linode.yaml", map[string]func(instancetype.Plan) bool{"general": withoutGPU}},
-		"getting-started.yaml": {"getting-started-linode.yaml", map[string]func(instancetype.Plan) bool{
-			"default": withoutGPU, "gpu": func(p instancetype.Plan) bool { return p.GPUs == 1 }, "without-gpu": withoutGPU,
+		"eks.yaml": {"linode.yaml", map[string]func(catalog.Plan) bool{"general": withoutGPU}},
+		"getting-started.yaml": {"getting-started-linode.yaml", map[string]func(catalog.Plan) bool{
+			"default": withoutGPU, "gpu": func(p catalog.Plan) bool { return p.GPUs == 1 }, "without-gpu": withoutGPU,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,39 +76,39 @@ func TestAnEKSClustersObjects(t *testing.T) {
 	}
 }
 
-func withoutGPU(p instancetype.Plan) bool { return p.GPUs == 0 }
+func withoutGPU(p catalog.Plan) bool { return p.GPUs == 0 }
 
 // selects checks that the requirements of a NodePool select plans, and only plans of this kind.
-func selects(t *testing.T, nodePool *karpv1.NodePool, kind func(instancetype.Plan) bool) {
+func selects(t *testing.T, nodePool *karpv1.NodePool, kind func(catalog.Plan) bool) {
 	t.Helper()
 	list, err := pricelist.BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans, err := instancetype.Plans(t.Context(), list)
+	plans, err := catalog.Plans(t.Context(), list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(list, instancetype.Config{Region: "us-ord"})
-	if err := catalog.Refresh(t.Context()); err != nil {
+	market := catalog.NewCatalog(list, catalog.Config{Region: "us-ord"})
+	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wanted := slices.DeleteFunc(slices.Clone(nodePool.Spec.Template.Spec.Requirements),
 		func(r karpv1.NodeSelectorRequirementWithMinValues) bool { return r.Key == "example.com/tier" })
 	requirements := scheduling.NewNodeSelectorRequirementsWithMinValues(wanted...)
 	selected := 0
-	for _, it := range catalog.InstanceTypes(nil) {
+	for _, it := range market.InstanceTypes(nil) {
 		if it.Requirements.Intersects(requirements) != nil {
 			continue
 		}
 		selected++
-		i := slices.IndexFunc(plans, func(p instancetype.Plan) bool { return p.ID == it.Name })
+		i := slices.IndexFunc(plans, func(p catalog.Plan) bool { return p.ID == it.Name })
 		if i < 0 || !kind(plans[i]) {
 			t.Errorf("NodePool %s selects %s", nodePool.Name, it.Name)
 		}
 	}
 	if selected == 0 {
-		t.Errorf("NodePool %s selects no plan: %v", nodePool.Name, requirement.Unmet(wanted, catalog.InstanceTypes(nil)))
+		t.Errorf("NodePool %s selects no plan: %v", nodePool.Name, requirement.Unmet(wanted, market.InstanceTypes(nil)))
 	}
 }
 

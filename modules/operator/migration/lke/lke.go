@@ -25,7 +25,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // Cluster is an LKE cluster with its pools.
@@ -117,9 +117,9 @@ type Pool struct {
 
 // New decides what a cluster's pools become. keep names the pool that stays, 0 chooses: the cheapest one that LKE does not scale, else the
 // cheapest one without taints.
-func New(cluster Cluster, plans []instancetype.Plan, keep int) (*Import, error) {
+func New(cluster Cluster, plans []catalog.Plan, keep int) (*Import, error) {
 	price := func(pool api.LKENodePool) float64 {
-		i := slices.IndexFunc(plans, func(p instancetype.Plan) bool { return p.ID == pool.Type })
+		i := slices.IndexFunc(plans, func(p catalog.Plan) bool { return p.ID == pool.Type })
 		if i < 0 {
 			return 0
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/migration/lke"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -44,13 +44,13 @@ func tagged(tags ...string) func(*api.LKENodePool) {
 	return func(p *api.LKENodePool) { p.Tags = tags }
 }
 
-func plans(t *testing.T) []instancetype.Plan {
+func plans(t *testing.T) []catalog.Plan {
 	t.Helper()
 	list, err := pricelist.BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := instancetype.Plans(t.Context(), list)
+	all, err := catalog.Plans(t.Context(), list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 
 // catalog has the instance types of the deployments that a class selects: several deployments of one type are one instance type with
 // several offerings. Sizes and prices are those of Linode's catalogue, and learned sizes with them.
-type catalog struct {
+type market struct {
 	ours.Catalog
 	view   *view
 	region string
 }
 
 // InstanceTypes implements cloudprovider.Catalog.
-func (c *catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
+func (c *market) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
 	listed := c.Catalog.InstanceTypes(class)
 	var result []*cloudprovider.InstanceType
 	for _, d := range c.view.selected(class) {
@@ -42,7 +42,7 @@ func (c *catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudpro
 }
 
 // base returns the instance type of a deployment without offerings, nil for a type of Linode's that is not in the catalogue.
-func (c *catalog) base(d deployment, listed []*cloudprovider.InstanceType) *cloudprovider.InstanceType {
+func (c *market) base(d deployment, listed []*cloudprovider.InstanceType) *cloudprovider.InstanceType {
 	if it := find(listed, d.instanceType); it != nil {
 		return &cloudprovider.InstanceType{Name: it.Name, Requirements: it.Requirements, Capacity: it.Capacity, Overhead: it.Overhead,
 			VolumeAttachmentLimits: it.VolumeAttachmentLimits}
@@ -64,7 +64,7 @@ func (c *catalog) base(d deployment, listed []*cloudprovider.InstanceType) *clou
 }
 
 // offering is that of one deployment.
-func (c *catalog) offering(d deployment, listed []*cloudprovider.InstanceType) *cloudprovider.Offering {
+func (c *market) offering(d deployment, listed []*cloudprovider.InstanceType) *cloudprovider.Offering {
 	o := &cloudprovider.Offering{
 		Requirements: scheduling.NewRequirements(
 			scheduling.NewRequirement(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, karpv1.CapacityTypeOnDemand),
@@ -88,7 +88,7 @@ func (c *catalog) offering(d deployment, listed []*cloudprovider.InstanceType) *
 }
 
 // Unpriced returns the plans of deployments that could be made if their price were known.
-func (c *catalog) Unpriced() []string {
+func (c *market) Unpriced() []string {
 	return slices.DeleteFunc(c.Catalog.Unpriced(), func(plan string) bool {
 		return !slices.ContainsFunc(c.view.selected(nil), func(d deployment) bool { return d.instanceType == plan && d.price == 0 })
 	})

@@ -11,11 +11,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // offered returns the instance types of deployments over the catalogue of the simulator.
-func offered(t *testing.T, o *objects) *catalog {
+func offered(t *testing.T, o *objects) *market {
 	t.Helper()
 	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	if err != nil {
@@ -25,7 +25,7 @@ func offered(t *testing.T, o *objects) *catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := instancetype.NewCatalog(api, instancetype.Config{Region: region, Mode: v1alpha1.ModeClusterAPI})
+	of := catalog.NewCatalog(api, catalog.Config{Region: region, Mode: v1alpha1.ModeClusterAPI})
 	if err := of.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func offered(t *testing.T, o *objects) *catalog {
 	if err := v.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return &catalog{Catalog: of, view: v, region: region}
+	return &market{Catalog: of, view: v, region: region}
 }
 
 func byName(all []*core.InstanceType) map[string]*core.InstanceType {
@@ -78,7 +78,7 @@ func TestWhatCannotBeMadeIsNotAvailable(t *testing.T) {
 	if !types["g6-standard-4"].Offerings[0].Available {
 		t.Error("the other is not available")
 	}
-	c.MarkUnavailable("g6-standard-4", instancetype.NoCapacity)
+	c.MarkUnavailable("g6-standard-4", catalog.NoCapacity)
 	if byName(c.InstanceTypes(&v1alpha1.LinodeNodeClassSpec{}))["g6-standard-4"].Offerings[0].Available {
 		t.Error("a plan without capacity is available")
 	}

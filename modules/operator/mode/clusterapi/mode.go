@@ -39,7 +39,7 @@ func New(ctx context.Context, cluster, region string, deps mode.Deps) (mode.Node
 	backend := &Backend{engine: engine, view: seen}
 	version := newVersion(deps.Operator.KubernetesInterface.Discovery())
 	return mode.Nodes{
-		Backend: backend, Engine: backend, Catalog: &catalog{Catalog: deps.Catalog, view: seen, region: region},
+		Backend: backend, Engine: backend, Catalog: &market{Catalog: deps.Catalog, view: seen, region: region},
 		Begin: func(bool) { engine.Begin() }, Naming: backend.Naming,
 		Cluster: func(context.Context) status.Cluster {
 			return status.Cluster{Mode: v1alpha1.ModeClusterAPI, Region: region, ControlPlaneVersion: version.read(time.Now()),

@@ -34,5 +34,5 @@ func Offers(ctx context.Context, config *rest.Config, namespace, region string, 
 	if err := seen.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("the MachineDeployments of namespace %s: %w", namespace, err)
 	}
-	return &catalog{Catalog: listed, view: seen, region: region}, nil
+	return &market{Catalog: listed, view: seen, region: region}, nil
 }

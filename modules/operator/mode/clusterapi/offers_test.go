@@ -20,11 +20,11 @@ func TestOffersAreThoseOfTheMachineDeployments(t *testing.T) {
 	f.deploy("general", "small", map[string]string{clusterapi.EnabledLabel: "true", ofCluster: cluster})
 	f.deploy("large", "large", map[string]string{clusterapi.EnabledLabel: "true", ofCluster: cluster})
 	f.deploy("by-hand", "sold-out", map[string]string{ofCluster: cluster})
-	catalog, err := Offers(t.Context(), f.config, namespace, region, listed, hourly)
+	market, err := Offers(t.Context(), f.config, namespace, region, listed, hourly)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := byName(catalog.InstanceTypes(&v1alpha1.LinodeNodeClassSpec{}))
+	found := byName(market.InstanceTypes(&v1alpha1.LinodeNodeClassSpec{}))
 	if len(found) != 2 || found["g6-standard-2"] == nil || found["g6-standard-4"] == nil || len(found["g6-standard-2"].Offerings) != 1 {
 		t.Errorf("offered %v", found)
 	}

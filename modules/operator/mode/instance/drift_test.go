@@ -12,8 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/imageversion"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -152,8 +152,8 @@ func TestAnImageWithAnotherVersionCausesNoDrift(t *testing.T) {
 // The NodeClaim of a Linode has its image, from its launch on and after a restart, and one of an unknown Linode none.
 func TestNodeClaimsHaveTheImageOfTheirLinode(t *testing.T) {
 	w := newWorld(t, known, nil)
-	catalog := instancetype.NewCatalog(w.api, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
-	if err := catalog.Refresh(t.Context()); err != nil {
+	market := catalog.NewCatalog(w.api, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	node, err := w.backend.Claim(t.Context(), launch(classWith(v1alpha1.LinodeNodeClassSpec{})))
@@ -163,7 +163,7 @@ func TestNodeClaimsHaveTheImageOfTheirLinode(t *testing.T) {
 	for name, backend := range map[string]*instance.Backend{
 		"the process that launched it": w.backend, "another": newBackend(w.engine),
 	} {
-		provider := cloudprovider.New(fake.NewClientBuilder().Build(), backend, catalog, cloudprovider.Config{Region: "us-ord"})
+		provider := cloudprovider.New(fake.NewClientBuilder().Build(), backend, market, cloudprovider.Config{Region: "us-ord"})
 		listed, err := provider.List(t.Context())
 		if err != nil || len(listed) != 1 || listed[0].Status.ImageID != v1alpha1.DefaultImage {
 			t.Errorf("%s lists %+v, %v", name, listed, err)

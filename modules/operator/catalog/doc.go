@@ -1,4 +1,4 @@
-// Package instancetype has what can be bought: it turns Linode plans into Karpenter's instance types.
+// Package catalog has what can be bought: it turns Linode plans into Karpenter's instance types.
 //
 // A Catalog reads plans and their availability in the cluster's region from the Linode API, on an interval, and serves instance types
 // from memory: InstanceTypes never waits for the network. The conversion itself, Convert, is a pure function.
@@ -20,4 +20,4 @@
 // Units: memory and disk of a Plan are MiB (the API writes MB and means MiB: a plan of 4096 MB boots with 4022024 KiB), network MBit/s,
 // transfer GB, prices USD per hour. All methods of Catalog are safe for concurrent use. Callers must not change the instance types they
 // get.
-package instancetype
+package catalog

@@ -1,4 +1,4 @@
-package instancetype_test
+package catalog_test
 
 import (
 	"testing"
@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 func disk(size string) *v1alpha1.Disk { return &v1alpha1.Disk{Size: resource.MustParse(size)} }
 
 func TestTheRootDiskFollowsFromPlanAndClass(t *testing.T) {
-	plan := instancetype.Plan{ID: "g6-standard-1", Disk: 51200}
+	plan := catalog.Plan{ID: "g6-standard-1", Disk: 51200}
 	for _, test := range []struct {
 		name  string
 		class *v1alpha1.LinodeNodeClassSpec
@@ -39,7 +39,7 @@ func TestTheRootDiskFollowsFromPlanAndClass(t *testing.T) {
 		{"data disks that leave nothing", &v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{SDB: disk("60Gi")}}, -10240, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if size, fits := instancetype.RootDisk(plan, test.class); size != test.size || fits != test.fits {
+			if size, fits := catalog.RootDisk(plan, test.class); size != test.size || fits != test.fits {
 				t.Errorf("the root disk has %d MiB and fits: %t; expected %d and %t", size, fits, test.size, test.fits)
 			}
 		})
@@ -57,7 +57,7 @@ func TestDisksOfAClassAreInTheCapacity(t *testing.T) {
 		v1alpha1.ModeInstance: {rootDisk / 100 * 98 / ki * ki, false},
 		v1alpha1.ModeLKE:      {163840 << 20 / 100 * 98 / ki * ki, true},
 	} {
-		_, c := simulated(t, instancetype.Config{Region: "us-ord", Mode: mode})
+		_, c := simulated(t, catalog.Config{Region: "us-ord", Mode: mode})
 		it := named(t, c.InstanceTypes(class), "g6-standard-4")
 		if got := it.Capacity[corev1.ResourceEphemeralStorage]; got.Value()/(1<<30) != want.storage/(1<<30) {
 			t.Errorf("in %s mode a g6-standard-4 has %d, want %d", mode, got.Value(), want.storage)
@@ -77,7 +77,7 @@ func TestDisksOfAClassAreInTheCapacity(t *testing.T) {
 
 // A pod that does not fit the root disk finds no plan that core would buy in vain, however large the plan's disk is.
 func TestAPodLargerThanTheRootDiskFitsNoPlan(t *testing.T) {
-	_, c := simulated(t, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	_, c := simulated(t, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
 	wanted := resource.MustParse("30Gi")
 	for _, it := range c.InstanceTypes(&v1alpha1.LinodeNodeClassSpec{OSDisk: disk("25Gi")}) {
 		if has := it.Allocatable()[corev1.ResourceEphemeralStorage]; has.Cmp(wanted) >= 0 {
@@ -88,17 +88,17 @@ func TestAPodLargerThanTheRootDiskFitsNoPlan(t *testing.T) {
 
 // The figures of a node with a root disk of its class teach nothing about the plan, and theirs nothing about such a node.
 func TestARootDiskOfAClassIsNotLearned(t *testing.T) {
-	_, c := simulated(t, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	_, c := simulated(t, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
 	storage := func(class *v1alpha1.LinodeNodeClassSpec) int64 {
 		return named(t, c.InstanceTypes(class), "g6-standard-4").Capacity.StorageEphemeral().Value()
 	}
 	own := &v1alpha1.LinodeNodeClassSpec{OSDisk: disk("100Gi")}
 	whole, part := storage(nil), storage(own)
-	c.Learn(map[string]instancetype.Figures{"g6-standard-4": {EphemeralStorage: 103000 << 20}})
+	c.Learn(map[string]catalog.Figures{"g6-standard-4": {EphemeralStorage: 103000 << 20}})
 	if storage(nil) != whole || storage(own) != part {
 		t.Errorf("a root disk of 100Gi changed %d and %d to %d and %d", whole, part, storage(nil), storage(own))
 	}
-	c.Learn(map[string]instancetype.Figures{"g6-standard-4": {EphemeralStorage: 160000 << 20}})
+	c.Learn(map[string]catalog.Figures{"g6-standard-4": {EphemeralStorage: 160000 << 20}})
 	if storage(nil) != 160000<<20 || storage(own) != part {
 		t.Errorf("the plan's whole disk is %d, of which a root disk is %d", storage(nil), storage(own))
 	}

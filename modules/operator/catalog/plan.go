@@ -1,4 +1,4 @@
-package instancetype
+package catalog
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
 // A Plan is one type of the Linode API.

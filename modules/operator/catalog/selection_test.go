@@ -1,11 +1,11 @@
-package instancetype_test
+package catalog_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
 func TestOnlyAllowedPlansThatAreNotDeniedAreOffered(t *testing.T) {
@@ -26,7 +26,7 @@ func TestOnlyAllowedPlansThatAreNotDeniedAreOffered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, c := simulated(t, instancetype.Config{Region: "us-ord", Plans: chosen})
+			_, c := simulated(t, catalog.Config{Region: "us-ord", Plans: chosen})
 			var offered []string
 			for _, it := range c.InstanceTypes(nil) {
 				offered = append(offered, it.Name)

@@ -12,8 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
 // types are Linode's own plans.
@@ -27,12 +27,12 @@ func types(t *testing.T) (all []*cloudprovider.InstanceType) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans, err := instancetype.Plans(t.Context(), client)
+	plans, err := catalog.Plans(t.Context(), client)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, plan := range plans {
-		all = append(all, instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord"}))
+		all = append(all, catalog.Convert(plan, true, catalog.Settings{Region: "us-ord"}))
 	}
 	if len(all) < 10 {
 		t.Fatalf("%d plans", len(all))

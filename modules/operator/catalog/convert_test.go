@@ -1,4 +1,4 @@
-package instancetype_test
+package catalog_test
 
 import (
 	"testing"
@@ -10,28 +10,28 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // Figures of the Linode API: memory and disk in MB, price in USD per hour, dearer in Jakarta and Sao Paulo.
 var (
-	standard2 = instancetype.Plan{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
+	standard2 = catalog.Plan{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
 		Transfer: 4000, NetworkOut: 4000, Price: api.Price{Hourly: 0.036},
 		RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.043}, {ID: "br-gru", Hourly: 0.05}}}
-	standard1 = instancetype.Plan{ID: "g6-standard-1", Class: "standard", VCPUs: 1, Memory: 2048, Disk: 51200,
+	standard1 = catalog.Plan{ID: "g6-standard-1", Class: "standard", VCPUs: 1, Memory: 2048, Disk: 51200,
 		Transfer: 2000, NetworkOut: 2000, Price: api.Price{Hourly: 0.018},
 		RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.022}, {ID: "br-gru", Hourly: 0.025}}}
-	gpu2 = instancetype.Plan{ID: "g1-gpu-rtx4000a-2", Class: "gpu", VCPUs: 16, GPUs: 2, Memory: 65536, Disk: 655360,
+	gpu2 = catalog.Plan{ID: "g1-gpu-rtx4000a-2", Class: "gpu", VCPUs: 16, GPUs: 2, Memory: 65536, Disk: 655360,
 		Transfer: 0, NetworkOut: 10000, Price: api.Price{Hourly: 1.04}}
 	// In Jakarta the order of these two is the other way round than elsewhere.
-	cheapAbroad = instancetype.Plan{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, Memory: 4096, Disk: 81920,
+	cheapAbroad = catalog.Plan{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, Memory: 4096, Disk: 81920,
 		Price: api.Price{Hourly: 0.04}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.042}}}
 )
 
-func hourly(p instancetype.Plan, region string) float64 { return p.PriceIn(region).Hourly }
+func hourly(p catalog.Plan, region string) float64 { return p.PriceIn(region).Hourly }
 
-func convert(p instancetype.Plan, region string, kubelet *v1alpha1.KubeletConfiguration) map[corev1.ResourceName]int64 {
-	it := instancetype.Convert(p, true, instancetype.Settings{Region: region, Tier: status.TierStandard, Kubelet: kubelet})
+func convert(p catalog.Plan, region string, kubelet *v1alpha1.KubeletConfiguration) map[corev1.ResourceName]int64 {
+	it := catalog.Convert(p, true, catalog.Settings{Region: region, Tier: status.TierStandard, Kubelet: kubelet})
 	result := map[corev1.ResourceName]int64{}
 	for name, quantity := range it.Capacity {
 		result[name] = quantity.Value()
@@ -43,7 +43,7 @@ func convert(p instancetype.Plan, region string, kubelet *v1alpha1.KubeletConfig
 func TestPriceIsTheRegions(t *testing.T) {
 	tests := []struct {
 		name, region string
-		plan         instancetype.Plan
+		plan         catalog.Plan
 		want         float64
 	}{
 		{"Chicago", "us-ord", standard2, 0.036},
@@ -54,7 +54,7 @@ func TestPriceIsTheRegions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: tt.region})
+			it := catalog.Convert(tt.plan, true, catalog.Settings{Region: tt.region})
 			if got := it.Offerings[0].Price; got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
@@ -79,8 +79,8 @@ func TestEveryWellKnownLabelIsARequirement(t *testing.T) {
 			t.Errorf("core does not know %s", label)
 		}
 	}
-	for _, plan := range []instancetype.Plan{standard2, gpu2, {ID: "odd", VCPUs: 1, Memory: 1, Disk: 1}} {
-		it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord"})
+	for _, plan := range []catalog.Plan{standard2, gpu2, {ID: "odd", VCPUs: 1, Memory: 1, Disk: 1}} {
+		it := catalog.Convert(plan, true, catalog.Settings{Region: "us-ord"})
 		for label := range karpv1.WellKnownLabels {
 			if label == karpv1.NodePoolLabelKey {
 				continue // the NodePool's own
@@ -97,10 +97,10 @@ func TestEveryWellKnownLabelIsARequirement(t *testing.T) {
 	}
 	wantGPU := scheduling.NewRequirements(scheduling.NewRequirement(v1alpha1.LabelInstanceGPUName, corev1.NodeSelectorOpIn, "rtx4000a"))
 	for _, tt := range []struct {
-		plan instancetype.Plan
+		plan catalog.Plan
 		want bool
 	}{{standard2, false}, {gpu2, true}} {
-		it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord"})
+		it := catalog.Convert(tt.plan, true, catalog.Settings{Region: "us-ord"})
 		if got := wantGPU.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels); got != tt.want {
 			t.Errorf("%s compatible with gpu-name In [rtx4000a]: %v, want %v", tt.plan.ID, got, tt.want)
 		}
@@ -110,7 +110,7 @@ func TestEveryWellKnownLabelIsARequirement(t *testing.T) {
 func TestLabels(t *testing.T) {
 	tests := []struct {
 		name string
-		plan instancetype.Plan
+		plan catalog.Plan
 		want map[string]string // "" = does not exist
 	}{
 		{"a shared plan", standard2, map[string]string{
@@ -125,19 +125,19 @@ func TestLabels(t *testing.T) {
 			v1alpha1.LabelInstanceGPUName: "rtx4000a", v1alpha1.LabelInstanceGPUCount: "2", v1alpha1.LabelInstanceClass: "gpu",
 			v1alpha1.LabelInstanceGeneration: "1", v1alpha1.LabelInstanceTransfer: "",
 		}},
-		{"a GPU plan with another form of name", instancetype.Plan{ID: "g3-gpu-rtxpro6000-blackwell-1", GPUs: 1}, map[string]string{
+		{"a GPU plan with another form of name", catalog.Plan{ID: "g3-gpu-rtxpro6000-blackwell-1", GPUs: 1}, map[string]string{
 			v1alpha1.LabelInstanceGPUName: "rtxpro6000-blackwell",
 		}},
-		{"a GPU plan with a size in its name", instancetype.Plan{ID: "g2-gpu-rtx4000a2-hs", GPUs: 2}, map[string]string{
+		{"a GPU plan with a size in its name", catalog.Plan{ID: "g2-gpu-rtx4000a2-hs", GPUs: 2}, map[string]string{
 			v1alpha1.LabelInstanceGPUName: "rtx4000a",
 		}},
-		{"a GPU plan of the oldest GPUs", instancetype.Plan{ID: "g1-gpu-rtx6000-4", GPUs: 4}, map[string]string{
+		{"a GPU plan of the oldest GPUs", catalog.Plan{ID: "g1-gpu-rtx6000-4", GPUs: 4}, map[string]string{
 			v1alpha1.LabelInstanceGPUName: "rtx6000",
 		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord"})
+			it := catalog.Convert(tt.plan, true, catalog.Settings{Region: "us-ord"})
 			for label, want := range tt.want {
 				requirement := it.Requirements.Get(label)
 				if want == "" {
@@ -154,7 +154,7 @@ func TestLabels(t *testing.T) {
 
 // Every offering has a capacity type and a zone.
 func TestOfferingIsOnDemandInTheRegionAsZone(t *testing.T) {
-	it := instancetype.Convert(standard2, true, instancetype.Settings{Region: "us-ord"})
+	it := catalog.Convert(standard2, true, catalog.Settings{Region: "us-ord"})
 	if len(it.Offerings) != 1 {
 		t.Fatalf("got %d offerings, want 1", len(it.Offerings))
 	}
@@ -205,7 +205,7 @@ func TestCapacityHasEveryResource(t *testing.T) {
 // 3919624 allocatable, 82470344 of disk; g6-standard-1: 2027296, 1924896, 51524172.
 func TestEstimatesAreBelowAndNearWhatNodesReport(t *testing.T) {
 	tests := []struct {
-		plan                      instancetype.Plan
+		plan                      catalog.Plan
 		memory, allocatable, disk int64
 	}{
 		{standard2, 4022024, 3919624, 82470344},
@@ -213,7 +213,7 @@ func TestEstimatesAreBelowAndNearWhatNodesReport(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.plan.ID, func(t *testing.T) {
-			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord", Tier: status.TierStandard})
+			it := catalog.Convert(tt.plan, true, catalog.Settings{Region: "us-ord", Tier: status.TierStandard})
 			allocatable := it.Allocatable()
 			for _, figure := range []struct {
 				name     string
@@ -261,7 +261,7 @@ func TestKubeletSettingsChangeCapacity(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			it := instancetype.Convert(standard2, true, instancetype.Settings{Region: "us-ord", Kubelet: &tt.kubelet})
+			it := catalog.Convert(standard2, true, catalog.Settings{Region: "us-ord", Kubelet: &tt.kubelet})
 			if got := it.Capacity.Pods().Value(); got != tt.pods {
 				t.Errorf("got %d pods, want %d", got, tt.pods)
 			}

@@ -1,4 +1,4 @@
-package instancetype
+package catalog
 
 import "github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 

@@ -3,7 +3,7 @@ package selection_test
 import (
 	"testing"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
 func TestPatternsThatMatchNoPlanAreRefused(t *testing.T) {

@@ -1,4 +1,4 @@
-package instancetype
+package catalog
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
 // Config configures a Catalog.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
 func TestUnmatchedIsTheFirstPatternWithoutAPlan(t *testing.T) {

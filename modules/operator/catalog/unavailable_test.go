@@ -1,4 +1,4 @@
-package instancetype_test
+package catalog_test
 
 import (
 	"slices"
@@ -7,18 +7,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 func TestARefusedPlanIsUnavailableForAWhile(t *testing.T) {
 	tests := []struct {
-		cause instancetype.Cause
+		cause catalog.Cause
 		lasts time.Duration
-	}{{instancetype.NoCapacity, 3 * time.Minute}, {instancetype.PlanRefused, 30 * time.Minute}}
+	}{{catalog.NoCapacity, 3 * time.Minute}, {catalog.PlanRefused, 30 * time.Minute}}
 	for _, tt := range tests {
 		t.Run(string(tt.cause), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+				_, c := simulated(t, catalog.Config{Region: "us-ord"})
 				all := len(available(c))
 				c.MarkUnavailable("g6-standard-2", tt.cause)
 				time.Sleep(tt.lasts - time.Second)
@@ -36,9 +36,9 @@ func TestARefusedPlanIsUnavailableForAWhile(t *testing.T) {
 
 func TestALongerBeliefIsNotShortened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := simulated(t, instancetype.Config{Region: "us-ord"})
-		c.MarkUnavailable("g6-standard-2", instancetype.PlanRefused)
-		c.MarkUnavailable("g6-standard-2", instancetype.NoCapacity)
+		_, c := simulated(t, catalog.Config{Region: "us-ord"})
+		c.MarkUnavailable("g6-standard-2", catalog.PlanRefused)
+		c.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
 		time.Sleep(10 * time.Minute)
 		if slices.Contains(available(c), "g6-standard-2") {
 			t.Error("available again too early")
@@ -60,10 +60,10 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.refused, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var told []instancetype.Refusal
-				_, c := simulated(t, instancetype.Config{Region: "us-ord", OnRefused: func(r instancetype.Refusal) { told = append(told, r) }})
+				var told []catalog.Refusal
+				_, c := simulated(t, catalog.Config{Region: "us-ord", OnRefused: func(r catalog.Refusal) { told = append(told, r) }})
 				before := available(c)
-				c.MarkUnavailable(tt.refused, instancetype.AccountLimit)
+				c.MarkUnavailable(tt.refused, catalog.AccountLimit)
 				time.Sleep(3*time.Minute - time.Second)
 				during := available(c)
 				for _, name := range append(tt.out, tt.refused) {
@@ -95,17 +95,17 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 // ended, are news.
 func TestAMarkingIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []instancetype.Cause
-		_, c := simulated(t, instancetype.Config{Region: "us-ord", OnRefused: func(r instancetype.Refusal) { told = append(told, r.Cause) }})
+		var told []catalog.Cause
+		_, c := simulated(t, catalog.Config{Region: "us-ord", OnRefused: func(r catalog.Refusal) { told = append(told, r.Cause) }})
 		for range 20 {
-			c.MarkUnavailable("g6-standard-1", instancetype.NoCapacity)
+			c.MarkUnavailable("g6-standard-1", catalog.NoCapacity)
 			time.Sleep(time.Second)
 		}
-		c.MarkUnavailable("g6-standard-1", instancetype.AccountLimit)
-		c.MarkUnavailable("g6-standard-1", instancetype.AccountLimit)
+		c.MarkUnavailable("g6-standard-1", catalog.AccountLimit)
+		c.MarkUnavailable("g6-standard-1", catalog.AccountLimit)
 		time.Sleep(3 * time.Minute)
-		c.MarkUnavailable("g6-standard-1", instancetype.AccountLimit)
-		want := []instancetype.Cause{instancetype.NoCapacity, instancetype.AccountLimit, instancetype.AccountLimit}
+		c.MarkUnavailable("g6-standard-1", catalog.AccountLimit)
+		want := []catalog.Cause{catalog.NoCapacity, catalog.AccountLimit, catalog.AccountLimit}
 		if !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
 		}
@@ -115,21 +115,21 @@ func TestAMarkingIsToldOnce(t *testing.T) {
 func TestMarksThatCannotBeAreNotTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		soon := time.Now().Add(time.Minute)
-		for name, mark := range map[string]instancetype.Mark{
-			"an end that its cause does not allow": {Plan: "g6-standard-2", Cause: instancetype.Ceiling, Ends: time.Now().Add(time.Hour)},
-			"an end in the past":                   {Plan: "g6-standard-2", Cause: instancetype.NoCapacity, Ends: time.Now().Add(-time.Second)},
+		for name, mark := range map[string]catalog.Mark{
+			"an end that its cause does not allow": {Plan: "g6-standard-2", Cause: catalog.Ceiling, Ends: time.Now().Add(time.Hour)},
+			"an end in the past":                   {Plan: "g6-standard-2", Cause: catalog.NoCapacity, Ends: time.Now().Add(-time.Second)},
 			"an unknown cause":                     {Plan: "g6-standard-2", Cause: "Weather", Ends: soon},
-			"no plan":                              {Cause: instancetype.NoCapacity, Ends: soon},
+			"no plan":                              {Cause: catalog.NoCapacity, Ends: soon},
 		} {
-			c := instancetype.NewCatalog(nil, instancetype.Config{Region: "us-ord"})
-			c.TakeUp([]instancetype.Mark{mark})
+			c := catalog.NewCatalog(nil, catalog.Config{Region: "us-ord"})
+			c.TakeUp([]catalog.Mark{mark})
 			if cause, is := c.Unavailable(mark.Plan); is {
 				t.Errorf("%s: %q", name, cause)
 			}
 		}
-		c := instancetype.NewCatalog(nil, instancetype.Config{Region: "us-ord"})
-		c.TakeUp([]instancetype.Mark{{Plan: "g6-standard-2", Cause: instancetype.NoCapacity, Ends: soon}})
-		if cause, is := c.Unavailable("g6-standard-2"); !is || cause != instancetype.NoCapacity {
+		c := catalog.NewCatalog(nil, catalog.Config{Region: "us-ord"})
+		c.TakeUp([]catalog.Mark{{Plan: "g6-standard-2", Cause: catalog.NoCapacity, Ends: soon}})
+		if cause, is := c.Unavailable("g6-standard-2"); !is || cause != catalog.NoCapacity {
 			t.Errorf("a mark that counts: %q", cause)
 		}
 		time.Sleep(time.Minute)

@@ -1,4 +1,4 @@
-package instancetype_test
+package catalog_test
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-func simulated(t *testing.T, cfg instancetype.Config) (*linodesim.Sim, *instancetype.Catalog) {
+func simulated(t *testing.T, cfg catalog.Config) (*linodesim.Sim, *catalog.Catalog) {
 	t.Helper()
 	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	if err != nil {
@@ -26,7 +26,7 @@ func simulated(t *testing.T, cfg instancetype.Config) (*linodesim.Sim, *instance
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := instancetype.NewCatalog(client, cfg)
+	c := catalog.NewCatalog(client, cfg)
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func named(t *testing.T, all []*cloudprovider.InstanceType, name string) *cloudp
 
 // Of all plans exactly those are offered that LKE allows and whose size is known, but for accelerated ones.
 func TestPlansThatLKERefusesAreLeftOut(t *testing.T) {
-	sim, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	sim, c := simulated(t, catalog.Config{Region: "us-ord"})
 	offered := map[string]bool{}
 	for _, it := range c.InstanceTypes(nil) {
 		offered[it.Name] = true
@@ -65,7 +65,7 @@ func TestPlansThatLKERefusesAreLeftOut(t *testing.T) {
 // Availability is that of the region; a plan that the region does not list is available.
 func TestAvailabilityIsTheRegions(t *testing.T) {
 	for _, region := range []string{"us-ord", "us-east", "id-cgk"} {
-		sim, c := simulated(t, instancetype.Config{Region: region})
+		sim, c := simulated(t, catalog.Config{Region: region})
 		rows := map[string]bool{}
 		for _, row := range sim.Catalog().AvailabilityOf(region) {
 			rows[row.Plan] = row.Available
@@ -90,7 +90,7 @@ func TestAvailabilityIsTheRegions(t *testing.T) {
 
 func TestPricesComeFromTheAPI(t *testing.T) {
 	for region, want := range map[string]float64{"us-ord": 0.036, "id-cgk": 0.043, "br-gru": 0.05} {
-		_, c := simulated(t, instancetype.Config{Region: region})
+		_, c := simulated(t, catalog.Config{Region: region})
 		if got := named(t, c.InstanceTypes(nil), "g6-standard-2").Offerings[0].Price; got != want {
 			t.Errorf("%s: got %v, want %v", region, got, want)
 		}
@@ -101,7 +101,7 @@ func TestPricesComeFromTheAPI(t *testing.T) {
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures []error
-		sim, c := simulated(t, instancetype.Config{Region: "us-ord", OnRefresh: func(err error) {
+		sim, c := simulated(t, catalog.Config{Region: "us-ord", OnRefresh: func(err error) {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				failures = append(failures, err)
 			}
@@ -146,7 +146,7 @@ func typeReads(sim *linodesim.Sim) (n int) {
 
 // Kubelet settings that differ in their capacity never share an entry of the cache.
 func TestKubeletSettingsAreInTheCacheKey(t *testing.T) {
-	_, c := simulated(t, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	_, c := simulated(t, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
 	number := func(n int32) *int32 { return &n }
 	settings := []*v1alpha1.KubeletConfiguration{
 		nil,
@@ -174,7 +174,7 @@ func TestKubeletSettingsAreInTheCacheKey(t *testing.T) {
 	}
 }
 
-func available(c *instancetype.Catalog) []string {
+func available(c *catalog.Catalog) []string {
 	var names []string
 	for _, it := range c.InstanceTypes(nil) {
 		if len(it.Offerings.Available()) > 0 {
@@ -185,7 +185,7 @@ func available(c *instancetype.Catalog) []string {
 }
 
 func TestAPlanWithoutAMonthlyPriceCostsItsHours(t *testing.T) {
-	plan := instancetype.Plan{Price: api.Price{Hourly: 0.07}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.08, Monthly: 50}}}
+	plan := catalog.Plan{Price: api.Price{Hourly: 0.07}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.08, Monthly: 50}}}
 	if got := plan.PriceIn("us-ord"); got != (api.Price{Hourly: 0.07, Monthly: 51.1}) {
 		t.Error(got)
 	}

@@ -1,4 +1,4 @@
-package instancetype_test
+package catalog_test
 
 import (
 	"testing"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 func TestAVolumeOfTheRegionFitsEveryInstanceType(t *testing.T) {
-	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920,
+	plan := catalog.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920,
 		Price: api.Price{Hourly: 0.036}}
-	it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord"})
+	it := catalog.Convert(plan, true, catalog.Settings{Region: "us-ord"})
 	for region, fits := range map[string]bool{"us-ord": true, "eu-west": false} {
 		volume := scheduling.NewNodeSelectorRequirements(corev1.NodeSelectorRequirement{
 			Key: "topology.linode.com/region", Operator: corev1.NodeSelectorOpIn, Values: []string{region},
@@ -54,8 +54,8 @@ func TestVolumesThatANodeTakes(t *testing.T) {
 		{"more disks than volumes", "g6-standard-4", v1alpha1.ModeInstance, &all, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, catalog := simulated(t, instancetype.Config{Region: "us-ord", Mode: c.mode})
-			limits := named(t, catalog.InstanceTypes(c.class), c.plan).VolumeAttachmentLimits
+			_, market := simulated(t, catalog.Config{Region: "us-ord", Mode: c.mode})
+			limits := named(t, market.InstanceTypes(c.class), c.plan).VolumeAttachmentLimits
 			if len(limits) != 1 || limits["linodebs.csi.linode.com"] != c.want {
 				t.Errorf("%v, want %d", limits, c.want)
 			}

@@ -8,18 +8,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
+	simcatalog "github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
 )
 
 var update = flag.Bool("update", false, "write plans.json from the simulator's catalogue")
 
 func TestTheListIsTheSimulatorsCatalogue(t *testing.T) {
-	facts := catalog.New()
+	facts := simcatalog.New()
 	list := pricelist.List{Date: facts.Prices, Types: facts.Types, Offered: facts.Offered}
 	for _, region := range facts.Regions {
-		if catalog.Has(region, catalog.CapKubernetes) {
+		if simcatalog.Has(region, simcatalog.CapKubernetes) {
 			list.Regions = append(list.Regions, region.ID)
 		}
 	}
@@ -69,7 +69,7 @@ func TestACatalogueReadsTheList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for region, price := range map[string]float64{"us-ord": 0.036, "id-cgk": 0.043} {
-		c := instancetype.NewCatalog(list, instancetype.Config{Region: region})
+		c := catalog.NewCatalog(list, catalog.Config{Region: region})
 		if err := c.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
