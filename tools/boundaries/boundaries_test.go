@@ -52,7 +52,7 @@ var rules = map[string]rule{
 			"modules/nodeclass", "modules/lkeprobe", "modules/linodesim/report"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
-		light:       []string{"modules/operator/backoff", "modules/operator/catalog/selection"},
+		light:       []string{"modules/operator/launches", "modules/operator/catalog/selection"},
 	},
 }
 

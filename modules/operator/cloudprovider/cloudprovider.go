@@ -15,10 +15,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 )
 
 // Catalog lists the instance types that can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are
@@ -54,9 +53,9 @@ type Config struct {
 	// Toleration is how long a node may be broken before it is repaired; 0 = 10 min. Where waiting cannot help it is half as long.
 	Toleration time.Duration
 	// Backoff has the pauses after launches that failed; nil = none are known from before.
-	Backoff *backoff.Backoff
+	Backoff *launches.Backoff
 	// Refused has the launches that are proven to be refused; nil = none are known from before.
-	Refused *refused.Launches
+	Refused *launches.Refusals
 	// TokenRefused returns whether the Linode API refuses the operator's token now; nil = that is not watched.
 	TokenRefused func() bool
 	// Events publishes events; may be nil.
@@ -74,7 +73,7 @@ type CloudProvider struct {
 	backend   Backend
 	market    Catalog
 	cfg       Config
-	backoff   *backoff.Backoff
+	backoff   *launches.Backoff
 	events    publisher
 	inventory *inventory
 	attempts  *cache.Expiring // by NodeClaim's UID: the last attempt, until it has a node or is given up
@@ -84,7 +83,7 @@ type CloudProvider struct {
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
 	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
-	refused    *refused.Launches
+	refused    *launches.Refusals
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -107,9 +106,9 @@ func New(kube client.Reader, backend Backend, market Catalog, cfg Config) *Cloud
 		cfg.TokenRefused = func() bool { return false }
 	}
 	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, market: market, cfg: cfg,
-		backoff: cmp.Or(cfg.Backoff, backoff.New()), events: publisher{cfg.Events}, inventory: newInventory(backend),
+		backoff: cmp.Or(cfg.Backoff, launches.NewBackoff()), events: publisher{cfg.Events}, inventory: newInventory(backend),
 		attempts: cache.NewExpiring(), confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(),
-		limited: cache.NewExpiring(), held: cache.NewExpiring(), refused: cmp.Or(cfg.Refused, refused.New())}
+		limited: cache.NewExpiring(), held: cache.NewExpiring(), refused: cmp.Or(cfg.Refused, launches.NewRefusals())}
 }
 
 // An attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another type would leave the

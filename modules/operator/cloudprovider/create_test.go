@@ -96,18 +96,18 @@ func TestCreateReturnsNoInstanceThatIsStillBeingDrained(t *testing.T) {
 }
 
 // launches records what Create hands to a mode.
-type launches struct {
+type rejected struct {
 	*lke.Backend
 	all []cloudprovider.Launch
 }
 
-func (l *launches) Claim(ctx context.Context, launch cloudprovider.Launch) (claims.Node, error) {
+func (l *rejected) Claim(ctx context.Context, launch cloudprovider.Launch) (claims.Node, error) {
 	l.all = append(l.all, launch)
 	return l.Backend.Claim(ctx, launch)
 }
 
 func TestALaunchHasTheLabelsOfItsType(t *testing.T) {
-	backend := &launches{Backend: over(&scripted{t: t, claim: grant})}
+	backend := &rejected{Backend: over(&scripted{t: t, claim: grant})}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	p := cloudprovider.New(kube, backend, market(t), cloudprovider.Config{Region: "us-ord"})
 	if _, err := p.Create(t.Context(), nodeClaim()); err != nil {

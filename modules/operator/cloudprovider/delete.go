@@ -12,7 +12,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -40,7 +40,7 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 		return
 	}
 	c.failed.Set(nodeClaim.UID, true, time.Hour)
-	pause := c.backoff.Failed(backoff.Target{NodePool: nodePool, Plan: plan}, pacing.Joins)
+	pause := c.backoff.Failed(launches.Target{NodePool: nodePool, Plan: plan}, pacing.Joins)
 	if c.cfg.OnNeverJoined != nil {
 		c.cfg.OnNeverJoined(plan)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
@@ -174,7 +174,7 @@ func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string
 	if nodePool == nil {
 		return
 	}
-	pause := c.backoff.Failed(backoff.Target{NodePool: nodePool.Name}, launchPauses)
+	pause := c.backoff.Failed(launches.Target{NodePool: nodePool.Name}, launchPauses)
 	c.events.publish(nodePool, events.Event{Reason: reason, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, message),
 		DedupeTimeout: time.Minute})
 }
@@ -207,7 +207,7 @@ func (c *CloudProvider) Held(nodeClaim *karpv1.NodeClaim) error {
 const limitMemory = 15 * time.Minute
 
 // Failures returns what of a NodePool fails, until a node joins.
-func (c *CloudProvider) Failures(nodePool string) []backoff.Failure {
+func (c *CloudProvider) Failures(nodePool string) []launches.Failure {
 	return c.backoff.Failures(nodePool)
 }
 

@@ -11,13 +11,13 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // sourceOf identifies what a launch is made from.
-func sourceOf(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) refused.Source {
-	return refused.Source{NodePool: refused.Version{UID: nodePool.UID, Generation: nodePool.Generation},
-		NodeClass: refused.Version{UID: nodeClass.UID, Generation: nodeClass.Generation}}
+func sourceOf(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) launches.Source {
+	return launches.Source{NodePool: launches.Version{UID: nodePool.UID, Generation: nodePool.Generation},
+		NodeClass: launches.Version{UID: nodeClass.UID, Generation: nodeClass.Generation}}
 }
 
 // provenRefusal returns the field of a launch whose repetition can only be refused again: the API has refused the request itself, without
@@ -34,14 +34,14 @@ func provenRefusal(err error) (field string, proven bool) {
 func (c *CloudProvider) refuse(l Launch, field, reason, message string) {
 	c.refused.Note(sourceOf(l.NodePool, l.NodeClass), field, message)
 	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass.Name)
-	if refused.OfClass(field) {
+	if launches.OfClass(field) {
 		until = fmt.Sprintf("the LinodeNodeClass %s is changed, for no NodePool of it", l.NodeClass.Name)
 	}
 	if field == claims.FieldPlacementGroups {
 		c.limited.Set(l.NodePool.Name, true, limitMemory)
 	}
-	c.events.publish(l.NodePool, events.Event{Reason: reason, DedupeTimeout: refused.Lasts, Message: fmt.Sprintf(
-		"Launch refused, none is tried until %s, or for %s: %s", until, refused.Lasts, message)})
+	c.events.publish(l.NodePool, events.Event{Reason: reason, DedupeTimeout: launches.RefusalLasts, Message: fmt.Sprintf(
+		"Launch refused, none is tried until %s, or for %s: %s", until, launches.RefusalLasts, message)})
 }
 
 // unrefused makes all plans unavailable for a NodePool whose launch is proven to be refused as it and its class are now.
@@ -54,9 +54,9 @@ func (c *CloudProvider) unrefused(nodePool *karpv1.NodePool, nodeClass *v1alpha1
 }
 
 // refusal returns why no launch of the NodePool is tried, false if there is no such reason.
-func (c *CloudProvider) refusal(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) (refused.Refusal, bool) {
+func (c *CloudProvider) refusal(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) (launches.Refusal, bool) {
 	if nodePool == nil || nodeClass == nil {
-		return refused.Refusal{}, false
+		return launches.Refusal{}, false
 	}
 	return c.refused.Of(sourceOf(nodePool, nodeClass))
 }

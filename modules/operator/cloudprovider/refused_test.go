@@ -54,9 +54,9 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				told, launches := record.NewFakeRecorder(10), 0
+				told, rejected := record.NewFakeRecorder(10), 0
 				pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {
-					launches++
+					rejected++
 					return node{}, refusing()
 				}}
 				other := nodePool(nil)
@@ -68,8 +68,8 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 						t.Errorf("launch %d: %v", n, err)
 					}
 				}
-				if launches != 1 {
-					t.Errorf("%d requests for launches that can only be refused", launches)
+				if rejected != 1 {
+					t.Errorf("%d requests for launches that can only be refused", rejected)
 				}
 				if offered(t, p, "g6-standard-2") {
 					t.Error("the NodePool is planned with what is refused")
@@ -98,9 +98,9 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 
 // What only a class sets is refused for all of its NodePools: each would be refused in turn, and core plans nothing meanwhile.
 func TestARefusedFieldOfAClassEndsTheLaunchesOfAllItsNodePools(t *testing.T) {
-	launches := 0
+	rejected := 0
 	pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {
-		launches++
+		rejected++
 		return node{}, refusingField("firewall_id")
 	}}
 	second, elsewhere := nodePool(nil), nodePool(nil)
@@ -114,8 +114,8 @@ func TestARefusedFieldOfAClassEndsTheLaunchesOfAllItsNodePools(t *testing.T) {
 			t.Errorf("%s: %v", pool, err)
 		}
 	}
-	if launches != 1 {
-		t.Errorf("%d requests for two NodePools of a class that is refused", launches)
+	if rejected != 1 {
+		t.Errorf("%d requests for two NodePools of a class that is refused", rejected)
 	}
 	if why := p.Unbuyable(t.Context(), second); !strings.Contains(why, "no firewall 7") {
 		t.Errorf("the second NodePool's condition lacks the reason: %q", why)
@@ -132,9 +132,9 @@ func TestARefusedFieldOfAClassEndsTheLaunchesOfAllItsNodePools(t *testing.T) {
 }
 
 func TestFullPlacementGroupsKeepDriftFromGoingOn(t *testing.T) {
-	launches := 0
+	rejected := 0
 	pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {
-		launches++
+		rejected++
 		return node{}, &claims.Error{Kind: claims.KindInvalid, Field: claims.FieldPlacementGroups, Effect: claims.EffectNone,
 			Err: errors.New("full")}
 	}}
@@ -150,8 +150,8 @@ func TestFullPlacementGroupsKeepDriftFromGoingOn(t *testing.T) {
 			t.Errorf("launch %d: %v", n, err)
 		}
 	}
-	if launches != 1 {
-		t.Errorf("%d launches into groups that are full", launches)
+	if rejected != 1 {
+		t.Errorf("%d launches into groups that are full", rejected)
 	}
 	for pool, want := range map[*karpv1.NodePool]bool{nodePool(nil): true, second: true, other: false} {
 		if p.Limited(t.Context(), pool) != want {

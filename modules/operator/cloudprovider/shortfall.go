@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // shortfallTTL is for how long a NodePool plans with the node that was too small. By then a second node of the plan has taught the
@@ -25,7 +25,7 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 	if name == "" {
 		return
 	}
-	c.shortfalls.Set(backoff.Target{NodePool: name, Plan: plan}, node.Status.Allocatable.DeepCopy(), shortfallTTL)
+	c.shortfalls.Set(launches.Target{NodePool: name, Plan: plan}, node.Status.Allocatable.DeepCopy(), shortfallTTL)
 	nodePool, err := c.objects.nodePoolOf(ctx, nodeClaim)
 	if err != nil {
 		return // it is called again with the next change of the NodeClaim
@@ -70,7 +70,7 @@ func shortened(it *cloudprovider.InstanceType, had corev1.ResourceList) *cloudpr
 // withShortfalls plans with what nodes of the NodePool had, where they were too small.
 func (c *CloudProvider) withShortfalls(nodePool string, all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	for i, it := range all {
-		if had, is := c.shortfalls.Get(backoff.Target{NodePool: nodePool, Plan: it.Name}); is {
+		if had, is := c.shortfalls.Get(launches.Target{NodePool: nodePool, Plan: it.Name}); is {
 			all[i] = shortened(it, had.(corev1.ResourceList)) //nolint:forcetypeassert // nothing else is in it
 		}
 	}

@@ -12,13 +12,12 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/explain"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -192,22 +191,22 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		}, []string{"Karpenter plans nothing until NodeClaim default-x7k2p of NodePool default is launched or gone.",
 			"NodeClaim default-x7k2p is not launched yet: LinodeAPIUnavailable", "!" + plans}},
 		"nodes that never join": {func(_ *testing.T, r *running) {
-			r.reports.Failures = []backoff.Exported{{NodePool: "default", Plan: "g6-standard-1", InARow: 3, Until: now.Add(time.Minute)}}
+			r.reports.Failures = []launches.ExportedFailure{{NodePool: "default", Plan: "g6-standard-1", InARow: 3, Until: now.Add(time.Minute)}}
 			r.condition(nodepoolstatus.ConditionNodesJoining, "NodesNeverJoin", "3 nodes of g6-standard-1 in a row were launched and never joined")
 		}, []string{"NodePool default: NodesJoining is False, NodesNeverJoin: 3 nodes of g6-standard-1", plans, "!gets g6-standard-1 "}},
 		"launches that were given up": {func(_ *testing.T, r *running) {
-			r.reports.Failures = []backoff.Exported{{NodePool: "default", InARow: 2, Until: now.Add(time.Minute)}}
+			r.reports.Failures = []launches.ExportedFailure{{NodePool: "default", InARow: 2, Until: now.Add(time.Minute)}}
 		}, []string{"launches were given up, 2 in a row, until 12:01:00 UTC", "!" + plans}},
 		"a pause that has ended": {func(_ *testing.T, r *running) {
-			r.reports.Failures = []backoff.Exported{{NodePool: "default", InARow: 2, Until: now.Add(-time.Second)}}
+			r.reports.Failures = []launches.ExportedFailure{{NodePool: "default", InARow: 2, Until: now.Add(-time.Second)}}
 		}, []string{plans}},
 		"a refused class": {func(_ *testing.T, r *running) {
-			r.reports.Refusals = []refused.Refusal{{NodeClass: refused.Version{UID: types.UID("class"), Generation: 1}, Message: "no firewall 7",
+			r.reports.Refusals = []launches.Refusal{{NodeClass: launches.Version{UID: types.UID("class"), Generation: 1}, Message: "no firewall 7",
 				Until: now.Add(time.Minute)}}
 		}, []string{"the last launch was refused, and none is tried before a change, until 12:01:00 UTC: no firewall 7", "!" + plans}},
 		"a class that was corrected": {func(_ *testing.T, r *running) {
 			r.NodeClasses[0].Generation = 2
-			r.reports.Refusals = []refused.Refusal{{NodeClass: refused.Version{UID: "class", Generation: 1}, Until: now.Add(time.Minute)}}
+			r.reports.Refusals = []launches.Refusal{{NodeClass: launches.Version{UID: "class", Generation: 1}, Until: now.Add(time.Minute)}}
 		}, []string{plans}},
 		"it has waited for long": {func(_ *testing.T, r *running) {
 			r.Pods[0].Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-6 * time.Minute))
@@ -250,7 +249,7 @@ func TestTheNearestNodePoolComesFirst(t *testing.T) {
 		Reason: "NothingToBuy", Message: "the launch is refused until the NodePool or its LinodeNodeClass is changed: no firewall 7"})
 	r.NodePools = append(r.NodePools, paused)
 	r.Pods[0].Spec.NodeSelector = map[string]string{"example.com/windows-build": "true"}
-	r.reports.Failures = []backoff.Exported{{NodePool: "windows-build", InARow: 2, Until: now.Add(time.Minute)}}
+	r.reports.Failures = []launches.ExportedFailure{{NodePool: "windows-build", InARow: 2, Until: now.Add(time.Minute)}}
 	lines := strings.Split(r.explained(t, "pod", "default/web"), "\n")
 	if len(lines) != 3 || lines[1] != "NodePool windows-build: it buys nothing now: the launch is refused until the NodePool or its "+
 		"LinodeNodeClass is changed: no firewall 7." || !strings.HasPrefix(lines[2], "It does not fit these NodePools either: ") {

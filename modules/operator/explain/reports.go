@@ -18,11 +18,10 @@ import (
 	karpevents "sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -30,8 +29,8 @@ import (
 type Reports struct {
 	Lease    *Lease // nil = there is none: no operator has run, or only one without leader election
 	Events   []corev1.Event
-	Failures []backoff.Exported
-	Refusals []refused.Refusal
+	Failures []launches.ExportedFailure
+	Refusals []launches.Refusal
 	Marks    []catalog.Mark
 	Unread   []string // what could not be read, with the reason
 }
@@ -127,7 +126,7 @@ func (r *Reports) readPauses(ctx context.Context, kube client.Reader, namespace 
 	}
 	for _, object := range list.Items {
 		for annotation, into := range map[string]any{
-			pauses.Annotation: &r.Failures, pauses.RefusedAnnotation: &r.Refusals, pauses.PlansAnnotation: &r.Marks,
+			stored.Annotation: &r.Failures, stored.RefusedAnnotation: &r.Refusals, stored.PlansAnnotation: &r.Marks,
 		} {
 			if text := object.Annotations[annotation]; text != "" {
 				if err := json.Unmarshal([]byte(text), into); err != nil {
@@ -149,7 +148,7 @@ func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, no
 		class := find(cluster.NodeClasses, "", pool.Spec.Template.Spec.NodeClassRef.Name)
 		for _, refusal := range r.Refusals {
 			if class != nil && now.Before(refusal.Until) && refusal.NodeClass == version(class) &&
-				(refusal.NodePool == refused.Version{} || refusal.NodePool == version(pool)) {
+				(refusal.NodePool == launches.Version{} || refusal.NodePool == version(pool)) {
 				return "the last launch was refused, and none is tried before a change" + until(refusal.Until) + ": " + refusal.Message
 			}
 		}
@@ -171,8 +170,8 @@ func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, no
 	return ""
 }
 
-func version(object client.Object) refused.Version {
-	return refused.Version{UID: object.GetUID(), Generation: object.GetGeneration()}
+func version(object client.Object) launches.Version {
+	return launches.Version{UID: object.GetUID(), Generation: object.GetGeneration()}
 }
 
 // at is when an event occurred last.

@@ -22,7 +22,6 @@ import (
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
@@ -32,17 +31,17 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/offhours"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/rollout"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/surge"
 )
 
@@ -64,14 +63,14 @@ func operate(ctx context.Context, p *platform) error {
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
 		Toleration:     p.options.NodeRepairToleration,
-		Backoff:        backoff.New(),
-		Refused:        refused.New(),
+		Backoff:        launches.NewBackoff(),
+		Refused:        launches.NewRefusals(),
 	}
 	if p.options.LearnedCapacity.Name != "" {
-		if err := add(op, pauses.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity,
-			pauses.Of(pauses.Annotation, config.Backoff.Export, config.Backoff.Import),
-			pauses.Of(pauses.RefusedAnnotation, config.Refused.Export, config.Refused.Import),
-			pauses.Of(pauses.PlansAnnotation, p.market.Marks, p.market.TakeUp))); err != nil {
+		if err := add(op, stored.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity,
+			stored.Of(stored.Annotation, config.Backoff.Export, config.Backoff.Import),
+			stored.Of(stored.RefusedAnnotation, config.Refused.Export, config.Refused.Import),
+			stored.Of(stored.PlansAnnotation, p.market.Marks, p.market.TakeUp))); err != nil {
 			return err
 		}
 	}

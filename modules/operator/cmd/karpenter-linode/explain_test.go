@@ -16,7 +16,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 )
 
 // waiting makes a cluster in which a pod waits: a node of LKE, a NodePool and its class, and a pod that fits nowhere.
@@ -73,7 +73,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 			RenewTime: ptr.To(metav1.NowMicro())}}
 	until := time.Now().Add(2 * time.Minute).UTC().Format(time.RFC3339)
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-learned-capacity",
-		Annotations: map[string]string{pauses.PlansAnnotation: `[{"plan":"g6-standard-1","cause":"NoCapacity","ends":"` + until + `"}]`}}}
+		Annotations: map[string]string{stored.PlansAnnotation: `[{"plan":"g6-standard-1","cause":"NoCapacity","ends":"` + until + `"}]`}}}
 	event := func(kind, name, reason, eventType, message string, of client.Object) *corev1.Event {
 		e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "e-"}, Reason: reason, Type: eventType,
 			Message: message, LastTimestamp: metav1.Now(),

@@ -44,9 +44,9 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -65,7 +65,7 @@ const interval = time.Minute
 
 // Provider has what fails; *cloudprovider.CloudProvider does.
 type Provider interface {
-	Failures(nodePool string) []backoff.Failure
+	Failures(nodePool string) []launches.Failure
 	Limited(ctx context.Context, nodePool *karpv1.NodePool) bool
 	// Overdue returns which plans rest because no Linode came of a purchase, "" for none.
 	Overdue(nodePool *karpv1.NodePool) string
@@ -186,7 +186,7 @@ func set(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus,
 }
 
 // failing is a reason and a message about what fails; empty if nothing does. The times in it change with failures only.
-func failing(failures []backoff.Failure) (reason, message string) {
+func failing(failures []launches.Failure) (reason, message string) {
 	switch {
 	case len(failures) == 0:
 		return "", ""

@@ -1,4 +1,4 @@
-package refused_test
+package launches_test
 
 import (
 	"encoding/json"
@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
-func source(nodePool types.UID, poolVersion int64, class types.UID, classVersion int64) refused.Source {
-	return refused.Source{NodePool: refused.Version{UID: nodePool, Generation: poolVersion},
-		NodeClass: refused.Version{UID: class, Generation: classVersion}}
+func source(nodePool types.UID, poolVersion int64, class types.UID, classVersion int64) launches.Source {
+	return launches.Source{NodePool: launches.Version{UID: nodePool, Generation: poolVersion},
+		NodeClass: launches.Version{UID: class, Generation: classVersion}}
 }
 
 func TestARefusalConcernsWhatItsFieldIsOf(t *testing.T) {
@@ -23,10 +23,10 @@ func TestARefusalConcernsWhatItsFieldIsOf(t *testing.T) {
 		"firewall_id": true, "Spec.Network.Interfaces[0].subnet_id": true, "Spec.Image": true, claims.FieldPlacementGroups: true,
 	} {
 		t.Run(field, func(t *testing.T) {
-			launches := refused.New()
-			launches.Note(source("pool", 1, "class", 1), field, "no such thing")
+			rejected := launches.NewRefusals()
+			rejected.Note(source("pool", 1, "class", 1), field, "no such thing")
 			for name, c := range map[string]struct {
-				from refused.Source
+				from launches.Source
 				want bool
 			}{
 				"the same":                             {source("pool", 1, "class", 1), true},
@@ -35,7 +35,7 @@ func TestARefusalConcernsWhatItsFieldIsOf(t *testing.T) {
 				"the class as it was changed":          {source("pool", 1, "class", 2), false},
 				"a class of the same name, made again": {source("pool", 1, "another", 1), false},
 			} {
-				if _, is := launches.Of(c.from); is != c.want {
+				if _, is := rejected.Of(c.from); is != c.want {
 					t.Errorf("%s: refused %t", name, is)
 				}
 			}
@@ -45,10 +45,10 @@ func TestARefusalConcernsWhatItsFieldIsOf(t *testing.T) {
 
 func TestARefusalEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		launches, from := refused.New(), source("pool", 1, "class", 1)
-		launches.Note(from, "", "no")
-		time.Sleep(refused.Lasts)
-		if _, is := launches.Of(from); is || len(launches.Export()) != 0 {
+		rejected, from := launches.NewRefusals(), source("pool", 1, "class", 1)
+		rejected.Note(from, "", "no")
+		time.Sleep(launches.RefusalLasts)
+		if _, is := rejected.Of(from); is || len(rejected.Export()) != 0 {
 			t.Error("what was refused is never tried again")
 		}
 	})
@@ -56,18 +56,18 @@ func TestARefusalEnds(t *testing.T) {
 
 func TestRefusalsAreCarriedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before, from := refused.New(), source("pool", 3, "class", 2)
+		before, from := launches.NewRefusals(), source("pool", 3, "class", 2)
 		before.Note(from, "firewall_id", "no firewall 7")
 		before.Note(from, "labels", "too many labels")
 		text, err := json.Marshal(before.Export())
 		if err != nil {
 			t.Fatal(err)
 		}
-		var all []refused.Refusal
+		var all []launches.Refusal
 		if err := json.Unmarshal(text, &all); err != nil {
 			t.Fatal(err)
 		}
-		after := refused.New()
+		after := launches.NewRefusals()
 		after.Import(all)
 		if r, is := after.Of(from); !is || r.Message != "no firewall 7" {
 			t.Errorf("%s: %+v", text, r)
@@ -75,13 +75,13 @@ func TestRefusalsAreCarriedOver(t *testing.T) {
 		if _, is := after.Of(source("pool", 3, "class", 3)); is {
 			t.Error("a changed class is refused")
 		}
-		time.Sleep(refused.Lasts)
+		time.Sleep(launches.RefusalLasts)
 		if _, is := after.Of(from); is {
 			t.Error("it does not end")
 		}
-		late := refused.New()
+		late := launches.NewRefusals()
 		late.Import(all)
-		late.Import([]refused.Refusal{{NodeClass: from.NodeClass, Until: time.Now().Add(24 * time.Hour)}, {Until: time.Now().Add(time.Minute)}})
+		late.Import([]launches.Refusal{{NodeClass: from.NodeClass, Until: time.Now().Add(24 * time.Hour)}, {Until: time.Now().Add(time.Minute)}})
 		if left := late.Export(); len(left) != 0 {
 			t.Errorf("what cannot be is taken up: %+v", left)
 		}

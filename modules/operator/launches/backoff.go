@@ -1,9 +1,9 @@
-// Package backoff records which plans a NodePool does not get because its launches of them failed: a node that never joined was paid
+// Package launches records which plans a NodePool does not get because its launches of them failed: a node that never joined was paid
 // for, and a launch that the API refuses keeps core from planning for the whole cluster until it is given up. The pause grows with each
 // failure in a row and ends with a node that joins. Export and Import carry it over a restart (controllers/pauses).
 //
 // Used by cloudprovider, concurrently; nodepoolstatus shows what fails.
-package backoff
+package launches
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ type Backoff struct {
 }
 
 // New returns a Backoff without failures.
-func New() *Backoff { return &Backoff{failures: map[Target]pacing.Record{}} }
+func NewBackoff() *Backoff { return &Backoff{failures: map[Target]pacing.Record{}} }
 
 // Failed notes a failure, and returns the pause.
 func (b *Backoff) Failed(t Target, pauses []time.Duration) time.Duration {
@@ -81,16 +81,16 @@ func (b *Backoff) Failures(nodePool string) (failures []Failure) {
 }
 
 // Export returns the failures that count still, in a fixed order.
-func (b *Backoff) Export() []Exported {
+func (b *Backoff) Export() []ExportedFailure {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all []Exported
+	var all []ExportedFailure
 	for t, f := range b.failures {
 		if time.Since(f.Until) <= remembered {
-			all = append(all, Exported{t.NodePool, t.Plan, f.InARow, f.Last.UTC().Round(time.Second), f.Until.UTC().Round(time.Second)})
+			all = append(all, ExportedFailure{t.NodePool, t.Plan, f.InARow, f.Last.UTC().Round(time.Second), f.Until.UTC().Round(time.Second)})
 		}
 	}
-	slices.SortFunc(all, func(a, b Exported) int {
+	slices.SortFunc(all, func(a, b ExportedFailure) int {
 		return cmp.Or(strings.Compare(a.NodePool, b.NodePool), strings.Compare(a.Plan, b.Plan))
 	})
 	return all
@@ -98,7 +98,7 @@ func (b *Backoff) Export() []Exported {
 
 // Import adds failures that another process has exported. What cannot be, such as a pause that is longer than any, is left out, and what
 // this process knows itself stays.
-func (b *Backoff) Import(all []Exported) {
+func (b *Backoff) Import(all []ExportedFailure) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	longest := slices.Max(pacing.Joins)
@@ -114,7 +114,7 @@ func (b *Backoff) Import(all []Exported) {
 }
 
 // Exported is one failure in a form that can be stored.
-type Exported struct {
+type ExportedFailure struct {
 	NodePool string    `json:"nodePool"`
 	Plan     string    `json:"plan,omitempty"` // "" for all plans
 	InARow   int       `json:"inARow"`

@@ -1,4 +1,4 @@
-// Package refused records launches that the Linode API refuses for what they are made from: a repetition can only be refused again until
+// Package launches records launches that the Linode API refuses for what they are made from: a repetition can only be refused again until
 // the NodePool or its LinodeNodeClass is changed. While core repeats a launch it plans nothing, for any pod of the cluster.
 //
 // A refusal concerns one NodePool with its class, or the class with all of its NodePools, as the field that the API names decides. It
@@ -6,7 +6,7 @@
 // Export and Import carry it over a restart (controllers/pauses).
 //
 // Used by cloudprovider, concurrently.
-package refused
+package launches
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ import (
 const longestMessage = 100
 
 // Lasts bounds for how long a refusal counts while nothing is changed.
-const Lasts = 5 * time.Minute
+const RefusalLasts = 5 * time.Minute
 
 // A Version identifies an object as a launch was made from it.
 type Version struct {
@@ -47,7 +47,7 @@ type Refusal struct {
 }
 
 // Launches are the refusals that count. It is safe for concurrent use.
-type Launches struct {
+type Refusals struct {
 	mu  sync.Mutex
 	all map[key]Refusal
 }
@@ -56,11 +56,11 @@ type Launches struct {
 type key struct{ nodePool, nodeClass types.UID }
 
 // New returns Launches without a refusal.
-func New() *Launches { return &Launches{all: map[key]Refusal{}} }
+func NewRefusals() *Refusals { return &Refusals{all: map[key]Refusal{}} }
 
 // Note records a refusal of launches from a source.
-func (l *Launches) Note(from Source, field, message string) {
-	r := Refusal{NodePool: from.NodePool, NodeClass: from.NodeClass, Field: field, Message: message, Until: time.Now().Add(Lasts)}
+func (l *Refusals) Note(from Source, field, message string) {
+	r := Refusal{NodePool: from.NodePool, NodeClass: from.NodeClass, Field: field, Message: message, Until: time.Now().Add(RefusalLasts)}
 	if OfClass(field) {
 		r.NodePool = Version{}
 	}
@@ -71,7 +71,7 @@ func (l *Launches) Note(from Source, field, message string) {
 }
 
 // Of returns the refusal of launches from a source, false if there is none.
-func (l *Launches) Of(from Source) (Refusal, bool) {
+func (l *Refusals) Of(from Source) (Refusal, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, k := range []key{{nodeClass: from.NodeClass.UID}, {from.NodePool.UID, from.NodeClass.UID}} {
@@ -84,7 +84,7 @@ func (l *Launches) Of(from Source) (Refusal, bool) {
 }
 
 // Export returns the refusals that count still, in a fixed order.
-func (l *Launches) Export() []Refusal {
+func (l *Refusals) Export() []Refusal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget()
@@ -100,18 +100,18 @@ func (l *Launches) Export() []Refusal {
 
 // Import adds refusals that another process has exported. What cannot be, such as one that lasts longer than any, is left out, and what
 // this process has recorded itself stays.
-func (l *Launches) Import(all []Refusal) {
+func (l *Refusals) Import(all []Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range all {
 		left := time.Until(r.Until)
-		if _, known := l.all[r.key()]; !known && r.NodeClass.UID != "" && left > 0 && left <= Lasts+time.Second {
+		if _, known := l.all[r.key()]; !known && r.NodeClass.UID != "" && left > 0 && left <= RefusalLasts+time.Second {
 			l.all[r.key()] = r
 		}
 	}
 }
 
-func (l *Launches) forget() {
+func (l *Refusals) forget() {
 	now := time.Now()
 	maps.DeleteFunc(l.all, func(_ key, r Refusal) bool { return !now.Before(r.Until) })
 }

@@ -1,10 +1,10 @@
-// Package pauses keeps what failed launches have shown over a restart: pauses, refusals that a user has to end, and plans that cannot be
+// Package stored keeps what failed launches have shown over a restart: pauses, refusals that a user has to end, and plans that cannot be
 // had. Without them a process that is started again buys at once what cannot work.
 //
 // Each is an annotation of the ConfigMap in which learned capacity is kept, which the chart makes and the operator may get and update. The
 // leader reads them when it begins, seconds before the engines buy anything, and writes them when something has changed, within a second or
 // two. Without the ConfigMap, or the right to it, they are those of the process. What cannot be read counts as missing.
-package pauses
+package stored
 
 import (
 	"bytes"

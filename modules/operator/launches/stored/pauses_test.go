@@ -1,4 +1,4 @@
-package pauses_test
+package stored_test
 
 import (
 	"context"
@@ -19,22 +19,21 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 )
 
 var name = types.NamespacedName{Namespace: "kube-system", Name: "karpenter-learned-capacity"}
 
 func cluster(annotation string) client.Client {
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name,
-		Annotations: map[string]string{"other": "stays", pauses.Annotation: annotation}}, Data: map[string]string{"g6-standard-4": "{}"}}
+		Annotations: map[string]string{"other": "stays", stored.Annotation: annotation}}, Data: map[string]string{"g6-standard-4": "{}"}}
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(configMap).Build()
 }
 
-func keeping(kube client.Client, of *backoff.Backoff) *pauses.Keeper {
-	return pauses.New(kube, kube, name, pauses.Of(pauses.Annotation, of.Export, of.Import))
+func keeping(kube client.Client, of *launches.Backoff) *stored.Keeper {
+	return stored.New(kube, kube, name, stored.Of(stored.Annotation, of.Export, of.Import))
 }
 
 func must(t *testing.T, err error) {
@@ -48,21 +47,21 @@ func must(t *testing.T, err error) {
 func TestManyRefusedNodePoolsLeaveRoomForThePauses(t *testing.T) {
 	for refusals, kept := range map[int]int{250: 250, 5000: 250} {
 		synctest.Test(t, func(t *testing.T) {
-			launches, failing := refused.New(), backoff.New()
+			rejected, failing := launches.NewRefusals(), launches.NewBackoff()
 			long := strings.Repeat("the API says <no> & more ", 200)
 			for n := range refusals {
-				launches.Note(refused.Source{
-					NodePool:  refused.Version{UID: types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", n)), Generation: 12},
-					NodeClass: refused.Version{UID: "11111111-1111-1111-1111-111111111111", Generation: 12},
+				rejected.Note(launches.Source{
+					NodePool:  launches.Version{UID: types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", n)), Generation: 12},
+					NodeClass: launches.Version{UID: "11111111-1111-1111-1111-111111111111", Generation: 12},
 				}, "type", long)
-				failing.Failed(backoff.Target{NodePool: fmt.Sprintf("nodepool-of-a-team-%d", n), Plan: "g6-dedicated-56"}, pacing.Joins)
+				failing.Failed(launches.Target{NodePool: fmt.Sprintf("nodepool-of-a-team-%d", n), Plan: "g6-dedicated-56"}, pacing.Joins)
 			}
 			kube := cluster("")
-			sources := func(l *refused.Launches, b *backoff.Backoff) *pauses.Keeper {
-				return pauses.New(kube, kube, name, pauses.Of(pauses.Annotation, b.Export, b.Import),
-					pauses.Of(pauses.RefusedAnnotation, l.Export, l.Import), pauses.Of(pauses.PlansAnnotation, l.Export, l.Import))
+			sources := func(l *launches.Refusals, b *launches.Backoff) *stored.Keeper {
+				return stored.New(kube, kube, name, stored.Of(stored.Annotation, b.Export, b.Import),
+					stored.Of(stored.RefusedAnnotation, l.Export, l.Import), stored.Of(stored.PlansAnnotation, l.Export, l.Import))
 			}
-			must(t, sources(launches, failing).Save(t.Context()))
+			must(t, sources(rejected, failing).Save(t.Context()))
 			configMap := &corev1.ConfigMap{}
 			must(t, kube.Get(t.Context(), name, configMap))
 			total := 0
@@ -70,7 +69,7 @@ func TestManyRefusedNodePoolsLeaveRoomForThePauses(t *testing.T) {
 				total += len(key) + len(value)
 			}
 			time.Sleep(2 * time.Second)
-			after, again := refused.New(), backoff.New()
+			after, again := launches.NewRefusals(), launches.NewBackoff()
 			must(t, sources(after, again).Load(t.Context()))
 			if got := len(after.Export()); total > 250<<10 || got < kept || len(again.Export()) < kept {
 				t.Errorf("%d refusals: %d bytes of annotations, %d refusals and %d pauses are kept, want %d", refusals, total, got,
@@ -82,26 +81,26 @@ func TestManyRefusedNodePoolsLeaveRoomForThePauses(t *testing.T) {
 
 func TestAProcessStartedAgainKeepsThePauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kube, before := cluster(""), backoff.New()
+		kube, before := cluster(""), launches.NewBackoff()
 		for range 3 {
-			before.Failed(backoff.Target{NodePool: "default", Plan: "g6-standard-4"}, pacing.Joins)
+			before.Failed(launches.Target{NodePool: "default", Plan: "g6-standard-4"}, pacing.Joins)
 		}
 		must(t, keeping(kube, before).Save(t.Context()))
 
-		after := backoff.New()
+		after := launches.NewBackoff()
 		keeper := keeping(kube, after)
 		must(t, keeper.Load(t.Context()))
 		if !after.Pausing("default", "g6-standard-4") || after.Pausing("default", "g6-standard-2") {
 			t.Error("the plan that failed is bought at once")
 		}
-		if pause := after.Failed(backoff.Target{NodePool: "default", Plan: "g6-standard-4"}, pacing.Joins); pause != 15*time.Minute {
+		if pause := after.Failed(launches.Target{NodePool: "default", Plan: "g6-standard-4"}, pacing.Joins); pause != 15*time.Minute {
 			t.Errorf("the next pause is %s, want the fourth in a row", pause)
 		}
 		after.Joined("default", "g6-standard-4", time.Now().Add(time.Second))
 		must(t, keeper.Save(t.Context()))
 		configMap := &corev1.ConfigMap{}
 		must(t, kube.Get(t.Context(), name, configMap))
-		if _, kept := configMap.Annotations[pauses.Annotation]; kept || configMap.Annotations["other"] != "stays" || len(configMap.Data) != 1 {
+		if _, kept := configMap.Annotations[stored.Annotation]; kept || configMap.Annotations["other"] != "stays" || len(configMap.Data) != 1 {
 			t.Errorf("after a node has joined: %v, %v", configMap.Annotations, configMap.Data)
 		}
 	})
@@ -116,7 +115,7 @@ func TestPausesThatCannotBeAreLeftOut(t *testing.T) {
 		"no failures":               `[{"nodePool":"default","inARow":0}]`,
 	} {
 		t.Run(text, func(t *testing.T) {
-			kube, known := cluster(content), backoff.New()
+			kube, known := cluster(content), launches.NewBackoff()
 			must(t, keeping(kube, known).Load(t.Context()))
 			if failures := known.Failures("default"); len(failures) > 0 {
 				t.Errorf("%+v", failures)
@@ -126,8 +125,8 @@ func TestPausesThatCannotBeAreLeftOut(t *testing.T) {
 }
 
 func TestWithoutTheConfigMapNothingIsKept(t *testing.T) {
-	kube, known := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), backoff.New()
-	known.Failed(backoff.Target{NodePool: "default"}, pacing.Joins)
+	kube, known := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), launches.NewBackoff()
+	known.Failed(launches.Target{NodePool: "default"}, pacing.Joins)
 	keeper := keeping(kube, known)
 	must(t, keeper.Load(t.Context()))
 	must(t, keeper.Save(t.Context()))
@@ -137,26 +136,26 @@ func TestWithoutTheConfigMapNothingIsKept(t *testing.T) {
 func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type process struct {
-			launches *refused.Launches
+			rejected *launches.Refusals
 			plans    *catalog.Catalog
-			keeper   *pauses.Keeper
+			keeper   *stored.Keeper
 		}
-		kube, from := cluster(""), refused.Source{NodePool: refused.Version{UID: "p", Generation: 1}, NodeClass: refused.Version{UID: "c"}}
+		kube, from := cluster(""), launches.Source{NodePool: launches.Version{UID: "p", Generation: 1}, NodeClass: launches.Version{UID: "c"}}
 		start := func() process {
-			p := process{launches: refused.New(), plans: listed(t)}
-			p.keeper = pauses.New(kube, kube, name, pauses.Of(pauses.RefusedAnnotation, p.launches.Export, p.launches.Import),
-				pauses.Of(pauses.PlansAnnotation, p.plans.Marks, p.plans.TakeUp))
+			p := process{rejected: launches.NewRefusals(), plans: listed(t)}
+			p.keeper = stored.New(kube, kube, name, stored.Of(stored.RefusedAnnotation, p.rejected.Export, p.rejected.Import),
+				stored.Of(stored.PlansAnnotation, p.plans.Marks, p.plans.TakeUp))
 			must(t, p.keeper.Load(t.Context()))
 			return p
 		}
 		before := start()
-		before.launches.Note(from, "firewall_id", "no firewall 7")
+		before.rejected.Note(from, "firewall_id", "no firewall 7")
 		before.plans.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
 		must(t, before.keeper.Save(t.Context()))
 
 		time.Sleep(2 * time.Minute)
 		after := start()
-		if refusal, is := after.launches.Of(from); !is || refusal.Message != "no firewall 7" {
+		if refusal, is := after.rejected.Of(from); !is || refusal.Message != "no firewall 7" {
 			t.Errorf("the refused launch is tried again: %+v", refusal)
 		}
 		if cause, is := after.plans.Unavailable("g6-standard-2"); !is || cause != catalog.NoCapacity {
@@ -169,7 +168,7 @@ func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
 		if late := start(); len(late.plans.Marks()) > 0 {
 			t.Error("a mark that has ended is taken up")
 		}
-		time.Sleep(refused.Lasts)
+		time.Sleep(launches.RefusalLasts)
 		must(t, after.keeper.Save(t.Context()))
 		configMap := &corev1.ConfigMap{}
 		must(t, kube.Get(t.Context(), name, configMap))

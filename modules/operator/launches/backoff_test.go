@@ -1,23 +1,23 @@
-package backoff_test
+package launches_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 var pauses = []time.Duration{0, time.Minute}
 
 func TestAPauseConcernsItsPlanOrTheWholeNodePool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := backoff.New()
+		b := launches.NewBackoff()
 		for range 2 {
-			b.Failed(backoff.Target{NodePool: "a", Plan: "small"}, pauses)
-			b.Failed(backoff.Target{NodePool: "b"}, pauses)
+			b.Failed(launches.Target{NodePool: "a", Plan: "small"}, pauses)
+			b.Failed(launches.Target{NodePool: "b"}, pauses)
 		}
-		for target, pausing := range map[backoff.Target]bool{
+		for target, pausing := range map[launches.Target]bool{
 			{NodePool: "a", Plan: "small"}: true, {NodePool: "a", Plan: "large"}: false,
 			{NodePool: "b", Plan: "small"}: true, {NodePool: "c", Plan: "small"}: false,
 		} {
@@ -34,11 +34,11 @@ func TestAPauseConcernsItsPlanOrTheWholeNodePool(t *testing.T) {
 
 func TestFailuresAreForgottenWithANodeThatJoinsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := backoff.New()
+		b := launches.NewBackoff()
 		before := time.Now()
 		time.Sleep(time.Second)
-		b.Failed(backoff.Target{NodePool: "a", Plan: "small"}, pauses)
-		b.Failed(backoff.Target{NodePool: "a"}, pauses)
+		b.Failed(launches.Target{NodePool: "a", Plan: "small"}, pauses)
+		b.Failed(launches.Target{NodePool: "a"}, pauses)
 		b.Joined("a", "small", before)
 		b.Joined("a", "large", before)
 		if failures := b.Failures("a"); len(failures) != 2 || failures[0].Plan != "" || failures[1].Plan != "small" || failures[1].InARow != 1 {
