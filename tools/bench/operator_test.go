@@ -21,10 +21,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 

@@ -64,7 +64,7 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 		{"outcome of a claim that an operator has to act on", "modules/operator/cloudprovider/errors.go",
 			`outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event on a NodePool", "modules/operator/cloudprovider/events.go", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"event of the provider", "modules/operator/controllers", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
+		{"event of the provider", "modules/operator/drain", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of the provider", "modules/operator/controllers", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of a mode", "modules/operator/mode", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of a mode", "modules/operator/mode", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},

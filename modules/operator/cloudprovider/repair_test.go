@@ -19,8 +19,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider/reboot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
 )
 
 // Core itself reads the policies: it refuses a set without exactly one fallback, which must replace.

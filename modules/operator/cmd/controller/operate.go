@@ -23,7 +23,8 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider/hostmaintenance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider/reboot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/joining"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/launchfindings"
@@ -35,13 +36,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/rollout"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/surge"
 )
 

@@ -49,7 +49,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 

@@ -24,7 +24,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke/registrationtaint"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )

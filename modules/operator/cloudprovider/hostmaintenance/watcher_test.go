@@ -14,7 +14,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 

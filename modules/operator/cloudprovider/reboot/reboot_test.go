@@ -10,7 +10,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider/reboot"
 )
 
 // scripted is an API with one Linode, whose status becomes rebooting when a reboot has its effect.
