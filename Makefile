@@ -145,7 +145,7 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 .PHONY: bench-whatif
 bench-whatif: build ## Compare whatif with the operator for five workloads, write its part of docs/performance.md
 	@GOWORK=off go -C tools test ./e2e -run '^TestWhatif$$' -count=1 -timeout 60m -v -args -many 2 -whatif-page ../../docs/performance.md
-	@GOWORK=off go -C modules/operator test ./whatif -run '^$$' -bench TwoThousandPods -benchtime 1x
+	@GOWORK=off go -C modules/advisor test ./whatif -run '^$$' -bench TwoThousandPods -benchtime 1x
 
 # The package with the schedules of MODULE=.
 SOAKED = $(if $(filter modules/clusterapi,$(MODULE)),modules/clusterapi/internal/core,$(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool)/internal/engine)

@@ -12,6 +12,7 @@ require (
 	github.com/gofrs/flock v0.13.0
 	github.com/google/go-containerregistry v0.21.7
 	github.com/google/pprof v0.0.0-20260402051712-545e8a4df936
+	github.com/karpenter-linode/karpenter-linode/modules/advisor v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
@@ -269,6 +270,7 @@ require (
 exclude github.com/spf13/afero v1.10.0
 
 replace (
+	github.com/karpenter-linode/karpenter-linode/modules/advisor => ../modules/advisor
 	github.com/karpenter-linode/karpenter-linode/modules/claims => ../modules/claims
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../modules/linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../modules/linodesim

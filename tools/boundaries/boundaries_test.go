@@ -47,6 +47,10 @@ var rules = map[string]rule{
 		imports: []string{"modules/claims"}, never: []string{"sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"},
 	},
 	"modules/nodeclass": {},
+	"modules/advisor": {
+		imports:     []string{"modules/linode", "modules/nodeclass", "modules/operator", "modules/lkeprobe", "modules/linodesim"},
+		testImports: []string{"modules/linodesim"},
+	},
 	"modules/operator": {
 		imports: []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/clusterapi",
 			"modules/nodeclass", "modules/lkeprobe", "modules/linodesim/report"},

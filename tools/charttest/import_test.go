@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/migration/eks"
+	"github.com/karpenter-linode/karpenter-linode/modules/advisor/migration/eks"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 )
 

@@ -141,7 +141,7 @@ func operatorCalls(t *testing.T) []string {
 	}
 	delete(client, "GetConfig") // controller-runtime's
 	var operations []string
-	for _, folder := range []string{"modules/operator", "modules/lkepool/lke", "modules/instances/linodeapi"} {
+	for _, folder := range []string{"modules/operator", "modules/advisor", "modules/lkepool/lke", "modules/instances/linodeapi"} {
 		for _, method := range named(t, folder, callOf.String()) {
 			if operation := client[method]; operation != "" {
 				operations = append(operations, operation)

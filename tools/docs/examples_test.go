@@ -63,7 +63,7 @@ func TestReadmesOfLibrariesNameTheModulesThatTheyNeed(t *testing.T) {
 
 // The first report on the page of whatif is the one that the package's test compares, but for where prices are from and the notes.
 func TestTheReportOnThePageOfWhatifIsToday(t *testing.T) {
-	_, report, found := strings.Cut(read(t, "modules/operator/whatif/testdata/many.txt"), "\n\n")
+	_, report, found := strings.Cut(read(t, "modules/advisor/whatif/testdata/many.txt"), "\n\n")
 	report, _, ends := strings.Cut(report, "\n\nNote: ")
 	if !found || !ends || len(report) < 300 {
 		t.Fatalf("no report in many.txt: %q", report)

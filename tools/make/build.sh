@@ -47,7 +47,7 @@ csi-provisioner|$pinned/csi|github.com/kubernetes-csi/external-provisioner/v6/cm
 machine|$pinned/machine|.|optional|$flags|.bin
 clusterapi|$pinned/clusterapi|.|optional|-s -w|.bin
 linodesim|modules/linodesim|./cmd/linodesim|own|-s -w|.bin
-karpenter-linode|modules/operator|./cmd/karpenter-linode|own|-s -w|.bin"}
+karpenter-linode|modules/advisor|./cmd/karpenter-linode|own|-s -w|.bin"}
 demo='etcd kube-apiserver kube-controller-manager kube-scheduler kwok localcluster controller'
 
 fail() {

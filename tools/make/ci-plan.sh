@@ -23,7 +23,7 @@ deep=
 for file in $files; do
 	case $file in
 	docs/* | *.md) ;;
-	modules/operator/* | tools/*) deep="$deep - - - -" ;;
+	modules/operator/* | modules/advisor/* | tools/*) deep="$deep - - - -" ;;
 	modules/*)
 		owner=$(echo "$file" | cut -d / -f 1-2)
 		case " $deep " in *" $owner "*) ;; *) deep="$deep $owner" ;; esac

@@ -20,7 +20,7 @@ for platform in "$@"; do
 	[ "$os" != windows ] || name=karpenter-linode.exe
 	echo "programs: $platform" >&2
 	folder=$(mktemp -d)
-	(cd modules/operator && GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
+	(cd modules/advisor && GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
 		-ldflags "-s -w -X sigs.k8s.io/karpenter/pkg/operator.Version=v$version" -o "$folder/$name" ./cmd/karpenter-linode)
 	cp LICENSE "$folder/"
 	tar -C "$folder" -czf "$out/karpenter-linode_${version}_${os}_$arch.tar.gz" LICENSE "$name"

@@ -15,7 +15,7 @@ import (
 
 // modules from the leaves up: each comes after those that it requires.
 var modules = []string{"modules/claims", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
-	"modules/instances", "modules/clusterapi", "modules/nodeclass", "modules/operator"}
+	"modules/instances", "modules/clusterapi", "modules/nodeclass", "modules/operator", "modules/advisor"}
 
 // libraries are packages that other projects import, one of each module that is a library.
 var libraries = []string{"modules/claims", "modules/instances", "modules/lkepool", "modules/linode", "modules/linodesim",

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/advisor/plans"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
 )
 
 // Plans returns the page docs/plans.md: what `karpenter-linode plans` prints, for all regions, of the simulator's plans.

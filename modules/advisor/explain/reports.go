@@ -1,0 +1,234 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpevents "sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/advisor/snapshot"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
+)
+
+// Reports are what the operator has recorded in a running cluster about what it does: its Lease, events and pauses.
+type Reports struct {
+	Lease    *Lease // nil = there is none: no operator has run, or only one without leader election
+	Events   []corev1.Event
+	Failures []launches.ExportedFailure
+	Refusals []launches.Refusal
+	Marks    []catalog.Mark
+	Unread   []string // what could not be read, with the reason
+}
+
+// A Lease is the operator's claim to work.
+type Lease struct {
+	Name    string // with its namespace
+	Holder  string // "" = given back
+	Renewed time.Time
+	Expired bool
+}
+
+const (
+	leaseName = "karpenter-leader-election" // core's LEADER_ELECTION_NAME by default
+	theLease  = "the operator's Lease"
+	// renewals is longer than the two seconds between two renewals of a Lease by its holder.
+	renewals = 5 * time.Second
+)
+
+// Read reads the reports of a cluster. What it may not read is named in Unread.
+func Read(ctx context.Context, kube client.Reader) *Reports {
+	r := &Reports{}
+	unread := func(what string, err error) {
+		if err != nil {
+			r.Unread = append(r.Unread, fmt.Sprintf("%s (%v)", what, err))
+		}
+	}
+	lease, err := newestLease(ctx, kube)
+	unread(theLease, err)
+	if lease != nil {
+		r.Lease, err = judged(ctx, kube, lease)
+		unread(theLease, err)
+		unread("the operator's pauses", r.readPauses(ctx, kube, lease.Namespace))
+	}
+	for _, fields := range []client.MatchingFields{
+		{"reason": karpevents.Nominated}, {"involvedObject.kind": "NodePool"}, {"involvedObject.kind": "NodeClaim"},
+		{"involvedObject.kind": v1alpha1.Kind},
+	} {
+		list := &corev1.EventList{}
+		if err := kube.List(ctx, list, fields); err != nil {
+			unread("events", err)
+			break
+		}
+		r.Events = append(r.Events, list.Items...)
+	}
+	return r
+}
+
+func newestLease(ctx context.Context, kube client.Reader) (*coordinationv1.Lease, error) {
+	list := &coordinationv1.LeaseList{}
+	if err := kube.List(ctx, list, client.MatchingFields{"metadata.name": leaseName}); err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	newest := slices.MaxFunc(list.Items, func(a, b coordinationv1.Lease) int { return renewed(&a).Compare(renewed(&b)) })
+	return &newest, nil
+}
+
+func renewed(lease *coordinationv1.Lease) time.Time {
+	return ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
+}
+
+// judged returns whether a Lease is expired. One that looks so is read again after the time of two renewals: this machine's clock may
+// differ from the clock of the operator's node.
+func judged(ctx context.Context, kube client.Reader, lease *coordinationv1.Lease) (*Lease, error) {
+	holds := func(l *coordinationv1.Lease) bool {
+		lasts := time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 15)) * time.Second
+		return ptr.Deref(l.Spec.HolderIdentity, "") != "" && time.Since(renewed(l)) <= lasts
+	}
+	of := func(l *coordinationv1.Lease, expired bool) *Lease {
+		return &Lease{l.Namespace + "/" + l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), renewed(l), expired}
+	}
+	if holds(lease) {
+		return of(lease, false), nil
+	}
+	select {
+	case <-ctx.Done():
+		return of(lease, true), ctx.Err()
+	case <-time.After(renewals):
+	}
+	again := &coordinationv1.Lease{}
+	if err := kube.Get(ctx, client.ObjectKeyFromObject(lease), again); err != nil {
+		return of(lease, true), err
+	}
+	return of(again, !holds(again) && renewed(again).Equal(renewed(lease))), nil
+}
+
+// readPauses reads what the operator keeps about failed launches, in annotations of a ConfigMap beside its Lease.
+func (r *Reports) readPauses(ctx context.Context, kube client.Reader, namespace string) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	if err := kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	for _, object := range list.Items {
+		for annotation, into := range map[string]any{
+			stored.Annotation: &r.Failures, stored.RefusedAnnotation: &r.Refusals, stored.PlansAnnotation: &r.Marks,
+		} {
+			if text := object.Annotations[annotation]; text != "" {
+				if err := json.Unmarshal([]byte(text), into); err != nil {
+					return fmt.Errorf("annotation %s of ConfigMap %s/%s: %w", annotation, namespace, object.Name, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Withheld returns why the operator does not buy a plan for a NodePool now, "" if nothing recorded keeps it from that.
+func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, now time.Time) string {
+	if r == nil {
+		return ""
+	}
+	until := func(at time.Time) string { return ", until " + at.UTC().Format(time.TimeOnly) + " UTC" }
+	if pool := find(cluster.NodePools, "", nodePool); pool != nil && pool.Spec.Template.Spec.NodeClassRef != nil {
+		class := find(cluster.NodeClasses, "", pool.Spec.Template.Spec.NodeClassRef.Name)
+		for _, refusal := range r.Refusals {
+			if class != nil && now.Before(refusal.Until) && refusal.NodeClass == version(class) &&
+				(refusal.NodePool == launches.Version{} || refusal.NodePool == version(pool)) {
+				return "the last launch was refused, and none is tried before a change" + until(refusal.Until) + ": " + refusal.Message
+			}
+		}
+	}
+	for _, failure := range r.Failures {
+		if failure.NodePool == nodePool && (failure.Plan == "" || failure.Plan == plan) && now.Before(failure.Until) {
+			what := "nodes of it never joined"
+			if failure.Plan == "" {
+				what = "launches were given up"
+			}
+			return fmt.Sprintf("%s, %d in a row%s", what, failure.InARow, until(failure.Until))
+		}
+	}
+	for _, mark := range r.Marks {
+		if mark.Plan == plan && now.Before(mark.Ends) {
+			return cloudprovider.CauseText(mark.Cause) + until(mark.Ends)
+		}
+	}
+	return ""
+}
+
+func version(object client.Object) launches.Version {
+	return launches.Version{UID: object.GetUID(), Generation: object.GetGeneration()}
+}
+
+// at is when an event occurred last.
+func at(event *corev1.Event) time.Time {
+	last := event.LastTimestamp.Time
+	if event.Series != nil && event.Series.LastObservedTime.After(last) {
+		last = event.Series.LastObservedTime.Time
+	}
+	for _, other := range []time.Time{event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time} {
+		if last.IsZero() {
+			last = other
+		}
+	}
+	return last
+}
+
+// warnings are the newest warning of each reason about an object, newest first, as far as they are recent.
+func (r *Reports) warnings(kind, name string, now time.Time) (all []corev1.Event) {
+	const recent = 5 * time.Minute // as long as the shortest rests of plans and NodePools last, and a little more
+	if r == nil {
+		return nil
+	}
+	for i := range r.Events {
+		event := &r.Events[i]
+		if event.InvolvedObject.Kind == kind && event.InvolvedObject.Name == name && event.Type == corev1.EventTypeWarning &&
+			now.Sub(at(event)) <= recent {
+			all = append(all, *event)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b corev1.Event) int { return cmp.Or(at(&b).Compare(at(&a)), cmp.Compare(a.Reason, b.Reason)) })
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(event corev1.Event) bool {
+		known := seen[event.Reason]
+		seen[event.Reason] = true
+		return known
+	})
+}
+
+var nominatedClaim = regexp.MustCompile(`\bnodeclaim/([a-z0-9.-]+)`)
+
+// nominated returns the NodeClaim that core has named last for a pod, "" if there is none.
+func (r *Reports) nominated(pod *corev1.Pod) (claim string) {
+	if r == nil {
+		return ""
+	}
+	var last time.Time
+	for i := range r.Events {
+		event := &r.Events[i]
+		if event.Reason != karpevents.Nominated || event.InvolvedObject.UID != pod.UID || at(event).Before(last) {
+			continue
+		}
+		if found := nominatedClaim.FindStringSubmatch(event.Message); found != nil {
+			claim, last = found[1], at(event)
+		}
+	}
+	return claim
+}
+
+// unlaunched returns whether a NodeClaim keeps core from planning: it has no instance yet.
+func unlaunched(claim *karpv1.NodeClaim) bool { return claim.Status.ProviderID == "" }

@@ -1,0 +1,84 @@
+package whatif_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/advisor/snapshot"
+	"github.com/karpenter-linode/karpenter-linode/modules/advisor/whatif"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// dearer is how much more the NodePool of the quickstart may cost than the best row that whatif has for the same pods.
+const dearer = 0.05
+
+// The quickstart's NodePool buys small shared plans. Whatever whatif tries, with the NodePool's requirements on plans and without them, is
+// at most 5% cheaper for each of six workloads.
+func TestTheQuickstartIsNotDearerThanWhatWhatifFinds(t *testing.T) {
+	workloads := clusters(t)
+	burst := &snapshot.Snapshot{Nodes: nodes(1), NodePools: examples(t, "nodepool.yaml").NodePools}
+	workload(burst, "web", 500, "500m", "1Gi")
+	workloads["burst"] = burst
+	for name, cluster := range workloads {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && len(cluster.Pods) > 400 {
+				t.Skip("-short leaves out the largest cluster, which takes half of the time")
+			}
+			quickstart := run(t, whatif.Input{Cluster: cluster, Sensitivity: true})
+			free := *cluster
+			free.NodePools = nil
+			for _, nodePool := range cluster.NodePools {
+				free.NodePools = append(free.NodePools, withoutBounds(nodePool))
+			}
+			unbounded := run(t, whatif.Input{Cluster: &free, Sensitivity: true})
+			best, change := quickstart.ThenMonthly, "as it is"
+			for _, report := range []*whatif.Report{quickstart, unbounded} {
+				if report.ThenMonthly < best && len(report.Unplaced) == 0 {
+					best, change = report.ThenMonthly, "without bounds"
+				}
+				for _, row := range report.Sensitivity {
+					if row.Monthly < best && row.Unplaced == 0 {
+						best, change = row.Monthly, row.NodePool+" "+row.Change
+					}
+				}
+			}
+			t.Logf("$%.0f a month, $%.0f without bounds, best: $%.0f (%s)", quickstart.ThenMonthly, unbounded.ThenMonthly, best, change)
+			if len(quickstart.Unplaced) > 0 || quickstart.ThenMonthly > best*(1+dearer) {
+				t.Errorf("$%.0f a month, %d pods unplaced; %s it is $%.0f", quickstart.ThenMonthly, len(quickstart.Unplaced), change, best)
+			}
+		})
+	}
+}
+
+// withoutBounds is a NodePool as a user has it who read nothing about plans. One for GPUs stays as it is.
+func withoutBounds(nodePool *karpv1.NodePool) *karpv1.NodePool {
+	nodePool = nodePool.DeepCopy()
+	spec := &nodePool.Spec.Template.Spec
+	bounds := func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
+		return r.Key == v1alpha1.LabelInstanceCPU || r.Key == v1alpha1.LabelInstanceClass && !slices.Contains(r.Values, v1alpha1.InstanceClassGPU)
+	}
+	spec.Requirements = slices.DeleteFunc(spec.Requirements, bounds)
+	return nodePool
+}
+
+// anyPlan is one NodePool that buys every plan.
+func anyPlan() []*karpv1.NodePool { return []*karpv1.NodePool{withoutBounds(whatif.DefaultNodePool())} }
+
+// Without a NodePool the plans of the quickstart's are assumed, whose file users apply.
+func TestTheDefaultNodePoolBuysThePlansOfTheQuickstart(t *testing.T) {
+	plans := func(nodePool *karpv1.NodePool) (about []karpv1.NodeSelectorRequirementWithMinValues) {
+		for _, r := range nodePool.Spec.Template.Spec.Requirements {
+			if r.Key == v1alpha1.LabelInstanceCPU || r.Key == v1alpha1.LabelInstanceClass {
+				about = append(about, r)
+			}
+		}
+		return about
+	}
+	quickstart, assumed := plans(examples(t, "nodepool.yaml").NodePools[0]), plans(whatif.DefaultNodePool())
+	if len(quickstart) == 0 || !reflect.DeepEqual(quickstart, assumed) {
+		t.Errorf("the quickstart requires %v, without a NodePool it is %v", quickstart, assumed)
+	}
+}
