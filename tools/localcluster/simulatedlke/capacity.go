@@ -2,7 +2,6 @@ package simulatedlke
 
 import (
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,7 +12,6 @@ import (
 // Machine is the size of a plan, in the Linode API's units.
 type Machine struct {
 	VCPUs, GPUs      int
-	Shared           int // pods on one GPU, 0 = one
 	MemoryMB, DiskMB int
 	Tier             string // of LKE; "" where the machine is no worker of LKE
 	Memory           Memory
@@ -59,7 +57,7 @@ const (
 //
 // Disk lies on the line through the two recorded plans, which 1.6% are missing
 // from; memory is exact for these two. Above, see Memory. GPUs are reported as if
-// NVIDIA's device plugin were installed, which lists a shared GPU several times.
+// NVIDIA's device plugin were installed.
 func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 	memory := memoryOf(m)
 	disk := onLine(int64(m.DiskMB)<<10, diskSmall, diskLarge)
@@ -72,7 +70,7 @@ func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 		corev1.ResourceName("hugepages-2Mi"): *resource.NewQuantity(0, resource.BinarySI),
 	}
 	if m.GPUs > 0 {
-		capacity["nvidia.com/gpu"] = *resource.NewQuantity(int64(m.GPUs*max(m.Shared, 1)), resource.DecimalSI)
+		capacity["nvidia.com/gpu"] = *resource.NewQuantity(int64(m.GPUs), resource.DecimalSI)
 	}
 	allocatable = capacity.DeepCopy()
 	allocatable[corev1.ResourceMemory] = kibibytes(memory - memoryThreshold - Reserved(m))
@@ -115,22 +113,7 @@ func Reserved(m Machine) int64 {
 
 // machineOf is the machine of a worker.
 func machineOf(e linodesim.Event, memory Memory) Machine {
-	return Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, Shared: sharing(e.Labels), MemoryMB: e.MemoryMB, DiskMB: e.DiskMB, Tier: e.Cluster.Tier,
-		Memory: memory}
-}
-
-// pluginConfigLabel names the configuration that NVIDIA's device plugin uses on a node (github.com/NVIDIA/k8s-device-plugin).
-const pluginConfigLabel = "nvidia.com/device-plugin.config"
-
-// sharing returns how many pods share a GPU of a node: the plugin is simulated as if it had a configuration shared-N for each N, with
-// N replicas, as docs/gpu-sharing.md has shared-4.
-func sharing(labels map[string]string) int {
-	replicas, named := strings.CutPrefix(labels[pluginConfigLabel], "shared-")
-	n, err := strconv.Atoi(replicas)
-	if !named || err != nil {
-		return 0
-	}
-	return n
+	return Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB, Tier: e.Cluster.Tier, Memory: memory}
 }
 
 // onLine is the value at plan on the line through two figures.
