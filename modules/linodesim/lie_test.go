@@ -62,6 +62,7 @@ func TestLies(t *testing.T) {
 			return old
 		},
 		report.OldReads: func(t *testing.T, a liedTo) bool {
+			time.Sleep(2 * linodesim.LieRead) // before that a read does not show the pool at all
 			mustDo(t, a.client, "PUT", a.pool, `{"tags":["team=b"]}`)
 			time.Sleep(linodesim.LieRead / 2)
 			old := !strings.Contains(mustDo(t, a.client, "GET", a.pool, "").raw, "team=b")

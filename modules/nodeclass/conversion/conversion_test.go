@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -100,6 +101,7 @@ func random(data []byte) *v1alpha1.LinodeNodeClass {
 		func(*metav1.Time, randfill.Continue) {},
 		func(m *metav1.ObjectMeta, c randfill.Continue) { m.Name = fmt.Sprint("class-", c.Intn(9)) },
 		func(s *string, c randfill.Continue) { *s = strings.ToValidUTF8(c.String(8), "x") },
+		func(j *apiextensionsv1.JSON, c randfill.Continue) { j.Raw = fmt.Appendf(nil, `{"a": [%d]}`, c.Intn(9)) },
 	).Fill(class)
 	class.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.Kind}
 	if class.Spec.SwapSize != nil {
