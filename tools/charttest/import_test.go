@@ -34,7 +34,7 @@ func TestImportedManifestsAreAccepted(t *testing.T) {
 			}
 		})
 	}
-	const folder = "../../modules/operator/migration"
+	const folder = "../../modules/advisor/migration"
 	for _, name := range []string{"eks.yaml", "getting-started.yaml"} {
 		var out bytes.Buffer
 		if err := eks.Translate(&out, bytes.NewReader(fixture(t, folder, "eks", "testdata", name))); err != nil {

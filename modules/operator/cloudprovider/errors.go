@@ -109,7 +109,7 @@ func Outcomes() []string {
 		outcomes = append(outcomes, v.outcome)
 	}
 	slices.Sort(outcomes)
-	return outcomes
+	return slices.Compact(outcomes)
 }
 
 // givenUpAfter is after how many attempts a launch is given up that fails until a user corrects its cause. Core plans nothing, for any
