@@ -26,7 +26,3 @@ func (a ClaimID) None() bool { return a.Value == "" }
 func (a ClaimID) Is(b ClaimID) bool {
 	return a.Value == b.Value && (a.UID == b.UID || a.UID == "" || b.UID == "")
 }
-
-// Holder returns the claimant that has an instance according to the caller's own
-// records, false if they contain none. It makes no request and does not block.
-type Holder func(instanceID int) (Claimant, bool)

@@ -37,10 +37,11 @@ type Config struct {
 	PendingTimeout time.Duration
 	// Ceilings bound the nodes of all keys together.
 	Ceilings claims.Ceilings
-	// Holder returns the claimant of an instance in the caller's own records. An
-	// instance with a holder is never handed to another claimant, whatever its tags
-	// are. It may lag by up to 14 seconds. Nil means that there are no such records.
-	Holder claims.Holder
+	// Records are the caller's own records of who has which instance. An instance
+	// with a holder is never handed to another claimant, whatever its tags are. They
+	// may lag by up to 14 seconds. Nil means that there are none. For programs that
+	// store their claims themselves there is claims.RecordMap.
+	Records claims.Records
 	// Tags configures the keys of the tags on pools and instances.
 	Tags claims.Tags
 	// Clock is the source of time; nil means the real one.

@@ -29,7 +29,7 @@
 // through restarts, lost answers, entries that lists lack, and wrong 404s that come
 // in groups:
 //
-//   - No instance has two live claimants. Config.Holder, the caller's own
+//   - No instance has two live claimants. Config.Records, the caller's own
 //     records, keeps this for the instances in them however old readings are.
 //   - No claimed instance is removed unless its claimant released it or
 //     Sweep.Alive lacks it. A node goes by its name; no count is ever set below
@@ -76,22 +76,22 @@
 //     end a claim by two 404s that come together, or hand out what an earlier process claimed. Lists
 //     older than ListLag may end one with two 404s, exceed a ceiling after a start, and hide
 //     pools, so that a surplus is bought. Writes that take effect later than LateEffect
-//     may lower a count, write over a claim, or exceed a ceiling. What is in Config.Holder
+//     may lower a count, write over a claim, or exceed a ceiling. What is in Config.Records
 //     keeps its instance in each case but that of a count.
 //   - A claim that takes effect late, after its instance was given up or after its sender
 //     ended, may leave its claimant with a second instance, which Collect removes.
 //   - A claim that a person copies onto an instance to which another one may still take
 //     effect is written over by that, and written again.
-//   - A claim's tag that a person removes before the process ends, and that Config.Holder
+//   - A claim's tag that a person removes before the process ends, and that Config.Records
 //     does not show 20 seconds after the next one began, is forgotten with the process:
 //     the node is free.
 //   - Of two instances that carry one claim, because a list hid the first one from
 //     the process that took over, or its claim took effect after its sender ended,
-//     Config.Holder names the one to keep. Without it the claim made later counts, by the
+//     Config.Records names the one to keep. Without it the claim made later counts, by the
 //     clocks of the processes that wrote them, whenever either took effect.
 //   - An instance of which a new process has the ID alone, because a person renamed
 //     it or lists lack it, and of which three reads in a row fail, over 2 minutes or longer,
-//     is passed over: its claimant gets another one, unless Config.Holder names it.
+//     is passed over: its claimant gets another one, unless Config.Records names it.
 //   - A count that another client raises between the read and the write of a
 //     purchase is set to what was wanted: LKE chooses which nodes go. These are
 //     two requests in a row, on readings as old as stated above.

@@ -239,7 +239,7 @@ func (s *life) construct(random *rand.Rand) *process {
 	clock.wrong = wrong
 	cfg := lkepool.Config{Clock: clock}
 	if s.witness {
-		cfg.Holder = s.holder
+		cfg.Records = claims.Holder(s.holder)
 	}
 	return s.start(cfg)
 }

@@ -122,7 +122,7 @@ func TestInstanceOnRecordIsNotHandedOut(t *testing.T) {
 		if err := l.sim.EditInstanceTags(node.InstanceID, bare); err != nil {
 			t.Fatal(err)
 		}
-		p = l.start(lkepool.Config{Holder: func(id int) (claims.Claimant, bool) { return owner, id == node.InstanceID }})
+		p = l.start(lkepool.Config{Records: claims.Holder(func(id int) (claims.Claimant, bool) { return owner, id == node.InstanceID })})
 		if got := claimFor(t, p, claims.Claimant{Name: "late", UID: "2"}); got.InstanceID == node.InstanceID {
 			t.Errorf("%d is %s's on record, and was handed out", got.InstanceID, owner.Name)
 		}

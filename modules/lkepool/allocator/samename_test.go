@@ -41,7 +41,7 @@ func TestClaimByNameAloneUnderAnotherKeyIsAConflict(t *testing.T) {
 				node := claimFor(t, p, victim)
 				p.kill()
 				withoutUID(t, l, node)
-				p = l.start(lkepool.Config{Holder: holder(node.InstanceID)})
+				p = l.start(lkepool.Config{Records: claims.Holder(holder(node.InstanceID))})
 				other := key
 				other.NodePool = "intruders"
 				got, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: intruder, Key: other})
@@ -76,7 +76,7 @@ func TestClaimByNameAloneIsGivenBackToItsHolder(t *testing.T) {
 		node := claimFor(t, p, owner)
 		p.kill()
 		withoutUID(t, l, node)
-		p = l.start(lkepool.Config{Holder: func(id int) (claims.Claimant, bool) { return owner, id == node.InstanceID }})
+		p = l.start(lkepool.Config{Records: claims.Holder(func(id int) (claims.Claimant, bool) { return owner, id == node.InstanceID })})
 		other := key
 		other.InstanceType = "g6-standard-4"
 		got, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: owner, Key: other})

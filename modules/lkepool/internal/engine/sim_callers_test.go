@@ -31,7 +31,7 @@ type simClaimant struct {
 	served, recorded time.Duration
 }
 
-// holder is Config.Holder.
+// holder is Config.Records.
 func (s *sim) holder(instanceID int) (claims.Claimant, bool) {
 	for _, c := range s.claimants {
 		if c.alive && c.instance == instanceID && s.Now-c.recorded >= s.plan.holderLag {

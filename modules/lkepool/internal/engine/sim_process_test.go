@@ -34,7 +34,7 @@ func (s *sim) lead() {
 	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL, ListLag: s.plan.listLag, LateEffect: s.plan.lateEffect,
 		SettleTime: s.plan.settleTime}.WithDefaults()
 	if s.plan.known {
-		cfg.Holder = s.holder
+		cfg.Records = claims.Holder(s.holder)
 	}
 	cfg.Ceilings = claims.Ceilings{MaxNodes: s.plan.maxNodes, MaxHourlyPrice: s.plan.maxPrice, HourlyPrice: simPrices}
 	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}

@@ -19,7 +19,7 @@ type simSchedule struct {
 	enterprise bool
 	// calm: no faults, edits, deaths, nor anything else that is not exact.
 	calm bool
-	// known: the caller's own records back the claims up (Config.Holder).
+	// known: the caller's own records back the claims up (Config.Records).
 	known bool
 	world simWeather
 	lives []simLife

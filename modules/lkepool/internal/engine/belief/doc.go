@@ -40,7 +40,7 @@
 //
 // # What it may read and write
 //
-// It reads events, the settings, the time that [Belief.At] sets, and Config.Holder. It
+// It reads events, the settings, the time that [Belief.At] sets, and Config.Records. It
 // never reads who waits: where that matters its callers pass the keys that are wanted. It
 // returns no action and no answer. Exported fields are for reading: a test fails when
 // another package assigns to one. It imports event, tagging and tuning, never callers or

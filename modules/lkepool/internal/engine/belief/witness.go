@@ -7,7 +7,7 @@ import "github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/en
 // another claimant there is held by that claimant, and its tag is wrong. It need not be of a
 // pool that lists it: a claim that was read on such an instance is given back in time, too.
 func (b *Belief) Witness() {
-	if b.cfg.Holder == nil {
+	if b.cfg.Records == nil {
 		return
 	}
 	for _, n := range b.Nodes.Rows {
@@ -16,7 +16,7 @@ func (b *Belief) Witness() {
 			continue
 		}
 		n.Claim.witnessed = !b.now.Before(n.Claim.Since.Add(tuning.RecordLag))
-		if who, ok := b.cfg.Holder(n.ID); ok && (n.Phase == Free || !n.Claim.Who.Is(b.Tags.ID(who))) {
+		if who, ok := b.cfg.Records.Holder(n.ID); ok && (n.Phase == Free || !n.Claim.Who.Is(b.Tags.ID(who))) {
 			n.become(Held)
 			n.Claim = claim{Who: b.Tags.ID(who), At: b.now, Since: b.now, Lacking: true, witnessed: true}
 			b.Index.claimed(n)

@@ -182,7 +182,7 @@ func wrong(n *belief.Node) bool { return n.Stripped() || n.Claim.Overtaken() }
 // refused that is an attempt as good as any.
 func (c *claimer) restorable(n *belief.Node) bool {
 	refused := c.known.Marks.Err != nil && c.now.Before(c.known.Marks.Next)
-	attested := c.cfg.Holder == nil || n.Claim.Attested()
+	attested := c.cfg.Records == nil || n.Claim.Attested()
 	return n.Phase == belief.Held && wrong(n) && attested && n.Present() && !n.Removal.Busy &&
 		!c.settling() && !n.Claim.GivenUp && !refused && c.holder(n.Claim.Who) == n // not a second one, which is to go
 }

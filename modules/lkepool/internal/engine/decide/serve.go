@@ -224,10 +224,10 @@ func (s *server) claimedBy(n *belief.Node, by claims.Claimant) error {
 // onRecordForAnother reports whether the caller's own records give the instance to
 // another claimant.
 func (s *server) onRecordForAnother(n *belief.Node, by claims.Claimant) bool {
-	if s.cfg.Holder == nil {
+	if s.cfg.Records == nil {
 		return false
 	}
-	who, ok := s.cfg.Holder(n.ID)
+	who, ok := s.cfg.Records.Holder(n.ID)
 	return ok && !s.known.Tags.ID(who).Is(s.known.Tags.ID(by))
 }
 

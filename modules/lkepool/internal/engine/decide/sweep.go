@@ -71,7 +71,7 @@ func (w *sweeper) needless(n *belief.Node, exists func(claims.ClaimID) bool) boo
 // one claim. Without records of the caller's that has the tags alone, so the one that is kept
 // gets a later time in its own before the other one goes.
 func (w *sweeper) keeps(kept, n *belief.Node) bool {
-	if w.cfg.Holder != nil || kept.Outranks(n) {
+	if w.cfg.Records != nil || kept.Outranks(n) {
 		return true
 	}
 	kept.Claim.Follow(n.Claim.ClaimedAt)
@@ -83,10 +83,10 @@ func (w *sweeper) old(since time.Time) bool { return w.now.Sub(since) > w.cfg.Or
 
 // holds reports whether the caller's own records give the instance to a claimant.
 func (w *sweeper) holds(n *belief.Node) bool {
-	if w.cfg.Holder == nil {
+	if w.cfg.Records == nil {
 		return false
 	}
-	_, ok := w.cfg.Holder(n.ID)
+	_, ok := w.cfg.Records.Holder(n.ID)
 	return ok
 }
 

@@ -82,7 +82,7 @@ func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.rea
 // recordsLag reports whether the caller's own records may come to name a claimant of the
 // process before.
 func (t *turn) recordsLag() bool {
-	return t.cfg.Holder != nil && !t.ready(t.known.StartedAt.Add(tuning.RecordLag))
+	return t.cfg.Records != nil && !t.ready(t.known.StartedAt.Add(tuning.RecordLag))
 }
 
 // unrecorded reports whether they may for a node of the pool of which no reading shows a claim.
@@ -92,10 +92,10 @@ func (t *turn) unrecorded(p *belief.Pool, n *belief.Node) bool {
 
 // named reports whether the caller's own records name the claimant for a node.
 func (t *turn) named(n *belief.Node, who claims.ClaimID) bool {
-	if t.cfg.Holder == nil {
+	if t.cfg.Records == nil {
 		return false
 	}
-	holder, ok := t.cfg.Holder(n.ID)
+	holder, ok := t.cfg.Records.Holder(n.ID)
 	return ok && t.known.Tags.ID(holder).Is(who)
 }
 
@@ -119,7 +119,7 @@ func (t *turn) preferred(who claims.ClaimID) *belief.Node {
 // one that the caller's own records name.
 func (t *turn) holder(who claims.ClaimID) *belief.Node {
 	best := t.preferred(who)
-	if best == nil || t.cfg.Holder == nil {
+	if best == nil || t.cfg.Records == nil {
 		return best
 	}
 	for _, n := range t.known.NodesOf(who.Value) {

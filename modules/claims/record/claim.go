@@ -1,0 +1,43 @@
+package record
+
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+)
+
+// Source is where a claim is known from. A higher one outranks a lower one: see [Claim.Outranks].
+type Source int
+
+const (
+	// None: there is no claim.
+	None Source = iota
+	// Sent: this process sent the claim's tag, and no answer or reading has shown it.
+	Sent
+	// Tag: a reading showed the claim's tag.
+	Tag
+	// Stored: the claim is in the records of the caller.
+	Stored
+	// Own: the claim was written, or given to its claimant, by this process.
+	Own
+)
+
+// Claim is the claim on one object.
+type Claim struct {
+	Claimant claims.ClaimID
+	Source   Source
+	Since    time.Time
+}
+
+// Held reports whether the object has a claimant. A claim that was only sent is none yet.
+func (c Claim) Held() bool { return c.Source > Sent }
+
+// Of reports whether the claim is one of this claimant, also one that was only sent.
+func (c Claim) Of(who claims.ClaimID) bool { return c.Source > None && c.Claimant.Is(who) }
+
+// Vouched reports whether more than a tag shows the claim, so that a tag which says something else is written again.
+func (c Claim) Vouched() bool { return c.Source >= Stored }
+
+// Outranks reports whether the claim is kept when another source names another claimant. Between equal ones the newer one counts, so it is
+// kept only against a lower one.
+func (c Claim) Outranks(other Source) bool { return c.Source > other }

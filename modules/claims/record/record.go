@@ -1,0 +1,182 @@
+package record
+
+import "time"
+
+// Origin classifies whether this process saw an object arrive.
+type Origin int
+
+const (
+	// Inherited objects may be older than this process, so the leader before may have written to them.
+	Inherited Origin = iota
+	// Arrived objects are own: this process made them, or saw them come.
+	Arrived
+)
+
+// Bounds are how much readings and writes may be late: direct reads by Settle, lists by Lag, writes without an answer by Late.
+type Bounds struct{ Settle, Lag, Late time.Duration }
+
+// Record holds the knowledge about one object. The zero value knows nothing.
+type Record[V any] struct {
+	// Value is from the newest reading that counts, or from an own write that was answered.
+	Value V
+	// Read is when the newest direct reading began that shows Value.
+	Read time.Time
+	// Shown is when the newest answer came that shows Value: the one to an own write included.
+	Shown time.Time
+	// Wrote is when the newest own write to the object ended.
+	Wrote time.Time
+	// Missing is when the first direct read was answered 404, of those since it was shown. Zero means that it is shown.
+	Missing time.Time
+	// Aside is until when a write may still take effect that was not answered with success.
+	Aside time.Time
+	// Removing is when a removal was sent first, Removed when the newest one was accepted.
+	Removing, Removed time.Time
+	// Gone is when it was proven that the object does not exist any more.
+	Gone   time.Time
+	Origin Origin
+}
+
+// Reading is one answer that shows the object.
+type Reading[V any] struct {
+	Began, Answered time.Time
+	// Direct: the object itself was read. Otherwise it is a list, or another object that names this one.
+	Direct bool
+	Value  V
+}
+
+// Difference compares a value read with the one that is known.
+type Difference int
+
+const (
+	// Same: both have what the engine rests on.
+	Same Difference = iota
+	// More: the reading has all of the known value, and more.
+	More
+	// Less: the reading lacks something of the known value, or has something else.
+	Less
+)
+
+// Verdict reports what [Record.Merge] did with a reading.
+type Verdict int
+
+const (
+	// Ignored: the reading may be older than what is known, and says something else.
+	Ignored Verdict = iota
+	// Agreed: it shows what is known.
+	Agreed
+	// Replaced: Value is the one that was read.
+	Replaced
+	// Contradicted: it may be older or newer than what is known. A direct read that begins Settle after [Record.Shown] decides.
+	Contradicted
+)
+
+// Merge applies a reading that shows the object. differ compares the known value with the one read.
+func (r *Record[V]) Merge(in Reading[V], b Bounds, differ func(known, read V) Difference) Verdict {
+	if !r.Gone.IsZero() {
+		if !in.covers(r.Gone, b) {
+			return Ignored
+		}
+		r.Gone, r.Missing = time.Time{}, time.Time{}
+	}
+	if in.Began.After(r.Missing) {
+		r.Missing = time.Time{}
+	}
+	if r.Shown.IsZero() {
+		return r.take(in, Replaced)
+	}
+	difference := differ(r.Value, in.Value)
+	switch {
+	case difference == Same:
+		return r.agree(in, b)
+	case !in.covers(r.Wrote, b), in.Began.Before(r.Read):
+		return Ignored
+	case !in.Direct && !in.covers(r.Read, b), difference == Less && !in.covers(r.Shown, b):
+		return Contradicted
+	}
+	return r.take(in, Replaced)
+}
+
+// agree follows a reading that shows what is known. One that may be older than an own write changes nothing else.
+func (r *Record[V]) agree(in Reading[V], b Bounds) Verdict {
+	switch {
+	case !in.Direct || in.Began.Before(r.Wrote):
+	case in.covers(r.Wrote, b):
+		return r.take(in, Agreed)
+	default:
+		r.Read, r.Shown = in.Began, in.Answered
+	}
+	return Agreed
+}
+
+// take believes a reading.
+func (r *Record[V]) take(in Reading[V], verdict Verdict) Verdict {
+	r.Value, r.Shown = in.Value, in.Answered
+	if in.Direct {
+		r.Read = in.Began
+	}
+	return verdict
+}
+
+// covers reports whether the reading rests on the platform as it was at that time or later.
+func (in Reading[V]) covers(at time.Time, b Bounds) bool {
+	late := b.Lag
+	if in.Direct {
+		late = b.Settle
+	}
+	return at.IsZero() || !in.Began.Before(at.Add(late))
+}
+
+// Miss applies a direct read that was answered 404. listed is when the newest answered list began: it lacks the object, because one that
+// shows it ends [Record.Missing].
+func (r *Record[V]) Miss(began, answered, listed time.Time, b Bounds) {
+	switch {
+	case !r.Gone.IsZero():
+	case !r.Removed.IsZero() && !began.Before(r.Removed):
+		r.Missing, r.Gone = first(r.Missing, answered), answered
+	case !began.After(r.Read), !r.Wrote.IsZero() && began.Before(r.Wrote.Add(b.Settle)):
+	case r.Missing.IsZero():
+		r.Missing = answered
+	case !listed.Before(r.Missing.Add(b.Lag)) && !began.Before(r.Missing.Add(b.Lag+b.Settle)):
+		r.Gone = answered
+	}
+}
+
+// Answer applies an own write that was answered with the object as it is now.
+func (r *Record[V]) Answer(value V, at time.Time) {
+	r.Value, r.Shown, r.Wrote = value, at, at
+	r.Missing, r.Gone = time.Time{}, time.Time{}
+}
+
+// Lose applies an own write that was not answered with success, and that may take effect.
+func (r *Record[V]) Lose(at time.Time, b Bounds) {
+	r.Wrote = at
+	if until := at.Add(b.Late + b.Settle); until.After(r.Aside) {
+		r.Aside = until
+	}
+}
+
+// Remove notes a removal that may take effect, from when it was sent.
+func (r *Record[V]) Remove(at time.Time) { r.Removing = first(r.Removing, at) }
+
+// Accept notes that the platform accepted a removal.
+func (r *Record[V]) Accept(at time.Time) {
+	r.Remove(at)
+	r.Removed = at
+}
+
+// Usable reports whether nothing is in doubt about the object at a time.
+func (r *Record[V]) Usable(now time.Time) bool {
+	return r.Missing.IsZero() && r.Removing.IsZero() && r.Gone.IsZero() && !now.Before(r.Aside)
+}
+
+// Seen reports whether a direct read that began at since or later shows the object as it is known, after every own write.
+func (r *Record[V]) Seen(since time.Time) bool {
+	return r.Missing.IsZero() && r.Gone.IsZero() && !r.Read.IsZero() && !r.Read.Before(since) && !r.Read.Before(r.Wrote)
+}
+
+func first(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}

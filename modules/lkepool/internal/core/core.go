@@ -1,0 +1,120 @@
+// Package core is the claim engine of package lkepool as a state machine, without goroutine, clock, lock, I/O or context: [Core.Handle]
+// takes an [Event] and the time, and returns [Action]s. One order of events always has one result, so that a test can replay it.
+//
+// No program runs it yet. It is the successor of package engine and stands under the same stories, schedules and small worlds; the tests
+// here are those of package engine, but for the guarantees that the package doc of lkepool states weaker. Package lkepool/allocator takes it
+// when a million schedules find nothing, and package engine goes then.
+//
+// # Where things are
+//
+//	event      what goes in and what comes out
+//	known      what is known of the platform, and the only code that changes it
+//	callers    who waits for what: admitted, answered, dismissed
+//	decide     what to do: a function of views of both, which changes neither
+//	tagging    the tags of pools and claims
+//	tuning     every constant, with its reason
+//
+// Each package's doc states what it may read and write, and the tests of package lkepool hold it. The rule for readings is that of package
+// record in module claims, which both engines have.
+//
+// # One request's way
+//
+// From Claim to the request that buys: Allocator.Claim, shell.call, Core.Handle, Callers.Admit, decide.Decide, turn.supply, turn.buy,
+// turn.grow, shell.perform, which calls Backend.Scale or Backend.Create. To the one that writes the claim: turn.match, turn.finish and
+// turn.mark instead of turn.buy and turn.grow.
+//
+// # Words
+//
+// An object is missing after a read was answered 404, aside while a write may still take effect, removing when a removal was sent, and
+// gone when that is proven. A direct read is one of a single object, a reading is any answer with an object in it. To settle is to be
+// older than a direct read may be out of date.
+package core
+
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/callers"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/decide"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tagging"
+)
+
+// Core is the engine as a state machine: events go in, actions come out. It has no goroutine, no clock, no I/O and no context, so that one
+// order of events always has one result. It is not safe for concurrent use.
+type Core struct {
+	cfg     lkepool.Config
+	limits  lkepool.Limits
+	known   *known.Known
+	callers *callers.Callers
+	wake    time.Time
+	began   time.Time
+}
+
+// New begins to lead at the given time. cfg has its defaults. clean: no write of a process before may take effect.
+func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Core {
+	return &Core{cfg: cfg, limits: limits, known: known.New(cfg, limits, now, clean), callers: callers.New(tagging.New(cfg.Tags)), began: now}
+}
+
+// Handle applies an event and returns what is to be done.
+func (c *Core) Handle(e event.Event, now time.Time) []event.Action {
+	c.known.At(now)
+	var actions []event.Action
+	var news known.News
+	switch e := e.(type) {
+	case event.Asked:
+		if actions = c.callers.Admit(e, now); e.Ask.ID != 0 {
+			c.known.Meet(e.Ask.ID)
+		}
+	case event.Left:
+		actions = c.callers.Dismiss(e, c.known.Trouble(c.callers.Keys()), now)
+	case event.Done:
+		news = c.known.Merge(e)
+	case event.Tick:
+	}
+	c.wake = time.Time{}
+	if c.callers.Idle() {
+		return actions
+	}
+	chosen := decide.Decide(c.cfg, c.limits, c.known.View(), c.callers.View(), news)
+	for _, r := range chosen.Replies {
+		switch {
+		case r.Claimant.None():
+			actions = append(actions, c.callers.Reply(r.Token, r.Answer)...)
+		default:
+			c.known.Give(r.Answer.Node.InstanceID)
+			actions = append(actions, c.callers.Deliver(r.Claimant, r.Answer, now)...)
+		}
+	}
+	c.callers.Forget(now.Add(-c.cfg.OrphanTTL))
+	if c.callers.Idle() {
+		return actions
+	}
+	c.wake = chosen.Wake
+	for _, a := range chosen.Actions {
+		c.known.Start(a)
+	}
+	return append(actions, chosen.Actions...)
+}
+
+// Wake returns when Handle needs a tick at the latest, the zero time for never.
+func (c *Core) Wake() time.Time { return c.wake }
+
+// Idle reports whether no caller waits.
+func (c *Core) Idle() bool { return c.callers.Idle() }
+
+// Inherit takes over the callers that wait.
+func (c *Core) Inherit(from *Core) { c.callers.Inherit(from.callers, c.began) }
+
+// Failed notes a node of the key that did not join its cluster.
+func (c *Core) Failed(key lkepool.Key, now time.Time) { c.known.Failed(key, now) }
+
+// Joined notes a node of the key that joined.
+func (c *Core) Joined(key lkepool.Key) { c.known.Joined(key) }
+
+// Owns reports whether a pool was made by this engine, and whether that is known.
+func (c *Core) Owns(poolID int) (owned, known bool) { return c.known.View().Owns(poolID) }
+
+// PoolOf returns the pool of an instance, 0 if none is known.
+func (c *Core) PoolOf(instanceID int) int { return c.known.View().PoolOf(instanceID) }

@@ -1,0 +1,221 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/callers"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
+)
+
+// buy is where nodes are bought: as many as claimants wait, less what is free and on its way.
+func (t buyer) buy(d *demand) {
+	t.refuseOverdue(d)
+	d.waiting = slices.DeleteFunc(d.waiting, func(claim *callers.Claim) bool { return t.answered[claim] })
+	missing := len(d.unserved())
+	create := known.Target{Op: event.OpCreate, Name: d.hash}
+	if missing == 0 || d.unclear || t.busy(create) || !t.gathered(d) || !t.clear(d) {
+		return
+	}
+	if missing = t.allowed(d, missing); missing == 0 || t.wait(t.known.Request(create).Until) {
+		return
+	}
+	if room := t.known.Key(d.hash).Room(); room > 0 {
+		missing = min(missing, room)
+	}
+	var pools []plan.Pool
+	for _, p := range d.pools {
+		if t.growable(p) {
+			pools = append(pools, plan.Pool{ID: p.ID(), Count: p.Count()})
+		}
+	}
+	for _, step := range plan.Grow(missing, pools, t.limits.PoolSize) {
+		t.grow(d, step)
+	}
+}
+
+// clear reports whether it is known what the pools of the key have, and otherwise reads it: a purchase without an answer, pools that this
+// process has not read yet, and instances that lists alone show, because an old list may show one that is gone in the place of one on its
+// way.
+func (t buyer) clear(d *demand) bool {
+	clear := true
+	if since := t.known.Key(d.hash).NotBefore(); !since.IsZero() {
+		clear = !t.wait(since) && t.readList(poolList, since, "a purchase was not answered")
+	}
+	for _, p := range d.pools {
+		r := p.Record()
+		if !p.Made() && r.Read.Before(t.known.Settled()) {
+			clear = false
+			t.readPool(p.ID(), "look at the pool before buying")
+		}
+		if !t.limits.NodesLag {
+			continue
+		}
+		for n := range t.known.Homed(p.ID()) {
+			nr := n.Record()
+			if n.Leaving() || !nr.Missing.IsZero() || !nr.Read.IsZero() || p.SlotOf(n.ID()) != "" || t.known.Request(instance(n.ID())).Hopeless() {
+				continue
+			}
+			clear = false
+			t.readNode(n, "no pool lists it, and lists may be old")
+		}
+	}
+	return clear
+}
+
+// gathered reports whether the burst that the claimants belong to is complete.
+func (t buyer) gathered(d *demand) bool {
+	unserved := d.unserved()
+	oldest, newest := unserved[0].Called(), unserved[0].Called()
+	for _, claim := range unserved {
+		oldest, newest = sooner(oldest, claim.Called()), later(newest, claim.Called())
+	}
+	return !t.wait(sooner(newest.Add(tuning.GatherQuiet), oldest.Add(tuning.GatherMost)))
+}
+
+// allowed returns how many nodes may be bought for the key now, and answers the claimants if none may.
+func (t buyer) allowed(d *demand, missing int) int {
+	unserved := slices.Clone(d.unserved())
+	if err, general, next := t.known.Refused(); err != nil || general {
+		if t.wait(next) || t.probing() {
+			if err != nil {
+				t.refuse(unserved, err)
+			}
+			return 0
+		}
+		missing = 1
+	}
+	if joins := t.known.Key(d.hash).Joins(); t.now.Before(joins.Until) {
+		t.refuse(unserved, &claims.Error{
+			Kind: claims.KindInsufficientCapacity, Op: "claim", RetryAfter: joins.Until.Sub(t.now),
+			Err: fmt.Errorf("the last %d nodes of this key did not join the cluster; the next one is bought in %s", joins.InARow,
+				joins.Until.Sub(t.now).Round(time.Second)),
+		})
+		return 0
+	}
+	if d.edited >= tuning.EditedLimit {
+		t.refuse(unserved, &claims.Error{Kind: claims.KindConflict, Op: "create pool", Err: fmt.Errorf(
+			"%d pools of this key do not fit it any more, because their labels, taints, version, firewall or autoscaler were edited: restore or "+
+				"delete them", d.edited)})
+		return 0
+	}
+	if t.cfg.Ceilings.Bounded() && !t.counted() {
+		return 0
+	}
+	allowed, ceiling := t.cfg.Ceilings.Fit("claim", d.key.InstanceType, missing, t.owning())
+	if ceiling != nil {
+		t.refuse(unserved, ceiling)
+		return 0
+	}
+	return allowed
+}
+
+// counted reports whether all nodes are known that the ceilings bound, the ones included that the process before has bought, or may still
+// buy: otherwise it reads the pools in doubt.
+func (t buyer) counted() bool {
+	since := t.known.LateUntil().Add(t.cfg.ListLag)
+	all := !t.wait(since) && t.readList(poolList, since, "the ceilings count what lists may not show yet")
+	for p := range t.known.Pools() {
+		switch r := p.Record(); {
+		case !p.Ours() || !r.Gone.IsZero() || !r.Removing.IsZero():
+		case p.Look() || !r.Missing.IsZero():
+			all = false
+			t.readInDoubt(p, "the ceilings count its nodes")
+		case !t.wait(r.Aside) && r.Read.Before(r.Aside):
+			all = false
+			t.readPool(p.ID(), "the ceilings count its nodes")
+		}
+	}
+	return all
+}
+
+// owning counts the nodes that our pools have, those included that this turn has bought.
+func (t buyer) owning() map[string]int {
+	owned := t.known.Owning()
+	for _, a := range t.chosen.Actions {
+		owned[a.Key.InstanceType] += a.Bought
+	}
+	return owned
+}
+
+// growable reports whether a pool's count may be raised: nothing is in doubt about it, and no removal of its nodes may take effect, which
+// a higher count would undo.
+func (t buyer) growable(p *known.Pool) bool {
+	r := p.Record()
+	if !r.Usable(t.now) || t.inherited(p) {
+		t.wait(r.Aside)
+		return false
+	}
+	for n := range t.known.Homed(p.ID()) {
+		if nr := n.Record(); !nr.Removing.IsZero() && nr.Removed.IsZero() && nr.Gone.IsZero() && t.removalSent(p, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// removalSent reports whether a removal of the node was sent.
+func (t buyer) removalSent(p *known.Pool, n *known.Node) bool {
+	return !t.known.Request(known.Target{Op: event.OpRemove, ID: p.ID(), Name: p.SlotOf(n.ID())}).Started.IsZero()
+}
+
+// grow takes one step, or reads what has to be seen right before it. Setting a count has no precondition (Linode API facts: the last
+// writer wins), so one that is too low would take nodes away.
+func (t buyer) grow(d *demand, step plan.Step) {
+	reason := fmt.Sprintf("%d more: %d wait, %d are free, %d on their way", step.Add, len(d.waiting), len(d.free), d.coming)
+	if step.PoolID == 0 {
+		t.do(event.Action{Op: event.OpCreate, Key: d.key, Count: step.Count, Bought: step.Add,
+			Tags: t.known.Tags().PoolTags(d.waiting[0].Request()), Reason: reason})
+		return
+	}
+	p, _ := t.known.Pool(step.PoolID)
+	r := p.Record()
+	switch {
+	case t.wait(t.known.Request(countOf(p.ID())).Until):
+	case t.known.Removals(p.ID()) > 0:
+		// Its count is about to change.
+	case t.seenPool(p):
+		t.do(event.Action{Op: event.OpScale, PoolID: p.ID(), Key: d.key, Count: step.Count, Bought: step.Add, Reason: reason})
+	case r.Read.Before(r.Wrote) && t.known.Request(pool(p.ID())).Ended.After(r.Wrote) && t.wait(r.Wrote.Add(t.cfg.SettleTime)):
+		// The last read may be older than the last write.
+	default:
+		t.readPool(p.ID(), "look before scaling")
+	}
+}
+
+// refuseUnserved answers the claimants of a key for which nothing is on its way.
+func (t buyer) refuseUnserved(key lkepool.Key, err error) {
+	d := &demand{key: key, hash: key.Hash()}
+	for claim := range t.callers.Claims() {
+		if claim.Hash() == d.hash && claim.Waits() && t.held(claim.ID()) == nil && t.chosenFor(claim.ID()) == nil {
+			d.waiting = append(d.waiting, claim)
+		}
+	}
+	pools, _ := t.known.PoolsOf(key, d.hash)
+	for _, p := range pools {
+		coming, overdue, _ := t.known.ComingTo(p)
+		d.coming += coming + overdue
+	}
+	t.refuse(d.unserved(), err)
+}
+
+// refuseOverdue answers the claimants that have waited for longer than this platform takes for a node.
+func (t buyer) refuseOverdue(d *demand) {
+	if d.overdue == 0 {
+		return
+	}
+	wait := t.known.WaitFor(d.key.InstanceType)
+	err := &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim",
+		Err: fmt.Errorf("%d nodes have been on their way for over %s", d.overdue, wait)}
+	for _, claim := range d.unserved() {
+		if t.now.Sub(claim.Wanted()) > wait {
+			t.refuse([]*callers.Claim{claim}, err)
+		}
+	}
+}

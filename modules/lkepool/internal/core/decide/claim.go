@@ -1,0 +1,182 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/callers"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+)
+
+// giveBack answers a claimant that has an instance, or goes on with the claim that is being written. It returns false for one that has
+// none.
+func (t claimer) giveBack(claim *callers.Claim) bool {
+	n := t.held(claim.ID())
+	if n == nil || t.ofAnother(claim, n) {
+		if n = t.chosenFor(claim.ID()); n == nil {
+			return false
+		}
+		t.finish(claim, n)
+		return true
+	}
+	if t.busy(tagsOf(n.ID())) || t.settling() {
+		return true
+	}
+	confirmed := n.Claim().Source == record.Own && t.now.Sub(n.Claim().Since) <= tuning.ConfirmedFor
+	switch {
+	case t.seenNode(n) || confirmed && n.Record().Missing.IsZero():
+	case !n.Record().Missing.IsZero():
+		t.prove(n)
+		return true
+	case !t.known.Listed(n), !n.Identified():
+		t.readNode(n, "its claimant asks for it again")
+		return true
+	}
+	_, shown := t.known.Pool(n.Home())
+	if !shown && !t.readList(poolList, later(n.First(), t.known.Settled()), "the pool of a claimed instance is not known") {
+		return true
+	}
+	t.deliver(claim, event.Answer{Node: t.known.Describe(n)})
+	return true
+}
+
+// ofAnother reports whether a tag without the claimant's UID may be of another claimant of that name: it is on an instance of another key,
+// and no record names it.
+func (t claimer) ofAnother(claim *callers.Claim, n *known.Node) bool {
+	p, shown := t.known.Pool(n.Home())
+	return n.Claim().Source == record.Tag && claim.ID().UID != "" && n.Claim().Claimant.UID == "" && (!shown || p.Hash() != claim.Hash())
+}
+
+// chosenFor returns the instance to which the tag of a claimant was sent, nil for none but such as cannot be tagged.
+func (t claimer) chosenFor(who claims.ClaimID) *known.Node {
+	for n := range t.known.ClaimedFor(who) {
+		if n.Claim().Source == record.Sent && !n.Leaving() && !t.known.AbsentNode(n) && !t.known.Hopeless(n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// finish brings a claim to its end. An instance that this process saw arrive is claimed without a look: no other process has written to it.
+func (t claimer) finish(claim *callers.Claim, n *known.Node) {
+	arrived := n.Record().Origin == record.Arrived && n.Record().Wrote.IsZero() && t.known.Request(instance(n.ID())).Failed == 0
+	switch {
+	case !n.Record().Missing.IsZero():
+		t.prove(n)
+	case t.busy(tagsOf(n.ID())):
+		t.readSilent(n)
+	case arrived || t.seenNode(n):
+		if t.mark(claim, n); t.busy(tagsOf(n.ID())) {
+			t.readSilent(n)
+		}
+	case n.Claim().Source != record.Sent || !t.wait(n.Record().Wrote.Add(t.cfg.SettleTime)):
+		t.readNode(n, "look before claiming")
+	}
+}
+
+// readSilent reads an instance whose tags are being written for long: it may not exist any more.
+func (t claimer) readSilent(n *known.Node) {
+	mark, read := t.known.Request(tagsOf(n.ID())), t.known.Request(instance(n.ID()))
+	started := mark.Started
+	if mark.Busy == 0 {
+		started = t.now // it was chosen in this turn
+	}
+	if !t.wait(started.Add(tuning.SilentAfter)) && !t.wait(read.Ended.Add(tuning.VerifyAgain)) {
+		t.readNode(n, "the answer to its claim is late")
+	}
+}
+
+// mark writes the claim unless tags are refused and it is not time to try.
+func (t claimer) mark(claim *callers.Claim, n *known.Node) {
+	if err, general, next := t.known.Refused(); (err != nil || general) && (t.now.Before(next) || t.probing()) {
+		t.wait(next)
+		if err != nil {
+			t.deliver(claim, event.Answer{Err: err})
+		}
+		return
+	}
+	if t.wait(t.known.Request(tagsOf(n.ID())).Until) {
+		return
+	}
+	request := claim.Request()
+	t.do(event.Action{
+		Op: event.OpMark, InstanceID: n.ID(), PoolID: n.Home(), Key: request.Key, Reason: "claim for " + request.Claimant.Name,
+		Tags: t.known.Tags().ClaimTags(n.Value().Tags, claim.ID(), t.now, request.PoolTags, request.Tags),
+	})
+}
+
+// probing reports whether the one attempt was chosen that is made while tags are refused.
+func (t claimer) probing() bool {
+	for target := range t.sent {
+		if target.Op == event.OpMark {
+			return true
+		}
+	}
+	return t.known.Busy(event.OpMark) > 0
+}
+
+// restore writes the tag of a claim again that says something else, where more than the tag shows who has the instance.
+func (t claimer) restore() {
+	for n := range t.known.Nodes() {
+		if !t.restorable(n) || t.wait(t.known.Request(tagsOf(n.ID())).Until) || t.settling() {
+			continue
+		}
+		if !t.seenNode(n) {
+			t.readNode(n, "a claim's tag is missing, or names another claimant")
+			continue
+		}
+		tags, c := t.known.Tags(), n.Claim()
+		t.do(event.Action{Op: event.OpMark, InstanceID: n.ID(), PoolID: n.Home(), Reason: "write the claim again",
+			Tags: tags.ClaimTags(n.Value().Tags, c.Claimant, cmp.Or(tags.ClaimedAtOf(n.Value().Tags), t.now))})
+	}
+}
+
+// restorable reports whether the tag of a claim has to be written again.
+func (t claimer) restorable(n *known.Node) bool {
+	r, c := n.Record(), n.Claim()
+	shown := !r.Shown.IsZero() && r.Missing.IsZero() && !n.Leaving()
+	if !c.Vouched() || !shown || t.busy(tagsOf(n.ID())) || !t.known.Owned(n) || t.known.Detached(n) {
+		return false
+	}
+	tags := n.Value().Tags
+	if who := t.known.Tags().ClaimIn(tags); !who.None() && who.Is(c.Claimant) && !t.known.Tags().Removing(tags) {
+		return false
+	}
+	return !t.refused() && t.held(c.Claimant) == n && t.only(n)
+}
+
+// refused reports whether tags are not written for now, because the API refuses them.
+func (t claimer) refused() bool {
+	err, general, next := t.known.Refused()
+	return (err != nil || general) && (t.now.Before(next) || t.probing())
+}
+
+// only reports whether an instance is the only one that its claimant has or had: a second one is to go, and its tag is not written again.
+func (t claimer) only(n *known.Node) bool {
+	if stored, ok := t.known.Stored(n.ID()); ok && stored.Is(n.Claim().Claimant) {
+		return true
+	}
+	for other := range t.known.ClaimedFor(n.Claim().Claimant) {
+		if other != n && other.Claim().Vouched() && other.Record().Gone.IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+// match hands free instances to claimants in the order in which their first calls came.
+func (t claimer) match(d *demand) {
+	d.waiting = slices.DeleteFunc(d.waiting, func(claim *callers.Claim) bool {
+		if len(d.free) == 0 || t.answered[claim] {
+			return t.answered[claim]
+		}
+		n := d.free[0]
+		d.free = d.free[1:]
+		t.finish(claim, n)
+		return true
+	})
+}

@@ -1,0 +1,245 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/callers"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+)
+
+// The targets of readings.
+var (
+	poolList     = known.Target{Op: event.OpListPools}
+	instanceList = known.Target{Op: event.OpListInstances}
+)
+
+func instance(id int) known.Target { return known.Target{Op: event.OpGetInstance, ID: id} }
+func pool(id int) known.Target     { return known.Target{Op: event.OpGetPool, ID: id} }
+func tagsOf(id int) known.Target   { return known.Target{Op: event.OpMark, ID: id} }
+func countOf(id int) known.Target  { return known.Target{Op: event.OpScale, ID: id} }
+func dropOf(id int) known.Target   { return known.Target{Op: event.OpDrop, ID: id} }
+
+// readNode reads an instance directly unless that is under way or has to wait: after a read that failed, or that found nothing.
+func (t reader) readNode(n *known.Node, reason string) {
+	r := t.known.Request(instance(n.ID()))
+	due := r.Until
+	switch rec := n.Record(); {
+	case r.Err != nil:
+		due = later(due, r.Ended.Add(tuning.ReadAgain))
+	case r.Began.After(rec.Read): // the last one was not believed, because it may be older than what is known
+		due = later(due, later(rec.Shown, rec.Wrote).Add(t.cfg.SettleTime))
+	}
+	if t.busy(instance(n.ID())) || t.known.Busy(event.OpGetInstance)+t.chosenReads() >= tuning.ParallelReads || t.wait(due) {
+		return
+	}
+	t.do(event.Action{Op: event.OpGetInstance, InstanceID: n.ID(), Reason: reason})
+}
+
+func (t reader) chosenReads() int {
+	n := 0
+	for target := range t.sent {
+		if target.Op == event.OpGetInstance {
+			n++
+		}
+	}
+	return n
+}
+
+// readPool does the same for a pool.
+func (t reader) readPool(id int, reason string) {
+	if t.busy(pool(id)) || t.wait(t.known.Request(pool(id)).Until) {
+		return
+	}
+	t.do(event.Action{Op: event.OpGetPool, PoolID: id, Reason: reason})
+}
+
+// readList reads a list unless one that began at since or later was answered, and reports whether it was.
+func (t reader) readList(list known.Target, since time.Time, reason string) bool {
+	began := t.known.PoolList()
+	if list == instanceList {
+		began = t.known.InstanceList()
+	}
+	if !began.IsZero() && !began.Before(since) {
+		return true
+	}
+	if !t.busy(list) && !t.wait(t.known.Request(list).Until) {
+		t.do(event.Action{Op: list.Op, Reason: reason})
+	}
+	return false
+}
+
+// readLists reads both.
+func (t reader) readLists(since time.Time, reason string) bool {
+	pools := t.readList(poolList, since, reason)
+	return t.readList(instanceList, since, reason) && pools
+}
+
+// informed reads what everything else rests on, and reports whether it was read. Where the first lists show themselves that they lack
+// something, both are read once more.
+func (t reader) informed(demands []*demand) bool {
+	if t.settling() {
+		return false
+	}
+	since := later(t.known.Settled(), t.now.Add(-tuning.FullReadEvery))
+	t.refuseUnread(demands)
+	if !t.readLists(since, "claimants wait") {
+		return false
+	}
+	if t.known.Relists() {
+		return t.readLists(t.known.FirstLists(), "the first lists are not complete")
+	}
+	return true
+}
+
+// refuseUnread answers all claimants with the reason why lists cannot be read, if waiting does not help.
+func (t reader) refuseUnread(demands []*demand) {
+	for _, list := range []known.Target{poolList, instanceList} {
+		if r := t.known.Request(list); r.Busy == 0 && known.Lasting(r.Err) && r.Ended.Equal(t.now) {
+			for _, d := range demands {
+				t.refuse(d.waiting, r.Err)
+			}
+		}
+	}
+}
+
+// seenNode reports whether an instance was read right before: the read began the settle time after the last write to it.
+func (t reader) seenNode(n *known.Node) bool {
+	r := n.Record()
+	since := t.known.Settled()
+	if !r.Wrote.IsZero() && n.Claim().Source == sent {
+		since = later(since, r.Wrote.Add(t.cfg.SettleTime))
+	}
+	return r.Seen(since) && t.lately(instance(n.ID()), r.Read)
+}
+
+// seenPool reports whether a pool was read right before, and the read agrees with every own write.
+func (t reader) seenPool(p *known.Pool) bool {
+	r := p.Record()
+	return r.Seen(later(t.known.Settled(), later(r.Aside, time.Time{}))) && t.lately(pool(p.ID()), r.Read)
+}
+
+// lately reports whether the newest answered read of a target began then, and ended a moment ago.
+func (t reader) lately(target known.Target, began time.Time) bool {
+	r := t.known.Request(target)
+	return r.Err == nil && !r.Ended.IsZero() && !began.Before(r.Began) && t.fresh(r)
+}
+
+// fresh reports whether a read ended a moment ago. What waited for the last writes of the process before does not rest on a read that may
+// be older than they are.
+func (t reader) fresh(r known.Request) bool {
+	shown := t.known.LateShown()
+	return t.now.Sub(r.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !r.Began.Before(shown))
+}
+
+// missingAgain is the distance of reads of an instance that was missing twice, while no list can say more.
+const missingAgain = 15 * time.Second
+
+// prove reads what completes the proof that an instance is gone, or refutes it: the instance again, a list of instances, and when lists
+// show what is so since the first 404, both once more.
+func (t reader) prove(n *known.Node) {
+	r, read := n.Record(), t.known.Request(instance(n.ID()))
+	const again, listed = "a 404 has to be answered twice", "reads of an instance are answered 404"
+	switch lacks := r.Missing.Add(t.cfg.ListLag); {
+	case !r.Gone.IsZero():
+	case r.Missing.IsZero():
+		if read.Err != nil && !t.wait(later(r.Wrote, n.First()).Add(t.cfg.SettleTime)) {
+			t.readNode(n, again) // the 404 may be older than what is known
+		}
+	case !r.Removed.IsZero():
+		t.readNode(n, "it was removed, and a read has to show that it is gone")
+	case claims.KindOf(read.Err) != claims.KindNotFound, read.Began.Before(r.Missing.Add(t.cfg.SettleTime)):
+		if !t.wait(r.Missing.Add(t.cfg.SettleTime)) {
+			t.readNode(n, again)
+		}
+	case !t.known.AbsentNode(n) && t.now.Before(lacks):
+		if since := later(read.Ended, n.First().Add(t.cfg.ListLag)); !t.wait(since) {
+			t.readList(instanceList, since, listed)
+		} else if !t.wait(read.Ended.Add(missingAgain)) {
+			t.readNode(n, again)
+		}
+	case t.wait(lacks):
+	case t.readList(instanceList, lacks, listed) && !t.wait(lacks.Add(t.cfg.SettleTime)):
+		t.readNode(n, again)
+	}
+}
+
+// readInDoubt reads a pool that a list lacks or contradicts, or that a read did not find.
+func (t reader) readInDoubt(p *known.Pool, reason string) {
+	r := p.Record()
+	read := t.known.Request(pool(p.ID()))
+	due := later(r.Shown, r.Wrote).Add(t.cfg.SettleTime)
+	if !r.Missing.IsZero() {
+		due = r.Missing.Add(t.cfg.SettleTime)
+		if claims.KindOf(read.Err) == claims.KindNotFound && !read.Began.Before(due) { // twice: a list decides, and later another read
+			since := later(read.Ended, p.First().Add(t.cfg.ListLag))
+			if !t.wait(since) {
+				t.readList(poolList, since, "reads of a pool are answered 404")
+			}
+			due = later(read.Ended.Add(tuning.VerifyAgain), r.Missing.Add(t.cfg.ListLag+t.cfg.SettleTime))
+		}
+	} else if read.Began.Before(r.Wrote) || r.Shown.After(read.Ended) {
+		due = r.Wrote.Add(t.cfg.SettleTime)
+	}
+	if !t.wait(due) {
+		t.readPool(p.ID(), reason)
+	}
+}
+
+// failed returns the error of a read that was tried since a request came, nil for none.
+func (t reader) failed(target known.Target, since time.Time) error {
+	if r := t.known.Request(target); r.FailedSince(since) && !t.sent[target] {
+		return r.Err
+	}
+	return nil
+}
+
+// located reads the pools that instances name, and no list has shown: one may be of any key. It reports whether none is left.
+func (t reader) located() bool {
+	all := true
+	for n := range t.known.Nodes() {
+		id := n.Home()
+		if _, known := t.known.Pool(id); id == 0 || known || n.Leaving() || t.known.Absent(id) {
+			continue
+		}
+		r, first := t.known.Sought(id)
+		read := t.known.Request(pool(id))
+		switch due := r.Missing.Add(t.cfg.SettleTime); {
+		case read.Hopeless():
+		case !r.Missing.IsZero() && !read.Began.Before(due):
+			all = false
+			if since := later(read.Ended, first.Add(t.cfg.ListLag)); !t.wait(since) {
+				t.readList(poolList, since, "reads of a pool are answered 404")
+			}
+		default:
+			all = false
+			if r.Missing.IsZero() || !t.wait(due) {
+				t.readPool(id, "an instance names it, and no list shows it")
+			}
+		}
+	}
+	return all
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+var (
+	_ = slices.Contains[[]int]
+	_ = claims.KindOf
+	_ = (*callers.Claim).ID
+)

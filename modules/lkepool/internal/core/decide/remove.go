@@ -1,0 +1,212 @@
+package decide
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+)
+
+// remove takes an instance out of its pool by name. It is called until it is done: the removal was accepted, or an attempt since then
+// failed.
+func (t remover) remove(n *known.Node, since time.Time, reason string) (done bool, err error) {
+	p, shown := t.known.Pool(n.Home())
+	r := n.Record()
+	switch {
+	case r.Value.State == lkepool.Leaving || !r.Removed.IsZero() && t.now.Sub(r.Removed) < tuning.RemovalResend:
+		return true, nil
+	case t.settling() || t.busy(tagsOf(n.ID())):
+		return false, nil
+	case !shown || p.Gone():
+		return true, unlisted(n)
+	case p.Removing():
+		t.dropAgain(p)
+		return false, nil
+	}
+	return t.removeFrom(p, n, since, reason)
+}
+
+// removeFrom goes on with the removal as far as the pool lets it. One that was not answered is repeated under the same name, also when the
+// pool does not list the instance any more.
+func (t remover) removeFrom(p *known.Pool, n *known.Node, since time.Time, reason string) (done bool, err error) {
+	r := n.Record()
+	attempt := removalOf(p, p.SlotOf(n.ID()))
+	again := attempt.Name == "" && !r.Removing.IsZero() && r.Removed.IsZero()
+	if again {
+		attempt.Name = t.known.SentRemoval(n)
+	}
+	if t.changing(p, attempt) {
+		return false, nil
+	}
+	if err := t.attempted(p, attempt, since); err != nil {
+		return true, err
+	}
+	switch {
+	case t.wait(t.known.Request(attempt).Until):
+		return false, nil
+	case again && attempt.Name != "":
+		t.do(event.Action{Op: event.OpRemove, PoolID: p.ID(), NodeID: attempt.Name, InstanceID: n.ID(), Reason: reason})
+		return false, nil
+	case !t.readForRemoval(p, r.Removed):
+		return t.unreadable(p, since)
+	case attempt.Name == "":
+		return true, unlisted(n)
+	}
+	return t.take(p, n, attempt.Name, reason)
+}
+
+// unreadable returns the error of a read of the pool since then, or of the list that has to show whether it exists.
+func (t remover) unreadable(p *known.Pool, since time.Time) (bool, error) {
+	err := t.failed(pool(p.ID()), since)
+	if err == nil && !p.Record().Missing.IsZero() {
+		err = t.failed(poolList, since)
+	}
+	return err != nil, err
+}
+
+func removalOf(p *known.Pool, slot string) known.Target {
+	return known.Target{Op: event.OpRemove, ID: p.ID(), Name: slot}
+}
+
+// changing reports whether another write to the pool has to end first.
+func (t remover) changing(p *known.Pool, attempt known.Target) bool {
+	return t.busy(attempt) || t.busy(countOf(p.ID())) || t.busy(dropOf(p.ID())) || t.removals(p) >= tuning.ParallelRemovals
+}
+
+// attempted returns the error of an attempt since then.
+func (t remover) attempted(p *known.Pool, attempt known.Target, since time.Time) error {
+	if err := t.failed(dropOf(p.ID()), since); err != nil || attempt.Name == "" {
+		return err
+	}
+	return t.failed(attempt, since)
+}
+
+// removals counts the removals of a pool's nodes that are under way or chosen.
+func (t remover) removals(p *known.Pool) int {
+	all := t.known.Removals(p.ID())
+	for target := range t.sent {
+		if target.Op == event.OpRemove && target.ID == p.ID() {
+			all++
+		}
+	}
+	return all
+}
+
+// readForRemoval reports whether the pool was read right before, after the given time. Whether the read agrees with own writes makes no
+// difference to a removal by name.
+func (t remover) readForRemoval(p *known.Pool, after time.Time) bool {
+	r, read := p.Record(), t.known.Request(pool(p.ID()))
+	if read.Err == nil && !read.Ended.IsZero() && t.fresh(read) && !read.Began.Before(later(after, t.known.Settled())) && r.Missing.IsZero() {
+		return true
+	}
+	if !r.Missing.IsZero() {
+		t.readInDoubt(p, "look before removing")
+	} else {
+		t.readPool(p.ID(), "look before removing")
+	}
+	return false
+}
+
+// unlisted is the error about an instance that no pool lists, so that there is no name to remove it by.
+func unlisted(n *known.Node) error {
+	return &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", n.Home()), Effect: claims.EffectNone,
+		Err: fmt.Errorf("no pool lists instance %d, so it cannot be removed by name", n.ID())}
+}
+
+// take removes one node of a pool that was read right before, the last one with its pool. Never is a count lowered by number: LKE would
+// choose which node goes.
+func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, error) {
+	switch remaining := p.Count() - t.removals(p); {
+	case remaining > 1:
+		t.do(event.Action{Op: event.OpRemove, PoolID: p.ID(), NodeID: slot, InstanceID: n.ID(), Reason: reason})
+		return false, nil
+	case t.removals(p) > 0:
+		return false, nil
+	case t.wants(p):
+		// It goes with its pool, and what waiting claimants need is added to that first.
+		return false, nil
+	case t.inherited(p) || !p.Usable(t.now):
+		t.wait(p.Record().Aside) // a count may still take effect, and bring nodes that would go with the pool
+		return false, nil
+	case !t.readAfterWrites(p):
+		return false, nil
+	case !t.last(p, n):
+		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID()),
+			Effect: claims.EffectNone,
+			Err:    fmt.Errorf("the pool has count %d and lists %d nodes; it has not settled", p.Count(), len(p.Value().Slots))}
+	}
+	t.do(event.Action{Op: event.OpDrop, PoolID: p.ID(), InstanceID: n.ID(), Reason: reason + "; the last node goes with its pool"})
+	return false, nil
+}
+
+// readAfterWrites reports whether the pool was read since the last own write to it, as the deletion of a pool needs, and otherwise reads
+// it.
+func (t remover) readAfterWrites(p *known.Pool) bool {
+	r, read := p.Record(), t.known.Request(pool(p.ID()))
+	switch {
+	case !r.Read.Before(r.Wrote):
+		return true
+	case read.Began.Before(r.Wrote) || !t.wait(r.Wrote.Add(t.cfg.SettleTime)):
+		t.readPool(p.ID(), "look before the pool is deleted")
+	}
+	return false
+}
+
+// last reports whether the node is all that its pool has and is to have.
+func (t remover) last(p *known.Pool, n *known.Node) bool {
+	for _, s := range p.Value().Slots {
+		if other, ok := t.known.Node(s.InstanceID); s.InstanceID != n.ID() && (!ok || other.Record().Removed.IsZero()) {
+			return false
+		}
+	}
+	for other := range t.known.Homed(p.ID()) {
+		if other != n && !other.Leaving() && other.Record().Missing.IsZero() && !t.known.Detached(other) {
+			return false
+		}
+	}
+	return true
+}
+
+// finishRemovals repeats removals that were not answered.
+func (t remover) finishRemovals() {
+	for p := range t.known.Pools() {
+		if r := p.Record(); p.Ours() && !r.Removing.IsZero() && r.Gone.IsZero() {
+			t.dropAgain(p)
+		}
+	}
+	for n := range t.known.Nodes() {
+		if r := n.Record(); !r.Removing.IsZero() && r.Removed.IsZero() && r.Gone.IsZero() {
+			if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && !p.Gone() {
+				_, _ = t.remove(n, t.now, "its removal was not answered") // a failure is repeated
+			}
+		}
+	}
+}
+
+// dropAgain repeats the deletion of a pool: at once if none was accepted, and otherwise if a direct read shows the pool a minute later.
+func (t remover) dropAgain(p *known.Pool) {
+	r := p.Record()
+	resend := r.Removed.Add(tuning.RemovalResend)
+	switch {
+	case t.busy(dropOf(p.ID())) || t.settling() || !r.Gone.IsZero() || t.wait(t.known.Request(dropOf(p.ID())).Until):
+	case r.Removed.IsZero():
+		t.do(event.Action{Op: event.OpDrop, PoolID: p.ID(), Reason: "its deletion was not answered"})
+	case !r.Missing.IsZero():
+		t.readInDoubt(p, "reads of a pool are answered 404")
+	case t.wait(resend):
+	case t.known.Request(pool(p.ID())).Began.Before(resend):
+		t.readPool(p.ID(), "its deletion was accepted, and it may still be there")
+	default:
+		t.do(event.Action{Op: event.OpDrop, PoolID: p.ID(), Reason: "the pool is still there after it was deleted"})
+	}
+}
+
+// listed reports whether a pool lists the instance.
+func (t remover) listed(n *known.Node) bool {
+	p, shown := t.known.Pool(n.Home())
+	return shown && p.SlotOf(n.ID()) != ""
+}

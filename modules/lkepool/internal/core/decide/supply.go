@@ -1,0 +1,123 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+)
+
+const sent = record.Sent
+
+// supply finds out what there is for a key.
+func (t supplier) supply(d *demand) {
+	d.unclear = !t.located()
+	d.pools, d.edited = t.known.PoolsOf(d.key, d.hash)
+	var hopeless []*known.Node
+	for _, p := range d.pools {
+		coming, overdue, until := t.known.ComingTo(p)
+		d.coming, d.overdue = d.coming+coming, d.overdue+overdue
+		late := coming > 0 && !t.wait(until)
+		if late {
+			t.readLate(p, until)
+		}
+		t.identify(d, p, late)
+		switch {
+		case t.busy(dropOf(p.ID())):
+			d.unclear = true // what arrives in it meanwhile goes with it
+			continue
+		case t.busy(countOf(p.ID())):
+			d.unclear = true
+		case p.Look() || !p.Record().Missing.IsZero():
+			d.unclear = true
+			t.readInDoubt(p, "a reading contradicts what is known of the pool")
+		}
+		if !p.Record().Missing.IsZero() {
+			continue
+		}
+		hopeless = append(hopeless, t.supplyOf(d, p)...)
+	}
+	if err, _, _ := t.known.Refused(); len(hopeless) >= tuning.QuarantineLimit || claims.KindOf(err) == claims.KindForbidden {
+		d.free = append(d.free, hopeless...) // another one would be no better
+	}
+	slices.SortStableFunc(d.free, t.handOut)
+}
+
+// readLate reads a pool whose nodes are late.
+func (t supplier) readLate(p *known.Pool, since time.Time) {
+	if p.Record().Read.Before(since) {
+		t.readPool(p.ID(), "its nodes are late")
+	} else if t.limits.NodesLag {
+		t.readList(instanceList, since, "nodes are late")
+	}
+}
+
+// identify reads instances that the pool lists and no list shows: one may be free, or may have been renamed by a person. It stops at the
+// first one that does not exist, because the others may be such holes, too, unless the nodes of the pool are late.
+func (t supplier) identify(d *demand, p *known.Pool, late bool) {
+	for n := range t.known.Homed(p.ID()) {
+		if !late && !n.Identified() && !n.Record().Missing.IsZero() {
+			return
+		}
+	}
+	reads := 0
+	for n := range t.known.Homed(p.ID()) {
+		if reads == min(len(d.waiting), unknownReads) || !t.known.Unread(p, n) {
+			continue
+		}
+		reads++
+		// By then the next list shows it, and a 404 may not be older than it any more.
+		listed := t.limits.NodesLag || t.known.Request(instance(n.ID())).Err != nil
+		if !listed || !t.wait(later(n.First(), n.Record().Missing).Add(tuning.VerifyAgain)) {
+			t.readNode(n, "its pool lists it, and no list shows it")
+		}
+	}
+}
+
+// unknownReads is how many instances of a pool that are known by their ID alone are read at the same time.
+const unknownReads = 3
+
+// supplyOf sorts the instances of a pool that have no claimant, and returns the ones whose tags cannot be written.
+func (t supplier) supplyOf(d *demand, p *known.Pool) (hopeless []*known.Node) {
+	for n := range t.known.Homed(p.ID()) {
+		switch {
+		case !t.free(n):
+		case t.known.Hopeless(n):
+			hopeless = append(hopeless, n)
+		case !n.Record().Missing.IsZero():
+			t.prove(n)
+		case !n.Usable(t.now):
+			t.wait(n.Record().Aside)
+		case t.now.Before(later(t.known.Request(instance(n.ID())).Until, t.known.Request(tagsOf(n.ID())).Until)):
+			d.soon++
+			t.wait(later(t.known.Request(instance(n.ID())).Until, t.known.Request(tagsOf(n.ID())).Until))
+		default:
+			d.free = append(d.free, n)
+		}
+	}
+	return hopeless
+}
+
+// free reports whether an instance has no claimant, and serves one as far as is known.
+func (t supplier) free(n *known.Node) bool {
+	if n.Claim().Source != record.None || !n.Identified() || n.Leaving() || t.busy(tagsOf(n.ID())) || t.known.Health(n) != claims.Healthy {
+		return false
+	}
+	_, stored := t.known.Stored(n.ID())
+	return !stored
+}
+
+// handOut orders free instances: the ones that requests failed for come last.
+func (t supplier) handOut(a, b *known.Node) int {
+	failing := func(n *known.Node) int {
+		if t.known.Request(instance(n.ID())).Failed+t.known.Request(tagsOf(n.ID())).Failed > 0 {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(failing(a), failing(b)), cmp.Compare(a.ID(), b.ID()))
+}

@@ -1,0 +1,147 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/callers"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+)
+
+// turn is one event's turn: what is known, who waits, and what was chosen so far.
+type turn struct {
+	cfg     lkepool.Config
+	limits  lkepool.Limits
+	known   known.View
+	callers callers.View
+	now     time.Time
+	chosen  Decision
+	// sent are the targets of the requests that were chosen, answered the claimants that were.
+	sent     map[known.Target]bool
+	answered map[*callers.Claim]bool
+}
+
+// The parts of a decision, each of which uses the ones before it.
+type (
+	// reader chooses readings, claimer what becomes of free instances and claims, supplier what there is for a key, and buyer purchases.
+	reader   struct{ *turn }
+	claimer  struct{ reader }
+	supplier struct{ claimer }
+	buyer    struct{ supplier }
+	// remover removes one node, sweeper what no claimant needs, and server serves requests other than claims.
+	remover struct{ supplier }
+	sweeper struct{ remover }
+	server  struct{ sweeper }
+)
+
+// wait notes that the next turn is to be at the given time at the latest, and returns false when that has come.
+func (t *turn) wait(until time.Time) bool {
+	if !t.now.Before(until) {
+		return false
+	}
+	if t.chosen.Wake.IsZero() || until.Before(t.chosen.Wake) {
+		t.chosen.Wake = until
+	}
+	return true
+}
+
+// busy reports whether a request for the target is under way, or was chosen.
+func (t *turn) busy(target known.Target) bool {
+	return t.sent[target] || t.known.Request(target).Busy > 0
+}
+
+// do chooses a request. What is chosen next counts with it.
+func (t *turn) do(a event.Action) {
+	switch a.Op {
+	case event.OpScale, event.OpDrop:
+		a.NotAfter = t.now.Add(tuning.CountValid)
+	case event.OpCreate, event.OpRemove:
+		a.NotAfter = t.now.Add(tuning.SendWithin)
+	case event.OpMark:
+		a.NotAfter = t.now.Add(tuning.ClaimWithin)
+	}
+	if t.sent == nil {
+		t.sent = map[known.Target]bool{}
+	}
+	t.sent[known.TargetOf(a)] = true
+	t.chosen.Actions = append(t.chosen.Actions, a)
+}
+
+// deliver answers all callers that wait for the claim.
+func (t *turn) deliver(claim *callers.Claim, a event.Answer) {
+	if t.answered == nil {
+		t.answered = map[*callers.Claim]bool{}
+	}
+	t.answered[claim] = true
+	t.chosen.Replies = append(t.chosen.Replies, Reply{Claimant: claim.ID(), Answer: a})
+}
+
+// refuse answers claimants with an error.
+func (t *turn) refuse(waiting []*callers.Claim, err error) {
+	for _, claim := range waiting {
+		if !t.answered[claim] {
+			t.deliver(claim, event.Answer{Err: err})
+		}
+	}
+}
+
+// reply answers a caller with another request.
+func (t *turn) reply(r *callers.Request, a event.Answer) {
+	a.Err = callers.AsError(r.Ask().Kind.String(), a.Err)
+	t.chosen.Replies = append(t.chosen.Replies, Reply{Token: r.Token(), Answer: a})
+}
+
+// settling reports whether answers to the process before may still be invisible.
+func (t *turn) settling() bool { return t.wait(t.known.Settled()) }
+
+// inherited reports whether writes of the process before may still take effect in a pool. It is neither made larger nor deleted.
+func (t *turn) inherited(p *known.Pool) bool { return !p.Made() && t.wait(t.known.LateShown()) }
+
+// held returns the instance of a claimant, nil for none: of several the one that is worth more, then the one that it has had for longer,
+// and then the one with the lowest ID.
+func (t *turn) held(who claims.ClaimID) *known.Node {
+	var best *known.Node
+	rank := 0
+	for n := range t.known.ClaimedFor(who) {
+		if worth := t.worth(n, who); worth > rank || worth == rank && best != nil && n.Claim().Since.Before(best.Claim().Since) {
+			best, rank = n, worth
+		}
+	}
+	return best
+}
+
+// worth orders the instances of one claimant: the one that the records of the caller name, then the one that this process gave it, then one
+// that is not missing, and then the one of the key that it wants. It is 0 for one that does not serve it.
+func (t *turn) worth(n *known.Node, who claims.ClaimID) int {
+	p, shown := t.known.Pool(n.Home())
+	if !n.Serves(who) || n.Value().Foreign || shown && !p.Ours() {
+		return 0
+	}
+	worth := 1
+	if stored, ok := t.known.Stored(n.ID()); ok && stored.Is(who) {
+		worth += 8
+	}
+	if n.Claim().Vouched() {
+		worth += 4
+	}
+	if n.Record().Missing.IsZero() {
+		worth += 2
+	}
+	if hash := t.callers.KeyOf(who); hash == "" || !shown || p.Hash() == hash {
+		worth++
+	}
+	return worth
+}
+
+// wants reports whether claimants wait for a node of the pool that it can serve.
+func (t *turn) wants(p *known.Pool) bool {
+	for claim := range t.callers.Claims() {
+		if claim.Waits() && !t.answered[claim] && claim.Hash() == p.Hash() {
+			return p.Fits(claim.Request().Key)
+		}
+	}
+	return false
+}

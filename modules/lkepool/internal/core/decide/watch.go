@@ -1,0 +1,35 @@
+package decide
+
+import (
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+)
+
+// watch looks for nodes that are on their way, for all keys together: in their pools, and in one list where they are many, or where pools
+// list their nodes late.
+func (t supplier) watch() {
+	running, next := t.known.Looking()
+	if t.known.Coming() == 0 || running || t.wait(next) {
+		return
+	}
+	var looks []event.Action
+	for p := range t.known.Pools() {
+		if coming, _, _ := t.known.ComingTo(p); p.Ours() && coming > 0 && !p.Removing() && !p.Gone() && p.Record().Missing.IsZero() {
+			looks = append(looks, event.Action{Op: event.OpGetPool, PoolID: p.ID()})
+		}
+	}
+	switch {
+	case t.limits.NodesLag:
+		looks = []event.Action{{Op: event.OpListInstances}}
+	case len(looks) > tuning.DirectPolls:
+		looks = []event.Action{{Op: event.OpListPools}}
+	}
+	for _, look := range looks {
+		target := known.TargetOf(look)
+		if !t.busy(target) && !t.wait(t.known.Request(target).Until) {
+			look.Look, look.Reason = true, "nodes are on their way"
+			t.do(look)
+		}
+	}
+}

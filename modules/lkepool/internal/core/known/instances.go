@@ -1,0 +1,164 @@
+package known
+
+import (
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+)
+
+// instanceReadings applies readings of instances.
+type instanceReadings struct{ *Known }
+
+// mergeInstances applies a list of instances.
+func (k instanceReadings) mergeInstances(d event.Done) {
+	k.instance.began, k.instance.shown = d.Began, make(map[int]bool, len(d.Instances))
+	complete := !d.Began.Before(k.began.Add(k.cfg.ListLag))
+	for _, reading := range d.Instances {
+		k.instance.shown[reading.ID] = true
+		if reading.Foreign {
+			continue
+		}
+		if _, known := k.nodes.get(reading.ID); !known && k.supply.witnessed {
+			k.arrive(k.meet(reading.ID), reading.PoolID)
+		}
+		k.show(k.meet(reading.ID), d, reading)
+	}
+	// Instances that the first complete list shows may be older than this process; later ones are not.
+	k.supply.witnessed = k.supply.witnessed || complete
+	k.pruneNodes()
+	k.countComing()
+	k.survey()
+}
+
+// mergeInstance applies a direct read of an instance.
+func (k instanceReadings) mergeInstance(d event.Done) {
+	n, known := k.nodes.get(d.Action.InstanceID)
+	switch {
+	case !known:
+	case isMissing(d.Err) && n.rec.Shown.IsZero() && d.Began.Before(n.First().Add(k.cfg.SettleTime)):
+		// The 404 may be older than the instance, which a pool has just shown.
+	case isMissing(d.Err):
+		n.rec.Miss(d.Began, k.now, k.instance.began, k.bounds())
+		k.countComing()
+	case d.Err == nil:
+		k.show(n, d, d.Instance)
+		k.countComing()
+	}
+}
+
+// arrive notes that this process saw an instance come.
+func (k instanceReadings) arrive(n *Node, poolID int) {
+	if n.rec.Shown.IsZero() && n.claim.Source == record.None {
+		n.rec.Origin = record.Arrived
+	}
+	k.supply.arrived(k.Known, n, poolID)
+}
+
+// show applies a reading of an instance: what it is, its pool, and its claim.
+func (k instanceReadings) show(n *Node, d event.Done, reading lkepool.Instance) {
+	direct := d.Action.Op != event.OpListInstances
+	if n.rec.Value.State == lkepool.Leaving {
+		reading.State = lkepool.Leaving // no reading that is older takes it back
+	}
+	in := record.Reading[lkepool.Instance]{Began: d.Began, Answered: k.now, Direct: direct, Value: reading}
+	verdict := n.rec.Merge(in, k.bounds(), differs)
+	if verdict == record.Ignored && !n.rec.Gone.IsZero() {
+		return
+	}
+	if reading.PoolID != 0 && n.home == 0 {
+		k.setHome(n, reading.PoolID)
+	}
+	k.witness(n)
+	k.showClaim(n, d, reading, direct)
+}
+
+// differs compares what is known of an instance with a reading of it. A reading that lacks tags may be older than the one that showed
+// them.
+func differs(known, read lkepool.Instance) record.Difference {
+	lacks := slices.ContainsFunc(known.Tags, func(tag string) bool { return !slices.Contains(read.Tags, tag) })
+	if lacks || known.PoolID != 0 && read.PoolID == 0 {
+		return record.Less
+	}
+	if known.Name == read.Name && known.State == read.State && known.Status == read.Status && len(known.Tags) == len(read.Tags) &&
+		known.PoolID == read.PoolID {
+		return record.Same
+	}
+	return record.More
+}
+
+// showClaim applies the claim that a reading shows. A tag counts at once, and its absence only where it settles that an own write had no
+// effect: a direct read that began when that write cannot take effect any more.
+func (k instanceReadings) showClaim(n *Node, d event.Done, reading lkepool.Instance, direct bool) {
+	who, busy := k.who(reading.Tags), k.request(Target{Op: event.OpMark, ID: n.ID()}).Busy > 0
+	c := n.claim
+	switch {
+	case k.tags.Removing(reading.Tags) && !c.Vouched():
+		n.rec.Remove(k.now) // the process before wrote down that it removes it
+		fallthrough
+	case !who.None() && who.Is(c.Claimant) && c.Source > record.None:
+		if c.Source == record.Sent && who.Is(c.Claimant) {
+			k.setClaim(n, record.Claim{Claimant: c.Claimant, Source: record.Own, Since: k.now})
+		}
+	case c.Outranks(record.Tag):
+	case c.Source == record.Sent && (busy || !direct || d.Began.Before(n.rec.Aside)):
+	case who.None():
+		if c.Source == record.Sent {
+			k.setClaim(n, record.Claim{})
+		}
+	default:
+		k.setClaim(n, record.Claim{Claimant: who, Source: record.Tag, Since: k.now})
+	}
+}
+
+// pruneNodes forgets, after a list of instances, what is gone and what has no claimant: the world is as large as the cluster.
+func (k instanceReadings) pruneNodes() {
+	listed := map[int]bool{}
+	for _, p := range k.pools.rows {
+		for _, s := range p.rec.Value.Slots {
+			listed[s.InstanceID] = true
+		}
+	}
+	for _, n := range slices.Clone(k.nodes.rows) {
+		if !listed[n.ID()] && !k.instance.shown[n.ID()] && k.request(Target{Op: event.OpGetInstance, ID: n.ID()}).Busy == 0 &&
+			k.request(Target{Op: event.OpMark, ID: n.ID()}).Busy == 0 && k.forgettable(n) {
+			k.forgetNode(n)
+		}
+	}
+	for t, r := range k.requests {
+		if r.Busy == 0 && latest(r.Started, r.Ended).Before(k.now.Add(-goneMemory)) {
+			delete(k.requests, t)
+		}
+	}
+}
+
+// forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant.
+func (k instanceReadings) forgettable(n *Node) bool {
+	r, old := &n.rec, k.instance.began.Add(-goneMemory)
+	switch {
+	case !r.Gone.IsZero() && r.Gone.Before(old), !r.Removed.IsZero() && r.Removed.Before(old):
+		return true
+	}
+	return n.claim.Source == record.None && r.Removing.IsZero() && !k.instance.began.Before(n.First().Add(k.cfg.ListLag))
+}
+
+// describe returns an instance as a caller sees it.
+func (k instanceReadings) describe(n *Node) lkepool.Node {
+	v := n.rec.Value
+	node := lkepool.Node{PoolID: n.home, Node: claims.Node{
+		InstanceID: v.ID, Name: v.Name, InstanceType: v.InstanceType, Region: v.Region, Status: v.Status, Health: k.health(n),
+		Created: v.Created, Tags: slices.Clone(v.Tags),
+	}}
+	if n.claim.Held() {
+		node.Claim = n.claim.Claimant.Value
+	}
+	if p, ok := k.pools.get(n.home); ok {
+		node.NodeID, node.Template = p.SlotOf(v.ID), p.rec.Value.Template.Clone()
+		if node.InstanceType == "" {
+			node.InstanceType = p.rec.Value.InstanceType
+		}
+	}
+	return node
+}

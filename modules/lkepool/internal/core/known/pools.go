@@ -1,0 +1,129 @@
+package known
+
+import (
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+)
+
+// poolReadings applies readings of pools.
+type poolReadings struct{ *Known }
+
+// mergePools applies a list of pools. What it lacks or contradicts makes the engine look.
+func (k poolReadings) mergePools(d event.Done) {
+	k.pool.began, k.pool.shown = d.Began, make(map[int]bool, len(d.Pools))
+	for _, reading := range d.Pools {
+		k.pool.shown[reading.ID] = true
+		k.showPool(d, reading, false)
+	}
+	for _, p := range slices.Clone(k.pools.rows) {
+		busy := k.request(Target{Op: event.OpGetPool, ID: p.ID()}).Busy > 0
+		switch old := d.Began.Add(-goneMemory); {
+		case k.pool.shown[p.ID()] || busy:
+		case !p.Ours() && !p.rec.Shown.IsZero(), !p.rec.Gone.IsZero() && p.rec.Gone.Before(old),
+			p.rec.Shown.IsZero() && len(k.homed(p.ID())) == 0:
+			k.pools.drop(p.ID())
+		case p.Ours() && p.rec.Gone.IsZero() && !d.Began.Before(p.first.Add(k.cfg.ListLag)):
+			p.look = true
+		}
+	}
+	k.forgetKeys()
+	k.countComing()
+	k.survey()
+}
+
+// mergePool applies a direct read of a pool.
+func (k poolReadings) mergePool(d event.Done) {
+	p := k.meetPool(d.Action.PoolID)
+	switch {
+	case isMissing(d.Err):
+		p.rec.Miss(d.Began, k.now, k.pool.began, k.bounds())
+		p.look = p.look && p.rec.Missing.IsZero()
+	case d.Err == nil:
+		k.showPool(d, d.Pool, true)
+	}
+	k.countComing()
+}
+
+// showPool applies a reading of a pool. Instances that it shows count at once.
+func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) {
+	p := k.meetPool(reading.ID)
+	fresh := p.rec.Shown.IsZero()
+	in := record.Reading[lkepool.Pool]{Began: d.Began, Answered: k.now, Direct: direct, Value: reading}
+	in.Value.Slots = slices.Clone(reading.Slots)
+	before := p.rec.Value
+	wrote := p.rec.Wrote
+	seen := !p.rec.Read.IsZero() && !p.rec.Read.Before(k.settled()) || p.Made()
+	switch verdict := p.rec.Merge(in, k.bounds(), differ); verdict {
+	case record.Replaced:
+		p.hash, p.look = k.tags.KeyHash(reading.Tags), false
+		k.noteLeft(before.Slots, p)
+		if direct && !fresh && !wrote.IsZero() && reading.Count < before.Count {
+			p.rec.Lose(k.now, k.bounds()) // another client lowered the count, or the answer to our write was wrong
+		}
+	case record.Agreed:
+		k.addSlots(p, reading.Slots)
+		p.look = p.look && (!direct || d.Began.Before(wrote.Add(k.cfg.SettleTime)))
+	case record.Contradicted:
+		p.look = true
+	case record.Ignored:
+	}
+	if fresh {
+		k.foundPool(p)
+	}
+	for _, s := range reading.Slots {
+		k.showSlot(p, s, seen)
+	}
+}
+
+// addSlots adds the slots that a reading shows and none before did, as far as the count stands for them.
+func (k poolReadings) addSlots(p *Pool, shown []lkepool.Slot) {
+	for _, s := range shown {
+		n, known := k.nodes.get(s.InstanceID)
+		removed := known && n.Leaving()
+		if len(p.rec.Value.Slots) < p.rec.Value.Count && p.slot(s.NodeID) == nil && !removed {
+			p.rec.Value.Slots = append(slices.Clip(p.rec.Value.Slots), s)
+		}
+	}
+}
+
+// noteLeft notes the instances that a pool listed before, and does not list any more.
+func (k poolReadings) noteLeft(before []lkepool.Slot, p *Pool) {
+	for _, s := range before {
+		if n, known := k.nodes.get(s.InstanceID); known && n.home == p.ID() && p.SlotOf(n.ID()) == "" {
+			n.left = k.now
+		}
+	}
+}
+
+// showSlot applies an instance that a reading shows in a slot. seen: all instances that the pool had when this process began are known.
+func (k poolReadings) showSlot(p *Pool, s lkepool.Slot, seen bool) {
+	if s.InstanceID == 0 {
+		return
+	}
+	mine := p.slot(s.NodeID)
+	n, known := k.nodes.get(s.InstanceID)
+	vacant := mine != nil && mine.InstanceID == 0
+	if vacant && (!known || !n.Leaving() && n.rec.Missing.IsZero()) {
+		mine.InstanceID = s.InstanceID
+	}
+	switch {
+	case known && n.rec.Gone.IsZero():
+		k.setHome(n, p.ID())
+		if p.SlotOf(n.ID()) == s.NodeID {
+			n.left = time.Time{}
+		}
+	case known:
+	case mine == nil && p.Ours():
+		p.look = true // the slot is newer than what is known, or gone: a direct read decides
+	default:
+		n = k.meet(s.InstanceID)
+		k.setHome(n, p.ID())
+		if seen && !k.limits.NodesLag {
+			instanceReadings(k).arrive(n, p.ID())
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package known
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
+)
+
+// Key has the record of the purchases for one key.
+type Key struct {
+	// room bounds the next purchase after a refusal for a limit; 0 is no bound.
+	room int
+	// notBefore keeps anything from being bought while a purchase whose answer was lost may still show.
+	notBefore time.Time
+	// lost: the last creation was not answered.
+	lost bool
+	// joins are the nodes in a row that did not join.
+	joins pacing.Record
+}
+
+// Room bounds the next purchase; 0 is no bound.
+func (k Key) Room() int { return k.room }
+
+// NotBefore is from when on readings show the last purchase that was not answered, the zero time for none.
+func (k Key) NotBefore() time.Time { return k.notBefore }
+
+// Joins are the nodes in a row that did not join.
+func (k Key) Joins() pacing.Record { return k.joins }
+
+// keyed returns what is known for the hash of a key. To compute one costs more than all else that an event needs.
+func (k *purchases) keyed(hash string) *Key {
+	key, ok := k.keys[hash]
+	if !ok {
+		key = &Key{}
+		k.keys[hash] = key
+	}
+	return key
+}
+
+// lostCreation is a creation that was not answered: its nodes count for the ceilings until a pool of its key shows, or would have to.
+type lostCreation struct {
+	hash, instanceType string
+	nodes              int
+	until              time.Time
+}
+
+// foundPool ends one lost creation for the key of a pool that is new.
+func (k *purchases) foundPool(p *Pool) {
+	same := func(l lostCreation) bool { return l.hash == p.hash && l.nodes == p.rec.Value.Count }
+	at := slices.IndexFunc(k.lost, same)
+	if at < 0 {
+		at = slices.IndexFunc(k.lost, func(l lostCreation) bool { return l.hash == p.hash })
+	}
+	if at >= 0 && p.rec.Origin != record.Arrived {
+		k.lost = slices.Delete(k.lost, at, at+1)
+	}
+}
+
+// forgetKeys forgets, after a list of pools, keys that nothing refers to any more.
+func (k *Known) forgetKeys() {
+	used := map[string]bool{}
+	for _, p := range k.pools.rows {
+		used[p.hash] = true
+	}
+	k.lost = slices.DeleteFunc(k.lost, func(l lostCreation) bool { return !k.pool.began.Before(l.until) })
+	maps.DeleteFunc(k.keys, func(hash string, key *Key) bool {
+		r := k.request(Target{Op: event.OpCreate, Name: hash})
+		return !used[hash] && r.Busy == 0 && key.joins.InARow == 0 &&
+			k.now.Sub(latest(key.notBefore, r.Ended)) > goneMemory
+	})
+}
+
+// refused are the writes of claims to all instances together.
+type refused struct {
+	// err is why the API refused one as forbidden or invalid, nil if it did not; then one is tried at next, and after pauses that grow.
+	err   error
+	pause time.Duration
+	next  time.Time
+	// failing counts the instances whose tags could not be written, since one was.
+	failing int
+}
+
+// general reports whether it is not a single instance whose tags cannot be written: others would not do better.
+func (r *refused) general() bool { return r.failing >= tuning.QuarantineLimit }
+
+// failed follows a write of tags that failed, for as many times in a row.
+func (r *refused) failed(d event.Done, times int, who claims.ClaimID, now time.Time) (news News) {
+	kind := claims.KindOf(d.Err)
+	if times == tuning.MarkAttempts && kind != claims.KindRateLimited && kind != claims.KindForbidden && kind != claims.KindNotFound {
+		r.failing++
+		r.longer(now)
+	}
+	if kind != claims.KindForbidden && kind != claims.KindInvalid {
+		return News{}
+	}
+	if r.err == nil || !now.Before(r.next) {
+		r.longer(now)
+	}
+	r.err = d.Err
+	return News{MarkRefused: d.Err, Claimant: who}
+}
+
+// longer doubles the pause before the next attempt.
+func (r *refused) longer(now time.Time) {
+	r.pause = min(max(2*r.pause, tuning.FirstProbe), tuning.LongestProbe)
+	r.next = now.Add(r.pause)
+}
+
+// probe notes the one attempt until the pause has passed again.
+func (r *refused) probe(now time.Time) {
+	if r.err != nil || r.general() {
+		r.next = now.Add(r.pause)
+	}
+}

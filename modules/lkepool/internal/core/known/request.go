@@ -1,0 +1,81 @@
+package known
+
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+)
+
+// Target names the object of a request. Requests for one target share their pauses.
+type Target struct {
+	Op   event.Op
+	ID   int
+	Name string
+}
+
+// TargetOf returns the target of an action.
+func TargetOf(a event.Action) Target {
+	switch a.Op {
+	case event.OpGetInstance, event.OpMark:
+		return Target{Op: a.Op, ID: a.InstanceID}
+	case event.OpCreate:
+		return Target{Op: a.Op, Name: a.Key.Hash()}
+	case event.OpRemove:
+		return Target{Op: a.Op, ID: a.PoolID, Name: a.NodeID}
+	}
+	return Target{Op: a.Op, ID: a.PoolID}
+}
+
+// Request is the newest request for a target.
+type Request struct {
+	// Busy is how many are under way, and Buying how many nodes they buy.
+	Busy, Buying int
+	// Started is when the newest one was chosen. Began and Ended are those of the newest one that ended, and Err is how. A read of one
+	// object that was answered 404 has that error, and did not fail.
+	Started, Began, Ended time.Time
+	Err                   error
+	// Failed is how many failed in a row, Since when the first of them ended, and Until is the end of the pause after the last one.
+	Failed       int
+	Since, Until time.Time
+	Sent         event.Action
+}
+
+// Hopeless reports whether requests for the target have failed again and again for so long that no claimant waits for it any more, and not
+// because requests are limited. A read that fails delays, and buys nothing before.
+func (r Request) Hopeless() bool {
+	return r.Failed >= tuning.MarkAttempts && r.Ended.Sub(r.Since) >= tuning.UnreadGrace && claims.KindOf(r.Err) != claims.KindRateLimited
+}
+
+// FailedSince reports whether the newest request began at t or later and failed.
+func (r Request) FailedSince(t time.Time) bool {
+	return r.Busy == 0 && r.Err != nil && r.Failed > 0 && !r.Began.Before(t)
+}
+
+// start notes that a request is sent.
+func (r *Request) start(a event.Action, now time.Time) {
+	r.Busy, r.Buying = r.Busy+1, r.Buying+a.Bought
+	r.Started, r.Sent = now, a
+}
+
+// end notes how it ended, and returns false for one that was given up.
+func (r *Request) end(d event.Done, first time.Duration, now time.Time) bool {
+	r.Busy, r.Buying = max(0, r.Busy-1), max(0, r.Buying-d.Action.Bought)
+	if d.Cancelled || d.Unsent {
+		return false
+	}
+	r.Began, r.Ended, r.Err = d.Began, now, d.Err
+	single := d.Action.Op == event.OpGetPool || d.Action.Op == event.OpGetInstance
+	if d.Err == nil || single && claims.KindOf(d.Err) == claims.KindNotFound {
+		r.Failed, r.Until = 0, time.Time{}
+		return true
+	}
+	if r.Failed == 0 {
+		r.Since = now
+	}
+	pause := min(first<<min(r.Failed, 8), tuning.LongestRetry)
+	r.Failed++
+	r.Until = now.Add(max(pause, claims.RetryAfterOf(d.Err)))
+	return true
+}

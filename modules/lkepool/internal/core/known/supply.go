@@ -1,0 +1,139 @@
+package known
+
+import (
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
+)
+
+const (
+	fewNodes = tuning.FewNodes
+	// measured is how many of the last nodes say what this platform usually takes.
+	measured = 20
+	// shortestWait is how long a node on its way counts at least, firstWait before any was measured, and slowness is how many times the
+	// slowest of the last nodes one may take.
+	shortestWait = 90 * time.Second
+	firstWait    = 3 * time.Minute
+	slowness     = 4
+)
+
+// supply measures how long this platform takes to bring nodes, and schedules looks for them.
+type supply struct {
+	// usual are the times that the last nodes of each instance type took from their purchase to their instance.
+	usual map[string][]time.Duration
+	// witnessed: a list of instances has shown all that there were when this process began.
+	witnessed bool
+	// running: a look is under way, of the requests for targets, since began.
+	running bool
+	targets []Target
+	began   time.Time
+	next    time.Time
+	pace    plan.Pace
+}
+
+// waitFor is how long a node of an instance type on its way counts.
+func (s *supply) waitFor(instanceType string) time.Duration {
+	last := s.usual[instanceType]
+	if len(last) == 0 {
+		return firstWait
+	}
+	return max(shortestWait, slowness*slices.Max(last))
+}
+
+// arrived measures how long a node took that has come: the oldest one on its way to its pool.
+func (s *supply) arrived(k *Known, n *Node, poolID int) {
+	p, ok := k.pools.get(poolID)
+	if !ok || len(p.coming) == 0 {
+		return
+	}
+	took := append(s.usual[p.rec.Value.InstanceType], k.now.Sub(p.coming[0].since))
+	s.usual[p.rec.Value.InstanceType] = took[max(0, len(took)-measured):]
+}
+
+// countComing compares the places of each pool with the instances that have taken them. What is left is on its way, or a hole.
+func (k *Known) countComing() {
+	for _, p := range k.pools.rows {
+		if p.Ours() {
+			k.countPool(p)
+		}
+	}
+}
+
+func (k *Known) countPool(p *Pool) {
+	members := 0
+	for _, n := range k.homed(p.ID()) {
+		if n.occupies(p.SlotOf(n.ID()) != "") && !k.View().Detached(n) {
+			members++
+		}
+	}
+	missing := max(0, p.rec.Value.Count-members)
+	var now []coming
+	for _, s := range p.rec.Value.Slots {
+		n, known := k.nodes.get(s.InstanceID)
+		if len(now) < missing && (s.InstanceID == 0 || !known || !n.occupies(true)) {
+			now = append(now, coming{slot: s.NodeID})
+		}
+	}
+	for len(now) < missing {
+		now = append(now, coming{})
+	}
+	p.coming = k.keepTimes(p.coming, now)
+}
+
+// keepTimes gives each node on its way the time since when it has been: that of its slot, or of the oldest that has no slot.
+func (k *Known) keepTimes(before, now []coming) []coming {
+	unnamed := slices.DeleteFunc(slices.Clone(before), func(c coming) bool {
+		return slices.ContainsFunc(now, func(other coming) bool { return other.slot == c.slot && c.slot != "" })
+	})
+	for i := range now {
+		c := &now[i]
+		at := slices.IndexFunc(before, func(old coming) bool { return old.slot == c.slot && c.slot != "" })
+		switch {
+		case at >= 0:
+			c.since = before[at].since
+		case len(unnamed) > 0:
+			c.since, unnamed = unnamed[0].since, unnamed[1:]
+		default:
+			c.since = k.now
+		}
+	}
+	slices.SortStableFunc(now, func(a, b coming) int { return a.since.Compare(b.since) })
+	return now
+}
+
+// grown follows a purchase that was answered. A look for earlier ones that is due before is not put off.
+func (s *supply) grown(k *Known) {
+	s.pace.Restart()
+	first := k.now.Add(min(k.cfg.RetryDelay, tuning.FirstReadAfter))
+	if !s.next.After(k.now) || first.Before(s.next) {
+		s.next = first
+	}
+}
+
+// started notes a request that is part of a look.
+func (s *supply) started(a event.Action, now time.Time) {
+	if !a.Look {
+		return
+	}
+	if !s.running {
+		s.running, s.began, s.targets = true, now, nil
+	}
+	s.targets = append(s.targets, TargetOf(a))
+}
+
+// ended notes the end of a request. After the last one of a look, the next look is scheduled.
+func (s *supply) ended(a event.Action, k *Known) {
+	under := slices.ContainsFunc(s.targets, func(t Target) bool { return k.request(t).Busy > 0 })
+	if !s.running || under || !slices.Contains(s.targets, TargetOf(a)) {
+		return
+	}
+	s.running = false
+	s.pace.Dense, s.pace.Near = a.Op == event.OpGetPool, tuning.NearList
+	if s.pace.Dense {
+		s.pace.Near = tuning.NearRead
+	}
+	s.next = s.began.Add(s.pace.Next(k.now, k.View().Coming(), k.cfg.RetryDelay))
+}

@@ -1,0 +1,183 @@
+package known
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+)
+
+// writeAnswers applies the ends of own writes.
+type writeAnswers struct{ *Known }
+
+// mergePurchase applies the end of a purchase.
+func (k writeAnswers) mergePurchase(d event.Done) News {
+	key := k.keyed(d.Action.Key.Hash())
+	if d.Err != nil {
+		return k.purchaseFailed(key, d)
+	}
+	p, known := k.pools.get(d.Pool.ID)
+	if !known {
+		p = k.meetPool(d.Pool.ID)
+		p.rec.Origin = record.Arrived
+	}
+	value := d.Pool
+	value.Slots = slices.Clone(d.Pool.Slots)
+	p.rec.Answer(value, k.now)
+	p.hash, p.look = k.tags.KeyHash(value.Tags), false
+	key.lost = false
+	if key.room > 0 {
+		key.room = d.Action.Bought // until not even one more fits
+	}
+	k.supply.grown(k.Known)
+	for _, s := range value.Slots {
+		poolReadings(k).showSlot(p, s, true)
+	}
+	k.countComing()
+	return News{}
+}
+
+// purchaseFailed follows a purchase that ended in an error. One that may have had its effect is looked for before anything else is bought
+// for its key, and its pool is set aside: what is missing then is bought elsewhere.
+func (k writeAnswers) purchaseFailed(key *Key, d event.Done) (news News) {
+	if p, ok := k.pools.get(d.Action.PoolID); ok {
+		if mayHaveEffect(d.Err) {
+			p.rec.Lose(k.now, k.bounds())
+			p.look = true
+			key.notBefore = k.now.Add(k.cfg.SettleTime)
+		}
+		if isMissing(d.Err) {
+			p.look = true
+		}
+	} else if mayHaveEffect(d.Err) {
+		// Creating has no idempotency token: the pool is looked for by its tag. A list shows it when it is as old as lists may be, so
+		// after two creations in a row without an answer that is waited for.
+		wait := k.cfg.SettleTime
+		if key.lost || claims.EffectOf(d.Err) == claims.EffectApplied {
+			wait = k.cfg.ListLag
+		}
+		key.notBefore, key.lost = k.now.Add(wait), true
+		k.lost = append(k.lost, lostCreation{hash: d.Action.Key.Hash(), instanceType: d.Action.Key.InstanceType, nodes: d.Action.Bought,
+			until: k.now.Add(k.cfg.LateEffect + k.cfg.ListLag)})
+	}
+	switch add := d.Action.Bought; {
+	case claims.KindOf(d.Err) == claims.KindQuotaExceeded && add > 1:
+		// LKE refuses as a whole what does not fit, and how much would is not in the answer, so the next purchase is at most half as
+		// large.
+		key.room = add / 2
+		k.request(TargetOf(d.Action)).Until = k.now
+		return News{}
+	case Lasting(d.Err):
+		key.room = 0
+		news = News{Refused: d.Err, Key: d.Action.Key}
+	}
+	return news
+}
+
+// mergeMark applies the end of a write of tags.
+func (k writeAnswers) mergeMark(d event.Done) News {
+	n, known := k.nodes.get(d.Action.InstanceID)
+	if !known {
+		return News{}
+	}
+	r, who := k.request(TargetOf(d.Action)), k.who(d.Action.Tags)
+	if d.Err == nil && (!k.who(d.Instance.Tags).Is(who) || k.tags.Removing(d.Instance.Tags) != k.tags.Removing(d.Action.Tags)) {
+		d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(event.OpMark),
+			Err: errors.New("the answer does not show the tags that were written")}
+		r.end(d, k.cfg.RetryDelay, k.now)
+	}
+	if d.Err == nil {
+		k.marked(n, d, who)
+		return News{}
+	}
+	if isMissing(d.Err) {
+		n.rec.Miss(d.Began, k.now, k.instance.began, k.bounds())
+		k.countComing()
+	}
+	if mayHaveEffect(d.Err) {
+		n.rec.Lose(k.now, k.bounds())
+	} else {
+		k.unchoose(n)
+	}
+	return k.refused.failed(d, r.Failed, who, k.now)
+}
+
+// marked follows tags that were written.
+func (k writeAnswers) marked(n *Node, d event.Done, who claims.ClaimID) {
+	value := d.Instance
+	if n.rec.Value.State == lkepool.Leaving {
+		value.State = lkepool.Leaving
+	}
+	n.rec.Answer(value, k.now)
+	n.rec.Read = d.Began
+	switch {
+	case k.tags.Removing(value.Tags):
+		n.rec.Remove(k.now)
+	case n.claim.Of(who) && n.claim.Source < record.Own:
+		k.setClaim(n, record.Claim{Claimant: who, Source: record.Own, Since: k.now})
+	}
+	if k.refused.general() {
+		for t, r := range k.requests {
+			if t.Op == event.OpMark {
+				r.Failed = 0
+			}
+		}
+	}
+	k.refused = refused{}
+	k.countComing()
+}
+
+// mergeRemoval applies the end of a node's removal. An accepted one takes the slot, and lowers the count if that stands for the slot.
+func (k writeAnswers) mergeRemoval(d event.Done) {
+	p, known := k.pools.get(d.Action.PoolID)
+	n, alive := k.nodes.get(d.Action.InstanceID)
+	switch {
+	case d.Err == nil:
+		if alive {
+			n.rec.Accept(k.now)
+		}
+		if known {
+			p.removeSlot(d.Action.NodeID)
+			p.rec.Wrote = k.now
+		}
+	case mayHaveEffect(d.Err):
+		if alive {
+			n.rec.Remove(k.now)
+		}
+		if known {
+			p.rec.Lose(k.now, k.bounds())
+			p.look = true // when it settles
+		}
+	}
+	k.countComing()
+}
+
+func (p *Pool) removeSlot(nodeID string) {
+	before := len(p.rec.Value.Slots)
+	p.rec.Value.Slots = slices.DeleteFunc(slices.Clone(p.rec.Value.Slots), func(s lkepool.Slot) bool { return s.NodeID == nodeID })
+	p.rec.Value.Count = max(0, p.rec.Value.Count-(before-len(p.rec.Value.Slots)))
+}
+
+// mergeDrop applies the end of a pool's deletion.
+func (k writeAnswers) mergeDrop(d event.Done) {
+	p, known := k.pools.get(d.Action.PoolID)
+	if !known || d.Err != nil && !mayHaveEffect(d.Err) {
+		return
+	}
+	for _, n := range k.homed(p.ID()) {
+		if d.Err == nil {
+			n.rec.Accept(k.now)
+		} else {
+			n.rec.Remove(k.now)
+		}
+	}
+	if d.Err == nil {
+		p.rec.Accept(k.now)
+	} else {
+		p.rec.Remove(k.now)
+	}
+	k.countComing()
+}

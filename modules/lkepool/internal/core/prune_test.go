@@ -1,0 +1,47 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// Nodes of another owner's pool that come and go leave nothing behind.
+func TestTheWorldIsAsLargeAsTheCluster(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := New(lkepool.Config{Records: new(claims.RecordMap)}.WithDefaults(), lkepool.Limits{PoolSize: 100}, now, true)
+	for i := range 1000 {
+		now = now.Add(5 * time.Minute)
+		id := 1000 + i
+		pool := lkepool.Pool{ID: 7, Count: 1, Autoscaled: true, InstanceType: "g6-standard-2",
+			Slots: []lkepool.Slot{{NodeID: "7-" + time.Duration(i).String(), InstanceID: id}}}
+		c.Handle(Asked{Token: i, Ask: Ask{Kind: AskList}}, now)
+		c.Handle(Done{Action: Action{Op: OpListPools}, Began: now, Pools: []lkepool.Pool{pool}}, now)
+		c.Handle(Done{Action: Action{Op: OpListInstances}, Began: now, Instances: []lkepool.Instance{{ID: id, Name: "lke7-7"}}}, now)
+	}
+	if size := c.known.Size(); size.Nodes > 5 || size.Pools > 5 || size.Keys > 0 || size.Requests > 20 {
+		t.Errorf("of a cluster with one node it knows %+v", size)
+	}
+}
+
+// What is gone is forgotten in time, also after a day of claims that come and go.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	plan := &simSchedule{seed: 1, world: simWeather{
+		latency: 200 * time.Millisecond, idLeast: 5 * time.Second, idMost: 5 * time.Second, orphanTTL: time.Minute,
+	}}
+	s := newSim(plan, nil)
+	for i := range 200 {
+		plan.lives = append(plan.lives,
+			simLife{at: time.Duration(i) * 90 * time.Second, patience: time.Minute, again: time.Second, keeps: time.Minute})
+	}
+	s.lead()
+	s.admit()
+	s.sweeps()
+	s.runUntil(200*90*time.Second + 30*time.Minute)
+	if size := s.process.core.known.Size(); s.failure != "" || size.Nodes > 13 || size.Pools > 13 || size.Claims > 13 || size.Requests > 60 ||
+		len(s.process.core.callers.Keys()) > 0 {
+		t.Errorf("%q: it knows %+v", s.failure, size)
+	}
+}
