@@ -52,15 +52,16 @@ func TestAChangeOfLibrariesHasItsDeepTests(t *testing.T) {
 }
 
 func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {
-	all := []string{"modules/claims", "modules/clusterapi", "modules/instances", "modules/linode", "modules/linodesim", "modules/lkeprobe",
-		"modules/lkepool", "modules/nodeclass", "modules/operator", "tools"}
+	all := []string{"modules/advisor", "modules/claims", "modules/clusterapi", "modules/instances", "modules/linode", "modules/linodesim",
+		"modules/lkeprobe", "modules/lkepool", "modules/nodeclass", "modules/operator", "tools"}
 	for name, c := range map[string]struct{ files, want []string }{
-		"a leaf": {[]string{"modules/nodeclass/README.go"}, []string{"modules/nodeclass", "modules/operator", "tools"}},
+		"a leaf": {[]string{"modules/nodeclass/README.go"}, []string{"modules/advisor", "modules/nodeclass", "modules/operator", "tools"}},
 		"the client": {[]string{"modules/linode/client.go"},
-			[]string{"modules/instances", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool", "modules/operator",
+			[]string{"modules/advisor", "modules/instances", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
+				"modules/operator",
 				"tools"}},
-		"the operator":           {[]string{"modules/operator/options/options.go"}, []string{"modules/operator", "tools"}},
-		"a module's page":        {[]string{"modules/operator/README.md"}, []string{"modules/operator", "tools"}},
+		"the operator":           {[]string{"modules/operator/options/options.go"}, []string{"modules/advisor", "modules/operator", "tools"}},
+		"a module's page":        {[]string{"modules/operator/README.md"}, []string{"modules/advisor", "modules/operator", "tools"}},
 		"a page":                 {[]string{"docs/install.md"}, []string{"tools"}},
 		"a chart":                {[]string{"charts/karpenter/values.yaml"}, all},
 		"the API's description":  {[]string{"docs/install.md", "openapi/linode.yaml"}, all},

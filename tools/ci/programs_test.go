@@ -47,7 +47,7 @@ func TestTheManifestForKrewHasEachArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, folder := range []string{"modules/operator", "contrib"} {
+	for _, folder := range []string{"modules/advisor", "contrib"} {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}

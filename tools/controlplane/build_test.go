@@ -226,7 +226,8 @@ func TestSharedLibrariesHaveOneVersion(t *testing.T) {
 	}
 }
 
-// Each go.mod names the same toolchain: Go compiles a package again for another one, and a build from nothing would compile Kubernetes twice.
+// Each go.mod names the same toolchain: Go compiles a package again for another one, and a build from nothing would compile Kubernetes
+// twice.
 func TestModulesHaveOneToolchain(t *testing.T) {
 	work, err := os.ReadFile(filepath.Join("..", "..", "go.work"))
 	if err != nil {

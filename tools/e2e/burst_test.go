@@ -102,15 +102,23 @@ func onHosts(n int) func(*testing.T, *environment) {
 	}
 }
 
-// quiet waits until the operator has made no request for a while: it reads twice that each pool of an earlier scenario is gone, and a
-// scenario that counts its own requests begins after that.
+// quiet waits until the operator has read or changed no pool and no Linode for a while: it reads twice that each pool of an earlier
+// scenario is gone, and a scenario that counts its own requests begins after that. Groups read plans and prices every few seconds.
 func (e *environment) quiet(t *testing.T) {
 	t.Helper()
 	const still = 8 * time.Second
-	calls, since := e.calls(), time.Now()
+	requests := func() (n int) {
+		for _, c := range e.Sim.CallsWith(e.SimToken) {
+			if strings.Contains(c.Route, "/pools") || strings.HasPrefix(c.Route, "/linode/instances") {
+				n += c.N
+			}
+		}
+		return n
+	}
+	before, since := requests(), time.Now()
 	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
-		if now := e.calls(); now != calls {
-			calls, since = now, time.Now()
+		if now := requests(); now != before {
+			before, since = now, time.Now()
 		}
 		g.Expect(time.Since(since)).To(BeNumerically(">", still), "since the last request")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())

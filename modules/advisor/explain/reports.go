@@ -25,7 +25,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 )
 
-// Reports are what the operator has recorded in a running cluster about what it does: its Lease, events and pauses.
+// Reports hold the operator's records in a running cluster: its Lease, events and pauses.
 type Reports struct {
 	Lease    *Lease // nil = there is none: no operator has run, or only one without leader election
 	Events   []corev1.Event

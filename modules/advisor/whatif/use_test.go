@@ -29,7 +29,7 @@ func measured(s *snapshot.Snapshot) *whatif.Basis {
 	return &whatif.Basis{Requests: podusage.Measured(s.Pods, s.PodMetrics, 95, 0), Text: "percentile 95 of a test"}
 }
 
-// A workload that asks for far too much, one that is right, one that asks for too little, DaemonSets, and pods of which nothing is known.
+// A workload that requests far too much, one that is right, one that requests too little, DaemonSets, and pods of which nothing is known.
 func overAsking(t testing.TB) *snapshot.Snapshot {
 	s := &snapshot.Snapshot{Nodes: nodes(12), NodePools: examples(t, "nodepool.yaml").NodePools}
 	withDaemons(s, "logs", "200m", "256Mi")

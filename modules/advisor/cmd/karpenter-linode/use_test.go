@@ -60,7 +60,7 @@ func (m *metricsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// aggregate has the API server ask that address for metrics.k8s.io, as it asks metrics-server.
+// aggregate makes the API server read metrics.k8s.io from that address, as from metrics-server.
 func aggregate(t *testing.T, kube client.Client, address string) {
 	t.Helper()
 	parsed, err := url.Parse(address)

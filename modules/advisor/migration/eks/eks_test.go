@@ -32,7 +32,7 @@ func translate(t *testing.T, input string) string {
 	return out.String()
 }
 
-// What comes out is what this provider accepts: no unknown field, and plans for each NodePool.
+// This provider accepts the output: no unknown field, and plans for each NodePool.
 func TestAnEKSClustersObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		golden string

@@ -23,7 +23,9 @@ func (w Faults) Lie(about report.Assumption, delays Lies) {
 func (w Faults) Lies(about report.Assumption) bool { return w.faults.lies[about] }
 
 // platform is this moment with LKE in the place of the caller.
-func (w *Moment) platform() *Moment { return &Moment{state: w.state, Caller: Caller{Actor: account.LKE}} }
+func (w *Moment) platform() *Moment {
+	return &Moment{state: w.state, Caller: Caller{Actor: account.LKE}}
+}
 
 // loseTags takes away the tags that a client has just written to a pool.
 func (w Pools) loseTags(p *pool) {
@@ -39,7 +41,9 @@ func (w Pools) loseTags(p *pool) {
 		p.Tags = []string{}
 		at := w.platform().Pools()
 		at.cascadeTags(p, had)
-		w.record(account.LKE, account.Entry{Action: account.PoolEdited, ClusterID: p.ClusterID, PoolID: p.ID, Before: was, After: describe(p.Pool)})
+		w.record(account.LKE, account.Entry{
+			Action: account.PoolEdited, ClusterID: p.ClusterID, PoolID: p.ID, Before: was, After: describe(p.Pool),
+		})
 	})
 }
 
