@@ -41,7 +41,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets}
+	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
 	// Some clusters have it: a client that sets an owner that blocks deletion needs rights on the owner's finalizers.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := environment.Start()

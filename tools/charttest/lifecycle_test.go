@@ -43,7 +43,7 @@ func startBare(t *testing.T) bare {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatal(err)

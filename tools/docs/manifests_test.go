@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
@@ -118,7 +119,7 @@ func apiServer(t *testing.T) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets}
+	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatalf("starting the API server: %v", err)

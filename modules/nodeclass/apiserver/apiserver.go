@@ -9,10 +9,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
+
+// startTimeout bounds the start of one process. Beside six clusters on two processors a start takes longer than envtest's 20 seconds.
+const startTimeout = 3 * time.Minute
 
 // Start starts an API server with these definitions. Its address is in the environment's Config; Stop ends it.
 func Start(definitions []*apiextensionsv1.CustomResourceDefinition) (*envtest.Environment, error) {
@@ -20,7 +24,7 @@ func Start(definitions []*apiextensionsv1.CustomResourceDefinition) (*envtest.En
 	if err != nil {
 		return nil, err
 	}
-	environment := &envtest.Environment{CRDs: definitions, BinaryAssetsDirectory: dir}
+	environment := &envtest.Environment{CRDs: definitions, BinaryAssetsDirectory: dir, ControlPlaneStartTimeout: startTimeout}
 	if _, err := environment.Start(); err != nil {
 		// When the definitions are refused the servers run already.
 		return nil, fmt.Errorf("starting the API server: %w", errors.Join(err, environment.Stop()))
