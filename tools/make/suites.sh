@@ -122,7 +122,7 @@ if [ "$circle" = shared ]; then
 	groups=$(names '^TestGroup')
 	# A scenario that waits to see that nothing happens waits for as long as core's own windows, and not longer.
 	{ [ -z "$groups" ] || e2e "$groups" -args -rest 30s || fail e2e; } >"$work/e2e" &
-	{ [ "$number" != "$parts" ] || followed -skip '^TestPagesCanBeFollowed$/^(break|pages)$' || fail pages; } >"$work/pages" &
+	{ [ "$number" != "$parts" ] || followed -skip '^TestPagesCanBeFollowed$/^(break|lke|pages)$' || fail pages; } >"$work/pages" &
 	computes
 	wait
 	cat "$work/e2e" "$work/pages"
