@@ -1,7 +1,7 @@
 // Package explain answers in sentences why a pod waits, why a node has its plan, and why consolidation leaves it.
 //
-// What is true now comes first: whether an operator works, the NodeClaim that is for the pod, conditions, events and pauses (Reports). What
-// Karpenter plans comes last, and only where nothing of that stands against it: a plan beside a NodeClaim that cannot be launched is wrong.
+// The present state comes first: whether an operator works, the pod's NodeClaim, conditions, events and pauses (Reports). Karpenter's plan
+// comes last, and only where the present state allows it: a plan beside a NodeClaim that cannot be launched is wrong.
 //
 // Plans come from the code that decides: core's scheduler and consolidation methods run over the cluster as it is (whatif.Present), plans
 // are chosen by the provider's own function, and requirements are explained by package requirement. Texts of core are quoted as they are.

@@ -63,7 +63,7 @@ func (e Explainer) planOf(claim *karpv1.NodeClaim) string {
 	return ""
 }
 
-// lifecycle names the step that a NodeClaim waits for, and what is to happen to it. who is the NodeClaim as the sentences name it.
+// lifecycle names the step that a NodeClaim waits for, and its next one. The sentences call the NodeClaim who.
 func (e Explainer) lifecycle(x *Explanation, who string, claim *karpv1.NodeClaim) {
 	if !claim.DeletionTimestamp.IsZero() {
 		x.add("%s is being deleted: its pods are evicted, then the Linode is removed.", who)

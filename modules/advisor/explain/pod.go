@@ -60,8 +60,8 @@ func (e Explainer) pod(name string) (Explanation, error) {
 	return x, nil
 }
 
-// waiting explains a pod that Karpenter has to find a node for: what is true now first, and what Karpenter plans only where nothing that is
-// known stands against it.
+// waiting explains a pod that needs a node from Karpenter. The present state comes first. Karpenter's plan follows if the present state
+// allows it.
 func (e Explainer) waiting(x *Explanation, pod *corev1.Pod) error {
 	against := e.stopped(x)
 	if e.beingMade(x, pod) || against {

@@ -66,7 +66,7 @@ func startTerminal(t *testing.T, rows, columns uint16, args ...string) *terminal
 	return s
 }
 
-// size changes the size of the screen. What is beyond it is lost.
+// size changes the size of the screen. Characters outside of the new size are lost.
 func (s *terminal) size(rows, columns uint16) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *terminal) read() {
 	}
 }
 
-// draw carries out what the program writes, and returns what is not complete.
+// draw carries out the program's output, and returns the bytes of a sequence that is not complete.
 func (s *terminal) draw(data []byte) (rest []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *terminal) step(data []byte) int {
 	return n
 }
 
-// sequence carries out a control sequence (ECMA-48): those that move the cursor and erase. Colours and modes change no character.
+// sequence carries out a control sequence (ECMA-48) that moves the cursor or erases. Colours and modes change no character.
 func (s *terminal) sequence(data []byte) int {
 	if len(data) < 2 {
 		return 0

@@ -51,7 +51,7 @@ func (u *use) check(from *source) error {
 	return nil
 }
 
-// read adds the objects that show use to those of a cluster. Files have them already, or lack them.
+// read adds objects that show use to the snapshot of a cluster. A snapshot from files is left as it is.
 func (u *use) read(ctx context.Context, from *source, cluster *snapshot.Snapshot) error {
 	if u.from == "" {
 		return nil

@@ -252,7 +252,7 @@ func (v *verification) operator(ctx context.Context, run string) (*verify.Part, 
 	return verify.New(cfg), nil
 }
 
-// region is that of the cluster's nodes.
+// region returns the region of the cluster's nodes.
 func (v *verification) region(ctx context.Context) (string, error) {
 	nodes := &corev1.NodeList{}
 	if err := v.kube.List(ctx, nodes); err != nil {
