@@ -47,7 +47,7 @@ func waiting(t *testing.T, kube client.Client) *corev1.Pod {
 
 // What the operator has recorded is read from a real API server, with the field selectors that it knows.
 func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
-	kube, kubeconfig := startCluster(t)
+	kube, kubeconfig := apiServer(t)
 	pod := waiting(t, kube)
 	explained := func(config string) string {
 		t.Helper()
@@ -110,7 +110,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 
 // A user who may read nodes and pods and not what the operator keeps gets the rest.
 func TestExplainWithoutTheRightToReadLeasesAndEvents(t *testing.T) {
-	kube, kubeconfig := startCluster(t)
+	kube, kubeconfig := apiServer(t)
 	waiting(t, kube)
 	create(t, kube, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "viewer"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"", "apps", "policy", "storage.k8s.io", "karpenter.sh", v1alpha1.Group}, Verbs: []string{"get", "list"},
