@@ -14,8 +14,8 @@
 // were promised what is not there stay pending. Figures fall at once and rise by a hundredth at least, so that consolidation comes to
 // rest; nodes that exist are planned with by their own figures, and drift does not look at capacity.
 //
-// Not guaranteed: that a plan reported as available can be created at this moment (the API's list is a flag, no stock); callers report a
-// refusal with MarkUnavailable.
+// Not guaranteed: that a plan reported as available can be created at this moment (the API's list is a flag, no stock); package launches
+// remembers which plans were refused.
 //
 // Units: memory and disk of a Plan are MiB (the API writes MB and means MiB: a plan of 4096 MB boots with 4022024 KiB), network MBit/s,
 // transfer GB, prices USD per hour. All methods of Catalog are safe for concurrent use. Callers must not change the instance types they

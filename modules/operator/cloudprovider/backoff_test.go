@@ -23,6 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // since is a NodeClaim's condition, true since a time.
@@ -170,7 +171,7 @@ func TestALaunchWithARefusedTokenGoesOn(t *testing.T) {
 		for attempt := range 10 {
 			_, err := p.Create(t.Context(), numbered(1))
 			var createErr *core.CreateError
-			if !errors.As(err, &createErr) || createErr.ConditionReason != cloudprovider.EventTokenRefused ||
+			if !errors.As(err, &createErr) || createErr.ConditionReason != launches.EventTokenRefused ||
 				!strings.Contains(createErr.ConditionMessage, "LINODE_TOKEN") {
 				t.Fatalf("attempt %d: %v", attempt, err)
 			}

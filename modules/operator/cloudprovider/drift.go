@@ -34,7 +34,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 		return "", err // without it there is nothing to compare with; a class that is in use cannot be deleted
 	}
 	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
-		c.backoff.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable],
+		c.launches.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable],
 			registered.LastTransitionTime.Time)
 	}
 	if staticallyDrifted(nodeClaim, nodeClass) {

@@ -73,7 +73,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 			RenewTime: ptr.To(metav1.NowMicro())}}
 	until := time.Now().Add(2 * time.Minute).UTC().Format(time.RFC3339)
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-learned-capacity",
-		Annotations: map[string]string{stored.PlansAnnotation: `[{"plan":"g6-standard-1","cause":"NoCapacity","ends":"` + until + `"}]`}}}
+		Annotations: map[string]string{stored.RestsAnnotation: `[{"plan":"g6-standard-1","cause":"NoCapacity","ends":"` + until + `"}]`}}}
 	event := func(kind, name, reason, eventType, message string, of client.Object) *corev1.Event {
 		e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "e-"}, Reason: reason, Type: eventType,
 			Message: message, LastTimestamp: metav1.Now(),

@@ -38,7 +38,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -63,14 +62,9 @@ func operate(ctx context.Context, p *platform) error {
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
 		Toleration:     p.options.NodeRepairToleration,
-		Backoff:        launches.NewBackoff(),
-		Refused:        launches.NewRefusals(),
 	}
 	if p.options.LearnedCapacity.Name != "" {
-		if err := add(op, stored.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity,
-			stored.Of(stored.Annotation, config.Backoff.Export, config.Backoff.Import),
-			stored.Of(stored.RefusedAnnotation, config.Refused.Export, config.Refused.Import),
-			stored.Of(stored.PlansAnnotation, p.market.Marks, p.market.TakeUp))); err != nil {
+		if err := add(op, stored.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity, p.market.Launches())); err != nil {
 			return err
 		}
 	}
