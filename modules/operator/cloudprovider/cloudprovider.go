@@ -1,6 +1,7 @@
 package cloudprovider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -42,6 +43,8 @@ type Config struct {
 	HostMaintenance func(instanceID int) bool
 	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
 	Holder claims.Holder
+	// Inventory keeps what is read of nodes; nil = nobody else asks it.
+	Inventory *Inventory
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues requires.
@@ -69,7 +72,7 @@ type CloudProvider struct {
 	launches  *launches.Memory
 	cfg       Config
 	events    publisher
-	inventory *inventory
+	nodes     *reader
 	confirmed *cache.Expiring // by NodeClaim's UID: the drift that a second reading has confirmed
 }
 
@@ -93,7 +96,7 @@ func New(kube client.Reader, backend Backend, market Catalog, cfg Config) *Cloud
 		cfg.TokenRefused = func() bool { return false }
 	}
 	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, market: market, launches: market.Launches(), cfg: cfg,
-		events: publisher{cfg.Events}, inventory: newInventory(backend), confirmed: cache.NewExpiring()}
+		events: publisher{cfg.Events}, nodes: &reader{Inventory: cmp.Or(cfg.Inventory, NewInventory()), backend: backend}, confirmed: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
@@ -120,14 +123,13 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, c.failed(l, attempt, err)
 	}
-	if err := c.cfg.Keep(ctx, node); err != nil { // Kubernetes'; core calls again, and gets the same instance
+	if err := c.cfg.Keep(ctx, node.Node); err != nil { // Kubernetes'; core calls again, and gets the same instance
 		return nil, fmt.Errorf("keeping instance %d: %w", node.InstanceID, err)
 	}
 	c.launches.End(nodeClaim.UID)
-	c.inventory.grant(node)
+	c.nodes.Note(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
-	claim, err := launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
-	return c.withImage(node.InstanceID, claim, err)
+	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
 }
 
 // choose returns the plan of the last attempt while it is offered, and otherwise the cheapest.
@@ -144,18 +146,17 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	if err != nil {
 		return nil, cloudprovider.NewNodeClaimNotFoundError(err)
 	}
-	node, err := c.backend.Get(ctx, id)
+	node, err := c.nodes.get(ctx, id)
 	if err != nil {
 		return nil, lookupError(err)
 	}
-	claim, err := observed(node, find(c.market.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
-	return c.withImage(node.InstanceID, claim, err)
+	return observed(node, find(c.market.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
 }
 
 // List returns the NodeClaims of all claimed instances of the cluster, never a part of them. A name is the
 // one in the instance's tag, which is shortened when the NodeClaim's is longer than a tag can hold.
 func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
-	nodes, err := c.inventory.refresh(ctx)
+	nodes, err := c.nodes.list(ctx)
 	if err != nil {
 		return nil, lookupError(err)
 	}
@@ -163,7 +164,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
 	for _, node := range nodes {
 		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Region)
-		if claim, err = c.withImage(node.InstanceID, claim, err); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		claims = append(claims, claim)
@@ -173,7 +174,8 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 
 // Tags returns an instance's tags as they were listed last; core lists every two minutes. It makes no request.
 func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
-	return c.inventory.tags(instanceID)
+	node, known := c.nodes.Known(instanceID)
+	return node.Tags, known
 }
 
 // GetInstanceTypes returns all plans, those that cannot be bought now without an available offering. A NodePool of another

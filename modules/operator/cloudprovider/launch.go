@@ -26,7 +26,7 @@ type Launch struct {
 
 // claim claims a node within the deadline of one Create. An instance that another NodeClaim's status names is refused: two NodeClaims with
 // one instance would each remove it.
-func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error) {
+func (c *CloudProvider) claim(ctx context.Context, l Launch) (Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
 	defer cancel()
 	start := time.Now()

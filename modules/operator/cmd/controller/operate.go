@@ -62,6 +62,7 @@ func operate(ctx context.Context, p *platform) error {
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
 		Toleration:     p.options.NodeRepairToleration,
+		Inventory:      cloudprovider.NewInventory(),
 	}
 	if p.options.LearnedCapacity.Name != "" {
 		if err := add(op, stored.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity, p.market.Launches())); err != nil {
@@ -126,7 +127,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	nodes, err := p.cluster.New(ctx, mode.Deps{
 		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.market.HourlyUSD,
 		Operator: op, Drainer: drainer,
-		Holder: p.holders.Holder, Catalog: p.market, Guard: p.guard,
+		Holder: p.holders.Holder, Catalog: p.market, Inventory: config.Inventory, Guard: p.guard,
 	})
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		rollout.NewController(op.GetClient()),
 		offhours.NewController(op.GetClient(), op.EventRecorder, op.Clock),
 		launchfindings.NewController(op.GetClient(), linodes),
-		joining.NewController(op.GetClient(), op.EventRecorder),
+		joining.NewController(op.GetClient(), op.EventRecorder, p.market.Launches().Joined),
 		podevents.NewController(op.GetClient(), linodes, p.health.refused.Load, op.EventRecorder),
 	)
 	return nil

@@ -71,7 +71,10 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 	var backend *Backend
 	keeper := firewalls.NewKeeper(firewalls.Config{
 		Readings: readings, Recheck: readings.Young(), API: deps.Linode, Recorder: op.EventRecorder, Interfaces: ProtectedInterfaces,
-		SettleTime: o.SettleTime, Claim: func(instanceID int) (string, bool) { return backend.claim(instanceID) },
+		SettleTime: o.SettleTime, Claim: func(instanceID int) (string, bool) {
+			node, known := deps.Inventory.Known(instanceID)
+			return node.Claim, known
+		},
 	})
 	config.FirewallRefused = keeper.Refused
 	var tokens *bootstraptoken.Issuer
@@ -147,7 +150,8 @@ func approver(cluster Cluster, deps mode.Deps, backend *Backend) controller.Cont
 	return servingcertificates.NewController(deps.Operator.GetClient(), deps.Operator.EventRecorder, servingcertificates.Config{
 		NodeName: cluster.nodeName,
 		Known: func(instanceID int) (servingcertificates.Linode, bool) {
-			found, known := backend.lastRead.Get(instanceID)
+			node, _ := deps.Inventory.Known(instanceID)
+			found, known := node.Own.(instances.Instance)
 			return named(found), known
 		},
 		Linode: func(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
