@@ -97,8 +97,8 @@ func TestPagesThatFilesNameExist(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range alert.FindAllStringSubmatch(string(text), -1) {
-				if !byPath["docs/troubleshooting.md"][strings.ToLower(m[1])] {
-					t.Errorf("%s: docs/troubleshooting.md has no heading for the alert %s", file, m[1])
+				if !byPath["docs/on-call.md"][strings.ToLower(m[1])] {
+					t.Errorf("%s: docs/on-call.md has no heading for the alert %s", file, m[1])
 				}
 			}
 			for _, m := range runbook.FindAllStringSubmatch(string(text), -1) {

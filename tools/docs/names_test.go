@@ -92,10 +92,10 @@ func TestVariablesExist(t *testing.T) {
 	for _, m := range environment.FindAllStringSubmatch(read(t, "charts/karpenter/templates/_env.tpl"), -1) {
 		known[m[1]] = true
 	}
-	joining := read(t, "docs/instance-joining.md")
+	joining := read(t, "docs/joining-custom.md")
 	for _, name := range bootstrap.Variables() {
 		if !strings.Contains(joining, "| `"+name+"` |") {
-			t.Errorf("docs/instance-joining.md: the table of variables lacks %s", name)
+			t.Errorf("docs/joining-custom.md: the table of variables lacks %s", name)
 		}
 	}
 	unknown(t, "variable", mentioned(t, `(?:^|[\s"'$(\x60{-])([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`),
