@@ -54,7 +54,8 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 		t.Errorf("the table of SECURITY.md has no %s", minor)
 	}
 	releasing := read(t, "RELEASING.md")
-	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`", "`docs/install-gitops.md`", "`docs/instance-mode.md`",
+	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`",
+		"`docs/install-gitops.md`", "`docs/instance-mode.md`",
 		"`SECURITY.md`",
 		"`docs/drift-and-upgrades.md`", "`docs/plans.md`", "`make generate`"} {
 		if !strings.Contains(releasing, named) {
