@@ -56,7 +56,7 @@ func checkClaimant(op, field string, c claims.Claimant) error {
 	return nil
 }
 
-// checkTags returns an error for tags that the API refuses, and for those of the engine.
+// checkTags returns an error for tags that the API refuses, and for the engine's own tags.
 func checkTags(op, field string, tags []string, own engine.Tags) error {
 	for i, tag := range tags {
 		at := fmt.Sprintf("%s[%d]", field, i)

@@ -23,7 +23,7 @@ type releaseJob struct {
 	}
 }
 
-// commands are the first words of a job's commands, and of those of the Makefile's targets that it makes.
+// commands are the first words of a job's commands, and of the commands of the Makefile's targets that it makes.
 func (j releaseJob) commands(t *testing.T, makefile string) []string {
 	t.Helper()
 	var all []string

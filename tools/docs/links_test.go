@@ -66,7 +66,7 @@ func TestLinks(t *testing.T) {
 				file = path.Join(path.Dir(p.path), target)
 			}
 			if _, shown := byPath[path.Join(file, "README.md")]; shown && hasAnchor {
-				file = path.Join(file, "README.md") // what is shown of a folder
+				file = path.Join(file, "README.md") // the page that is shown for a folder
 			}
 			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
 				t.Errorf("%s: %s: there is no %s", p.path, m[1], file)

@@ -30,7 +30,7 @@ func mentioned(t *testing.T, pattern string) map[string]string {
 	return found
 }
 
-// unknown reports what is mentioned and does not exist.
+// unknown reports names that are mentioned and do not exist.
 func unknown(t *testing.T, what string, names map[string]string, exists func(string) bool) {
 	t.Helper()
 	if len(names) < 5 {

@@ -61,7 +61,7 @@ func TestTasksNameFiles(t *testing.T) {
 	}
 }
 
-// operatorFolders lists the packages of the operator, relative to its module, those for tests left out.
+// operatorFolders lists the packages of the operator, relative to its module, without packages for tests.
 func operatorFolders(t *testing.T) (folders []string) {
 	t.Helper()
 	operator := filepath.Join(root, "modules", "operator")

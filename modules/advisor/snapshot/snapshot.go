@@ -324,7 +324,8 @@ func (s *Snapshot) Write(w io.Writer) error {
 	return err
 }
 
-// mostOfStandard is more than nodes of LKE Standard keep back of their memory, 100 MiB, and less than those of LKE Enterprise are known to.
+// mostOfStandard is more than nodes of LKE Standard keep back of their memory, 100 MiB, and less than nodes of LKE Enterprise are known to
+// keep back.
 const mostOfStandard = 255 << 20
 
 // Tier returns the tier of an LKE cluster, "" if nothing shows that it is an Enterprise one. The operator writes the version of an

@@ -318,7 +318,7 @@ func (w *world) reason(ctx context.Context, pod *corev1.Pod) string {
 
 var placeholder = regexp.MustCompile(`hostname-placeholder-\d+`)
 
-// plainly removes from a text of core the names of nodes that were only considered, which differ every time, and those of objects.
+// plainly removes from a text of core the names of nodes that were only considered, which differ every time, and the names of objects.
 func plainly(text string) string {
 	return withoutNames(placeholder.ReplaceAllString(strings.Join(strings.Fields(text), " "), "a new node"))
 }

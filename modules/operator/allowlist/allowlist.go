@@ -54,8 +54,8 @@ func Parse(text string) (List, error) {
 // Refusal is one value of a class that is not allowed.
 type Refusal struct{ Field, Text string }
 
-// Check returns the first value of a class that is not in the list, nil if there is none. image is the one that nodes would get; "" while
-// it is not known.
+// Check returns the first value of a class that is not in the list, nil if the list has all values. image is the one that nodes would get;
+// "" while it is not known.
 func (l List) Check(spec v1alpha1.LinodeNodeClassSpec, image string) *Refusal {
 	if image != "" && len(l.Images) > 0 && !slices.ContainsFunc(l.Images, matches(image)) {
 		field := "spec.image"

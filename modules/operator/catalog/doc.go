@@ -8,10 +8,10 @@
 // zone is the region, because Linode has no zones. A failed read keeps what was known before. Which plans are offered at all is a
 // Selection, whose default leaves out what LKE refuses.
 //
-// Memory and ephemeral storage are, for each type and what of a class changes it, what nodes have shown (Learn), before that those of
-// recorded LKE nodes of that size, and estimates otherwise: on LKE Enterprise less what its kubelets are expected to reserve (see
+// Memory and ephemeral storage are, for each type and what of a class changes it, what nodes have shown (Learn), before that the figures
+// of recorded LKE nodes of that size, and estimates otherwise: on LKE Enterprise less what its kubelets are expected to reserve (see
 // enterpriseReserve). A share that the settings give replaces records and estimates. Estimates err on the low side, because pods that
-// were promised what is not there stay pending. Figures fall at once and rise by a hundredth at least, so that consolidation comes to
+// were promised too much stay pending. Figures fall at once and rise by a hundredth at least, so that consolidation comes to
 // rest; nodes that exist are planned with by their own figures, and drift does not look at capacity.
 //
 // Not guaranteed: that a plan reported as available can be created at this moment (the API's list is a flag, no stock); callers report a

@@ -52,8 +52,8 @@ type Refusal struct {
 
 // MarkUnavailable remembers that a plan was refused in the catalog's region, and returns what that means.
 //
-// A limit, of the account or of the settings, concerns every plan that is at least as large in all respects: without marking those, core
-// would try them in turn, each dearer than the last. Smaller plans stay: the limit may be on large plans alone, or on GPUs.
+// A limit, of the account or of the settings, concerns every plan that is at least as large in all respects: without marking these plans,
+// core would try them in turn, each dearer than the last. Smaller plans stay: the limit may be on large plans alone, or on GPUs.
 func (c *Catalog) MarkUnavailable(instanceType string, cause Cause) Refusal {
 	refusal := Refusal{InstanceType: instanceType, Region: c.cfg.Region, Cause: cause, Lasts: c.rest(cause)}
 	news := c.mark(instanceType, cause)

@@ -46,7 +46,7 @@ func TestALongerBeliefIsNotShortened(t *testing.T) {
 	})
 }
 
-// An account's limit takes out whatever is at least as large, for as long as it is believed; smaller plans and those
+// An account's limit takes out whatever is at least as large, for as long as it is believed; smaller plans and plans
 // that have less of anything stay.
 func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 	tests := []struct {

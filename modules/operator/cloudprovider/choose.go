@@ -22,9 +22,9 @@ func Cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim) (*
 	return cheapest(all, nodeClaim, true)
 }
 
-// cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements, hold its resources and can be
-// bought; of two with the same price the first by name, so that the choice is the same every time. Prices are those of the instance types
-// given, overlays applied. strict means that without the choice that minValues requires nothing is bought, as core has it.
+// cheapest picks the instance type of the lowest price among the types that meet the NodeClaim's requirements, hold its resources and can
+// be bought; of two with the same price the first by name, so that the choice is the same every time. Prices come from the given instance
+// types, overlays applied. strict means that without the choice that minValues requires nothing is bought, as core has it.
 func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, strict bool) (*cloudprovider.InstanceType, error) {
 	requests, wanted := launchRequests(nodeClaim), scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)
 	compatible := requirement.Meeting(nodeClaim.Spec.Requirements, all)

@@ -185,7 +185,7 @@ func (c *CloudProvider) overlaid(nodePool *karpv1.NodePool, all []*cloudprovider
 	return result, nil
 }
 
-// buyable takes out of what is offered what the NodePool must not get now: plans that failed lately, and all when its template cannot
+// buyable removes from the offer the plans that the NodePool must not get now: plans that failed lately, and all when its template cannot
 // be made.
 func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	if nodePool == nil {
@@ -237,7 +237,7 @@ func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
 	return c.inventory.tags(instanceID)
 }
 
-// GetInstanceTypes returns all plans, those that cannot be bought now without an available offering. A NodePool of another
+// GetInstanceTypes returns all plans, with no available offering for a plan that cannot be bought now. A NodePool of another
 // provider's kind gets none. One whose LinodeNodeClass does not exist gets all, none of them available: for an error core would
 // write the same line at each of its rounds, and its NodePool's condition contains the reason.
 func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {

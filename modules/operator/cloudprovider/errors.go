@@ -166,7 +166,7 @@ func (c *CloudProvider) launchError(err error, l Launch, this attempt) error {
 	return cloudprovider.NewCreateError(err, v.reason, message)
 }
 
-// launchPauses are those after launches that were given up. They stay short: a user who corrects the cause waits for the next one.
+// launchPauses are the delays after an abandoned launch. They stay short: a user who corrects the cause waits for the next one.
 var launchPauses = []time.Duration{0, time.Minute}
 
 // giveUp pauses the NodePool, so that the next launch of it does not follow at once, and reports why.
@@ -185,8 +185,8 @@ func bounded(text string) string { return printable.Bounded(text, 1000) }
 // heldFor is for how long a static NodePool makes no NodeClaim after one that got no node.
 const heldFor = time.Minute
 
-// insufficient gives a NodeClaim up that no other type would help. Core deletes it then and schedules its pods anew, on what is left. For a
-// static NodePool it would make the next one at once: that one is held.
+// insufficient gives a NodeClaim up that no other type would help. Core deletes it then and schedules its pods anew, on the remaining
+// plans. For a static NodePool it would make the next one at once: that one is held.
 func (c *CloudProvider) insufficient(nodePool *karpv1.NodePool, err error) error {
 	if nodePool != nil && nodePool.Spec.Replicas != nil {
 		c.held.Set(nodePool.Name, bounded(err.Error()), heldFor)

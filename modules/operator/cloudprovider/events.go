@@ -21,7 +21,7 @@ const (
 	EventPlanRefused               = "PlanRefused"               // LKE does not take a plan
 	EventAccountLimit              = "AccountLimitReached"       // the account, or the cluster, may not have more
 	EventCeilingReached            = "CeilingReached"            // the settings allow no more nodes, or none that cost as much
-	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or none of those can be bought
+	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or no such plan can be bought
 	EventPlanWithoutPrice          = "PlanWithoutPrice"          // the API lists no price of a plan that the NodePool would take
 	EventNodeTooSmall              = "NodeTooSmall"              // a node has less than the pods need that it was made for
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
@@ -70,7 +70,7 @@ func ceilingSetting(err error) string {
 	return "The setting settings.maxNodes (MAX_NODES)"
 }
 
-// ceilingReason returns what there is and what is allowed, without the engine's own words around it.
+// ceilingReason returns the present and the allowed figure, without the engine's own words around it.
 func ceilingReason(err error) string {
 	if e, ok := errors.AsType[*claims.Error](err); ok && e.Err != nil {
 		return claims.Reason(e.Err)

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// inventory keeps the last list of claimed nodes, and those that were claimed since. Core checks the drift of every NodeClaim every
+// inventory keeps the last list of claimed nodes, and the nodes that were claimed since. Core checks the drift of every NodeClaim every
 // five minutes, and at every step of a new one; one read per check would be the whole budget of requests of a large cluster.
 type inventory struct {
 	backend Backend

@@ -30,7 +30,7 @@ func provenRefusal(err error) (field string, proven bool) {
 	return e.Field, true
 }
 
-// refuse keeps launches from being made of the NodePool, or of its class, until what is refused is changed, and reports why.
+// refuse keeps launches from being made of the NodePool, or of its class, until the refused object is changed, and reports why.
 func (c *CloudProvider) refuse(l Launch, field, reason, message string) {
 	c.refused.Note(sourceOf(l.NodePool, l.NodeClass), field, message)
 	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass.Name)

@@ -46,7 +46,7 @@ const anyReason = ".*"
 // defaultToleration is longer than LKE takes to reboot a Linode by itself.
 const defaultToleration = 10 * time.Minute
 
-// RepairPolicies returns when a node counts as broken, and what is done about it. Core reboots a node at most twice in 24 hours and then
+// RepairPolicies returns when a node counts as broken, and the repair. Core reboots a node at most twice in 24 hours and then
 // replaces it. What a kubelet that does not answer cannot evict is not waited for. Core takes a condition for no older than its Node, and
 // measures anew after a reboot.
 func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {

@@ -167,7 +167,7 @@ func (d *Drainer) lift(ctx context.Context, name string) error {
 	return nil
 }
 
-// Settled returns how many pods have to leave the Node before it is empty, those of DaemonSets apart: they follow the
+// Settled returns how many pods have to leave the Node before it is empty, without pods of DaemonSets: they follow the
 // Node's taints.
 func (d *Drainer) Settled(ctx context.Context, node *corev1.Node) (int, error) {
 	pods, err := d.leaving(ctx, node)
@@ -239,7 +239,7 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.P
 	return errors.Join(failed...)
 }
 
-// turn is the order in which pods leave: what is critical after the rest, DaemonSets after what they serve.
+// turn is the order in which pods leave: critical pods after the rest, DaemonSets after what they serve.
 func turn(pod *corev1.Pod) int {
 	n := 0
 	if podutils.IsOwnedByDaemonSet(pod) {

@@ -19,7 +19,7 @@ import (
 // remembered is for how long after its last pause a failure counts for the next.
 const remembered = time.Hour
 
-// A Target names what is not bought; an empty plan stands for all of the NodePool.
+// A Target names plans that are not bought; an empty plan stands for all of the NodePool.
 type Target struct{ NodePool, Plan string }
 
 // A Failure is a plan, or "" for all plans, of which launches failed in a row.

@@ -70,7 +70,7 @@ func (l *Refusals) Note(from Source, field, message string) {
 	l.all[r.key()] = r
 }
 
-// Of returns the refusal of launches from a source, false if there is none.
+// Of returns the refusal of launches from a source, false if no refusal is recorded.
 func (l *Refusals) Of(from Source) (Refusal, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +118,7 @@ func (l *Refusals) forget() {
 
 func (r Refusal) key() key { return key{r.NodePool.UID, r.NodeClass.UID} }
 
-// classFields are how fields begin that a class alone sets: those of LKE's requests, of instances.Spec, and of the class itself.
+// classFields are how fields begin that a class alone sets: the beginnings in LKE's requests, of instances.Spec, and of the class itself.
 var classFields = []string{
 	"firewall_id", "disk_encryption", "isolation", "Spec.Network", "Spec.Image", "Spec.MaintenancePolicy", "Spec.PlacementGroup",
 	claims.FieldPlacementGroups,

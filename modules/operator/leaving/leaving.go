@@ -1,4 +1,4 @@
-// Package leaving tells which nodes of a NodePool use up its disruption budgets, and what keeps those nodes from going.
+// Package leaving tells which nodes of a NodePool use up its disruption budgets, and what keeps these nodes from going.
 //
 // Core counts a node against every budget from its deletion on, or while it is not ready, until its Linode is being removed. A node
 // whose pods may not be evicted is such a node for as long as that lasts. Meanwhile the NodePool's other nodes stay, empty nodes too,
@@ -44,7 +44,7 @@ type Member struct {
 	Pods  []*corev1.Pod
 }
 
-// Members returns the members of a NodePool, by name of the node. pods are those of a node.
+// Members returns the members of a NodePool, by name of the node. pods returns the pods of a node.
 func Members(nodePool string, claims []*karpv1.NodeClaim, nodes []*corev1.Node, pods func(node string) []*corev1.Pod) (all []Member) {
 	byProviderID := map[string]*corev1.Node{}
 	for _, node := range nodes {

@@ -382,8 +382,8 @@ func Describe() []Description {
 	return list
 }
 
-// DescribeCore lists the settings of Karpenter core in the order of their names. Defaults are those of an empty
-// environment only if the process has one: core takes its variables for defaults.
+// DescribeCore lists the settings of Karpenter core in the order of their names. Defaults are the defaults of an
+// empty environment only if the process's environment is empty: core takes its variables for defaults.
 func DescribeCore() []Description {
 	var list []Description
 	core, _ := coreFlags()

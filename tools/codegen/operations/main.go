@@ -195,7 +195,7 @@ func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation
 	return o, nil
 }
 
-// filterable lists the properties of a schema that are marked so, those of nested objects with a dotted name. The API
+// filterable lists the properties of a schema that are marked so, properties of nested objects with a dotted name. The API
 // nests filters by one level at most.
 func filterable(schema *openapi3.Schema, prefix string, depth int) []string {
 	var names []string

@@ -190,7 +190,7 @@ func completeRegions(cmd *cobra.Command, flag string, more ...string) {
 	})
 }
 
-// oneOf names what is similar to a text among those that there are, or all of them.
+// oneOf names the known texts that are similar to a text, or all known texts.
 func oneOf(text string, known []string) string {
 	if similar := requirement.Similar([]string{text}, known); len(similar) > 0 {
 		return "similar: " + strings.Join(similar, ", ")

@@ -154,7 +154,7 @@ func newClient(url string) (*linode.Client, error) {
 	return linode.New(config)
 }
 
-// anonymous sends requests without a token: what is public is served, everything else is refused.
+// anonymous sends requests without a token: the API serves public data, and refuses everything else.
 type anonymous struct{ next http.RoundTripper }
 
 func (a anonymous) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -27,7 +27,7 @@ const NoPlans = "none"
 // ClassPrefix begins a pattern that matches a class.
 const ClassPrefix = "class="
 
-// A Selection is which plans the operator may buy at all: those that Allow matches and Deny does not. The zero value
+// A Selection is which plans the operator may buy at all: the plans that Allow matches and Deny does not. The zero value
 // stands for the defaults.
 type Selection struct {
 	Allow, Deny Patterns

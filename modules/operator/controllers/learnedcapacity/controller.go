@@ -1,4 +1,4 @@
-// Package learnedcapacity replaces the catalog's estimates of what nodes have, capacity and what is reserved of it, by what nodes show.
+// Package learnedcapacity replaces the catalog's estimates of the capacity and the reservations of nodes by the figures that nodes show.
 //
 // Controller looks at each Node that Karpenter has initialized. What the newest living nodes of a type, and in instance mode of what their
 // class sets, have shown it hands to the catalog, which ignores figures that cannot be: one kubelet alone changes nothing for others. A
@@ -11,7 +11,7 @@
 // ConfigMap, or without the right to it, everything works but the remembering, which one line in the log reports.
 //
 // Keys are instance types, with a hash of the class's settings where these change what nodes have. Values are resource lists in JSON,
-// {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is reserved under reserved-cpu, reserved-memory and
+// {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with reservations under reserved-cpu, reserved-memory and
 // reserved-ephemeral-storage. An annotation contains the nodes that have shown it. A value that cannot be read counts as missing.
 package learnedcapacity
 

@@ -2,7 +2,7 @@
 //
 // It guarantees that
 //
-//   - a class in use stays until its last NodeClaim is gone, and its event names those for which it waits;
+//   - a class in use stays until its last NodeClaim is gone, and its event names the NodeClaims for which it waits;
 //   - the status follows the spec and, on an interval, the Linode API; a class that is not ready is looked at again
 //     sooner at first, and then as seldom as the others;
 //   - a hash of an older version is replaced on the class and on its NodeClaims without a node being replaced,
@@ -40,7 +40,7 @@ import (
 
 // Config configures a Controller.
 type Config struct {
-	// Cluster returns what is known of the cluster now. Required. It must not read the Linode API every time.
+	// Cluster returns the known facts about the cluster. Required. It must not read the Linode API every time.
 	Cluster func(context.Context) status.Cluster
 	// Lookup reads what a class names; nil skips these checks. It must not read the Linode API every time.
 	Lookup status.Lookup
@@ -187,7 +187,7 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return controllers.Requeue(err)
 }
 
-// nodeClaims returns those of the class, which are the cache's own: there may be a thousand, at every reconcile.
+// nodeClaims returns the NodeClaims of the class, which are the cache's own: there may be a thousand, at every reconcile.
 func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	err := c.kube.List(ctx, list, nodeclaimutils.ForNodeClass(nodeClass), client.UnsafeDisableDeepCopy)

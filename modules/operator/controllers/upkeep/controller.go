@@ -5,9 +5,9 @@
 // where the class has tags or a firewall. At rest it sends no request: it compares with the last list of instances, and with
 // what a firewall protects, which others read. The two parts are independent: an error of one does not stop the other.
 //
-// Tags are changed on the running instance; no node is replaced for them. Of an instance's tags only those that
-// came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had. The
-// annotation is written after the tags, so a restart in between repeats the change, which then writes nothing. A NodeClaim without a
+// Tags are changed on the running instance; no node is replaced for them. Of an instance's tags only tags that
+// came from the class are replaced: a NodeClaim's annotation lists the tags applied last, and the class's history the tags that it has had.
+// The annotation is written after the tags, so a restart in between repeats the change, which then writes nothing. A NodeClaim without a
 // readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none. A tag of the class that was taken
 // off by hand, alone or with all others, is put on again, at most once in ten minutes.
 //
@@ -94,7 +94,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// sooner returns the shorter of two times; 0 is none.
+// sooner returns the shorter of two times; 0 stands for no time.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return a + b

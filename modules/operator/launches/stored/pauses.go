@@ -3,7 +3,7 @@
 //
 // Each is an annotation of the ConfigMap in which learned capacity is kept, which the chart makes and the operator may get and update. The
 // leader reads them when it begins, seconds before the engines buy anything, and writes them when something has changed, within a second or
-// two. Without the ConfigMap, or the right to it, they are those of the process. What cannot be read counts as missing.
+// two. Without the ConfigMap, or the right to it, they last as long as the process. What cannot be read counts as missing.
 package stored
 
 import (
@@ -42,7 +42,7 @@ type Keeper struct {
 	stored    map[string]string // the annotations as they were last read or written
 }
 
-// A Source has what is kept under one annotation.
+// A Source has the records under one annotation.
 type Source struct {
 	annotation string
 	export     func() (string, error) // "" = there is nothing to keep
@@ -53,7 +53,7 @@ type Source struct {
 // object otherwise, with the pauses of every NodePool in it.
 const budget = 80 << 10
 
-// Of returns a Source of values that are stored in JSON. export returns them in a fixed order; those that exceed the budget are left out,
+// Of returns a Source of values that are stored in JSON. export returns them in a fixed order; values beyond the budget are left out,
 // the last ones, which costs one refused launch for each after a restart.
 func Of[T any](annotation string, export func() []T, take func([]T)) Source {
 	return Source{annotation: annotation,
@@ -97,7 +97,7 @@ func New(reader client.Reader, writer client.Writer, configMap types.NamespacedN
 	return &Keeper{reader: reader, writer: writer, configMap: configMap, sources: sources, stored: map[string]string{}}
 }
 
-// Start takes up what is stored and keeps it until ctx ends.
+// Start reads the stored values and keeps them until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
 	if err := k.Load(ctx); err != nil {
 		log.FromContext(ctx).Error(err, "could not read what failed launches have shown; beginning without", "ConfigMap", k.configMap)

@@ -187,7 +187,7 @@ func (b *Backend) Drift(_ context.Context, node claims.Node, l cloudprovider.Lau
 // Outdated is false: a new version of Kubernetes is a new revision of the MachineDeployment, which Drift finds.
 func (b *Backend) Outdated(context.Context, string, cloudprovider.Launch) bool { return false }
 
-// SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and those of a class have no effect.
+// SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and a class's tags have no effect.
 func (b *Backend) SetTags(context.Context, int, claims.Claimant, []string, []string) error {
 	return nil
 }

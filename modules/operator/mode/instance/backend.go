@@ -42,7 +42,7 @@ type Groups interface {
 	PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error)
 }
 
-// Config configures a Backend. What is not optional is required.
+// Config configures a Backend. All other fields are required.
 type Config struct {
 	Cluster Cluster
 	Engine  Engine
@@ -65,7 +65,7 @@ type Config struct {
 	CloudController CloudController
 	// VPCs returns the labels of VPCs, by which the cloud controller manager knows them; nil = they are not known.
 	VPCs VPCs
-	// Tags are put on all Linodes, beside those of their classes.
+	// Tags are put on all Linodes, beside the tags of their classes.
 	Tags []string
 	// ServingCertificates lets kubelets request their serving certificates from the cluster.
 	ServingCertificates bool

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Further fields of a kubelet's configuration are compared with the kubelet's own types, and the condition names what is wrong.
+// Further fields of a kubelet's configuration are compared with the kubelet's own types, and the condition names the error.
 func TestFurtherKubeletFieldsAreComparedWithTheKubeletsTypes(t *testing.T) {
 	for name, tt := range map[string]struct{ field, value, want string }{
 		"a number":                       {"maxParallelImagePulls", "5", ""},

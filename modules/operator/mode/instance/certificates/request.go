@@ -50,7 +50,7 @@ func Read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.Ke
 	return wanted, ""
 }
 
-// ClaimOfNode returns the NodeClaim of this provider whose node has a name, nil if there is none.
+// ClaimOfNode returns the NodeClaim of this provider whose node has a name, nil if no NodeClaim has the name.
 func ClaimOfNode(ctx context.Context, kube client.Reader, nodeName func(nodeClaim string) string, node string) (*karpv1.NodeClaim, error) {
 	all := &karpv1.NodeClaimList{}
 	if err := kube.List(ctx, all); err != nil {

@@ -3,7 +3,7 @@
 // Kubernetes' own approver gives a bootstrap token a certificate for any node name, because it checks the right to request and not the
 // name. Here a request is approved, if its signer is kubernetes.io/kube-apiserver-client-kubelet and all of this holds: a bootstrap token
 // sends it whose ID is the one of a NodeClaim, in the group of the operator's tokens; the subject is system:node:<name> of system:nodes,
-// with the Linode label of that same NodeClaim as the name and no other name; the usages are those of a client certificate; the NodeClaim
+// with the Linode label of that same NodeClaim as the name and no other name; the usages fit a client certificate; the NodeClaim
 // is neither registered nor being deleted; no Node of that name is older than the NodeClaim, which would be another machine's. A node that
 // is registered renews its certificate with the one that it has, which Kubernetes' approver compares.
 //

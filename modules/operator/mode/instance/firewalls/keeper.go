@@ -6,7 +6,7 @@
 // package; one that is in another, a user's choice, stays there. Where it stays so, or the API refuses, as it does for the newer
 // interfaces, [Keeper.Refused] reports it after two attempts, which makes the node drift; it is tried again every ten minutes.
 //
-// Two requests put a Linode back, and at rest there is none: what a firewall protects comes with the firewall, which the controller of
+// Two requests put a Linode back, and at rest no request is sent: what a firewall protects comes with the firewall, which the controller of
 // classes reads, and whose a Linode is with the last list. Nothing is remembered beyond the process. An answer that was lost is resolved by
 // the next attempt.
 //
@@ -49,7 +49,7 @@ const (
 )
 
 // Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is the time of the request; nil entities
-// without an error are not known, an empty list is none.
+// without an error are not known, an empty list means no entities.
 type Readings interface {
 	Protected(ctx context.Context, firewallID int) (entities []api.FirewallEntity, read time.Time, err error)
 }

@@ -40,7 +40,7 @@ type Reader struct{ kube client.Reader }
 // NewReader returns a Reader.
 func NewReader(kube client.Reader) *Reader { return &Reader{kube} }
 
-// Differs returns what the newest node that was made as wanted proves, nil when it has the wanted minor version, or there is none.
+// Differs returns what the newest node that was made as wanted proves, nil when it has the wanted minor version, or no such node exists.
 func (r *Reader) Differs(ctx context.Context, class *v1alpha1.LinodeNodeClass, wanted Wanted) (*Differs, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := r.kube.List(ctx, list, nodeclaimutils.ForNodeClass(class), client.UnsafeDisableDeepCopy); err != nil {
@@ -85,14 +85,14 @@ func (r *Reader) kubelet(ctx context.Context, claim *karpv1.NodeClaim) (string, 
 	}
 	found := node.Status.NodeInfo.KubeletVersion
 	if _, err := version.ParseGeneric(found); err != nil || node.Spec.ProviderID != claim.Status.ProviderID {
-		return "", nil //nolint:nilerr // what is no version proves nothing
+		return "", nil //nolint:nilerr // a text that is no version proves nothing
 	}
 	return found, nil
 }
 
 func sameMinor(a, b string) bool { return minor(a) != "" && minor(a) == minor(b) }
 
-// minor returns the minor version, "" for what is no version.
+// minor returns the minor version, "" for a text that is no version.
 func minor(text string) string {
 	found, err := version.ParseGeneric(text)
 	if err != nil {

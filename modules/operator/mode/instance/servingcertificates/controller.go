@@ -37,7 +37,7 @@ type Config struct {
 	Known func(instanceID int) (Linode, bool)
 	// Linode reads a Linode from the API. An error whose kind is NotFound or Conflict means that it is not one of this cluster.
 	Linode func(ctx context.Context, instanceID int) (Linode, error)
-	// Addresses reads all addresses of a Linode, those in VPCs as well.
+	// Addresses reads all addresses of a Linode, including addresses in VPCs.
 	Addresses func(ctx context.Context, instanceID int) ([]string, error)
 }
 

@@ -1,7 +1,7 @@
 // Package servingcertificates approves the requests of kubelets for serving certificates, in instance mode and where a setting enables it.
 //
 // A request is approved once, if its signer is kubernetes.io/kubelet-serving and all of this holds: the node itself sends it
-// (system:node:<name> of the group system:nodes); the subject, the usages and the form of the names are those that the signer takes; the
+// (system:node:<name> of the group system:nodes); the subject, the usages and the form of the names are accepted by the signer; the
 // node's name is that of the Linode of a launched NodeClaim; the one DNS name is that name; there is at least one address, and all are
 // that Linode's, as the API has them at that moment.
 //

@@ -66,7 +66,7 @@ const (
 	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
 )
 
-// Pools has what is known of pools and instances; *allocator.Allocator does.
+// Pools has the records of pools and instances; *allocator.Allocator does.
 type Pools interface {
 	Owns(poolID int) (owned, known bool) // from memory
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
@@ -149,7 +149,8 @@ func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
 }
 
-// occupied deals with a Node on which pods have settled. Core's registration of it is an event; a NodeClaim that may take it is none.
+// occupied deals with a Node on which pods have settled. Core's registration of it is an event; a node that a NodeClaim may still claim
+// raises no event.
 func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bool) (reconcile.Result, error) {
 	if !claimed {
 		awaited, err := c.awaited(ctx, node)
