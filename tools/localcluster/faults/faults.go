@@ -4,7 +4,7 @@
 // It is called by cmd/localcluster (`make break`), which is another program than the one that runs the cluster: everything
 // goes over HTTP, to the simulator's admin interface and, for what an owner of the account can do, to the API itself. What
 // has to be undone is kept in a file beside the cluster's state, so that mending ends what this package began and leaves
-// the profile's own faults in force. docs/tour.md walks through all of them.
+// the profile's own faults in force. docs/breaking.md walks through all of them.
 package faults
 
 import (

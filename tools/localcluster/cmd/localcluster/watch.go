@@ -61,7 +61,7 @@ func faultsHelp() string {
 	for _, f := range faults.Faults() {
 		text += fmt.Sprintf("  %-14s %s\n", f.Name, f.What)
 	}
-	return text + fmt.Sprintf("  %-14s end it\n\ndocs/tour.md shows what Karpenter does then.", faults.Mended)
+	return text + fmt.Sprintf("  %-14s end it\n\ndocs/breaking.md shows what Karpenter does then.", faults.Mended)
 }
 
 func breakOrMend(verb *cobra.Command, name, dir, fault string, settings faults.Settings) error {
