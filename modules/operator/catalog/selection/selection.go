@@ -1,6 +1,7 @@
-// Package selection is which of Linode's plans the operator may buy at all: the settings PLANS_ALLOW and PLANS_DENY.
+// Package selection decides which of Linode's plans the operator may buy: the settings PLANS_ALLOW and PLANS_DENY.
 //
-// All functions are pure. Used by options, which checks the texts, and by whatever lists plans.
+// Example: PLANS_ALLOW=class=dedicated and PLANS_DENY=g6-dedicated-2 allow every dedicated plan but that one. All functions are pure.
+// Package options checks the texts with it, and every list of plans uses it.
 package selection
 
 import (

@@ -1,17 +1,17 @@
 // Package nodeclass keeps LinodeNodeClasses up to date: their status, their hash annotations, their finalizer.
 //
-// It guarantees that
+// Guarantees:
 //
-//   - a class in use stays until its last NodeClaim is gone, and its event names the NodeClaims for which it waits;
-//   - the status follows the spec and, on an interval, the Linode API; a class that is not ready is looked at again
-//     sooner at first, and then as seldom as the others;
-//   - a hash of an older version is replaced on the class and on its NodeClaims without a node being replaced,
-//     wherever the process is killed;
-//   - there is one event per change of the class's status, none per reconcile and none after a restart: what was reported
-//     is in the status. An event is lost when the process is killed between the two writes.
+//   - A class in use stays until its last NodeClaim is gone, and its event names the NodeClaims for which it waits.
+//   - The status follows the spec and, on an interval, the Linode API. A class that is not ready is checked again soon, and then with
+//     growing pauses.
+//   - A hash of an older version is replaced on the class and on its NodeClaims, and no node is replaced for it, wherever the process is
+//     killed.
+//   - There is one event for each change of the class's status, none for a reconcile without a change, and none after a restart: the
+//     status shows what was reported. An event is lost if the process is killed between the two writes.
 //
-// What makes a class ready is decided by package status of module nodeclass, by the mode of the cluster; Karpenter core keeps NodePools
-// whose class is not ready from making nodes. Registered by cmd/controller; it runs on the leader only.
+// Package status of module nodeclass decides whether a class is ready, by the mode of the cluster. Karpenter core makes no nodes for
+// NodePools whose class is not ready. Package cmd/controller registers it; it runs on the leader only.
 package nodeclass
 
 import (

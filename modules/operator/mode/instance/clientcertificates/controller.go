@@ -1,14 +1,18 @@
 // Package clientcertificates approves the requests of joining kubelets for their first client certificate, in instance mode.
 //
-// Kubernetes' own approver gives a bootstrap token a certificate for any node name, because it checks the right to request and not the
-// name. Here a request is approved, if its signer is kubernetes.io/kube-apiserver-client-kubelet and all of this holds: a bootstrap token
-// sends it whose ID is the one of a NodeClaim, in the group of the operator's tokens; the subject is system:node:<name> of system:nodes,
-// with the Linode label of that same NodeClaim as the name and no other name; the usages fit a client certificate; the NodeClaim
-// is neither registered nor being deleted; no Node of that name is older than the NodeClaim, which would be another machine's. A node that
-// is registered renews its certificate with the one that it has, which Kubernetes' approver compares.
+// Kubernetes' own approver gives a bootstrap token a certificate for any node name: it checks the right to request, and not the name. A
+// request of the signer kubernetes.io/kube-apiserver-client-kubelet is approved here if all of this holds:
 //
-// Package certificates has the rest: requests that are not approved stay undecided and are reported. No request to the Linode API is made.
-// Not guaranteed: that the sending process runs on that Linode; who holds the token within its 15 minutes may be that node.
+//   - A bootstrap token in the group of the operator's tokens sends it, and the token's ID belongs to a NodeClaim.
+//   - The subject is system:node:<name> of system:nodes, and the name is the Linode label of that same NodeClaim.
+//   - The usages fit a client certificate.
+//   - The NodeClaim is neither registered nor being deleted.
+//   - No Node of that name is older than the NodeClaim: it would be another machine's.
+//
+// A registered node renews its certificate with the present one, which Kubernetes' approver compares.
+//
+// Package certificates has the rest: other requests stay undecided and are reported. The package makes no request to the Linode API. Not
+// guaranteed: that the sending process runs on that Linode. A process that has the token within its 15 minutes can become that node.
 package clientcertificates
 
 import (

@@ -1,12 +1,13 @@
 // Package imageversion finds out whether nodes that are made from a class now join with the control plane's minor version of Kubernetes.
 //
-// With a custom image, or an install step of the class, only a node that has joined shows that. A node is evidence when its Linode was
-// made while the control plane had its present minor version, from the image and the hash that the class has now: of such nodes the newest
-// decides. A replacement of an older node would have the same version, so the package's callers replace none for its version until another
-// image, another class or another version of the control plane makes the evidence void.
+// With a custom image, or an install step of the class, only a node that has joined shows this. A node is evidence if its Linode was made
+// while the control plane had its present minor version, from the present image and hash of the class. The newest such node decides.
+// Example: the control plane went from 1.35 to 1.36 at 12:00, and a node made at 12:10 joins with 1.35. Then a replacement would have
+// 1.35, too, so the callers replace no node for its version until another image, another class or another version of the control plane
+// makes the evidence void.
 //
-// The version is the one that the kubelet reports, which a node with a stolen credential may forge: it can delay the replacement of its
-// class's nodes, and cause none. The package reads NodeClaims and Nodes, from a cache, and writes nothing.
+// The version is the kubelet's report, which a node with a stolen credential may forge: it can delay the replacement of its class's
+// nodes, and cause none. The package reads NodeClaims and Nodes from a cache, and writes nothing.
 package imageversion
 
 import (

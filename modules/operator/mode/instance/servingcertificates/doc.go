@@ -1,15 +1,15 @@
-// Package servingcertificates approves the requests of kubelets for serving certificates, in instance mode and where a setting enables it.
+// Package servingcertificates approves the requests of kubelets for serving certificates, in instance mode with the setting for it.
 //
-// A request is approved once, if its signer is kubernetes.io/kubelet-serving and all of this holds: the node itself sends it
-// (system:node:<name> of the group system:nodes); the subject, the usages and the form of the names are accepted by the signer; the
-// node's name is that of the Linode of a launched NodeClaim; the one DNS name is that name; there is at least one address, and all are
-// that Linode's, as the API has them at that moment.
+// A request of the signer kubernetes.io/kubelet-serving is approved once, if all of this holds:
 //
-// Every other request is left as it is, for another approver or an administrator: none is ever denied. An event on the request and a line
-// in the log have the reason. What time may cure, such as a NodeClaim whose launch is not recorded yet, is looked at again until a kubelet
-// gives its request up.
+//   - The node itself sends it: system:node:<name> of the group system:nodes.
+//   - The signer accepts the subject, the usages and the form of the names.
+//   - The node's name is the name of the Linode of a launched NodeClaim, and it is the only DNS name.
+//   - The request has at least one address, and the API has each of them for that Linode now.
 //
-// Cost: one read of the Linode for a request that holds otherwise, and one of its addresses where the first does not have them
-// all, which is so in a VPC. Not guaranteed: that the sending process runs on that Linode. A credential of a node is enough, as for all
-// that a node does. Registered by cmd/controller; it runs on the leader only.
+// Package certificates has the rest: every other request stays undecided, with an event and a line in the log.
+//
+// Cost: one read of the Linode for a request that fulfils the other conditions, and one of its addresses if the first read does not have
+// them all, as in a VPC. Not guaranteed: that the sending process runs on that Linode. A credential of the node is enough, as for
+// everything that a node does. Package cmd/controller registers it; it runs on the leader only.
 package servingcertificates
