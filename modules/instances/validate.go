@@ -109,7 +109,7 @@ func (n *Network) check(op string) error {
 func (f Interface) check(op, field string, generation Generation) error {
 	switch {
 	case len(f.Ranges) > 0 && (!f.Public || generation != GenerationLinode):
-		return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
+		return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; interfaces in a VPC have their own",
 			GenerationLinode)
 	case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
 		return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)

@@ -109,8 +109,8 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 	}
 	if len(r.nodePools) == 0 {
 		r.nodePools = []*karpv1.NodePool{ready(DefaultNodePool())}
-		report.Notes = append(report.Notes, fmt.Sprintf("no NodePool is given: that of the quickstart is assumed, with standard and dedicated "+
-			"plans of at most %d vCPUs and without limits; --nodepools takes others", bounds[0]))
+		report.Notes = append(report.Notes, fmt.Sprintf("no NodePool is given: whatif assumes the NodePool of the quickstart, with "+
+			"standard and dedicated plans of at most %d vCPUs and without limits; --nodepools takes others", bounds[0]))
 	}
 	all, err := catalog.Plans(ctx, input.API)
 	if err != nil {

@@ -38,7 +38,7 @@ type Kubelet struct {
 var managedFields = map[string]string{
 	"apiVersion": "the user data sets it", "kind": "the user data sets it",
 	"failSwapOn": "it follows the size of swap", "serverTLSBootstrap": "a setting of the operator decides about it",
-	"registerNode": "the node has to register", "registerWithTaints": "taints are those of the NodePool",
+	"registerNode": "the node has to register", "registerWithTaints": "the taints come from the NodePool",
 	"providerID":     "the cloud controller manager sets it",
 	"authentication": "the cluster's servers have to reach the kubelet", "authorization": "the cluster's servers have to reach the kubelet",
 	"port": "the cluster's servers have to reach the kubelet", "rotateCertificates": "the node's certificate has to be renewed",

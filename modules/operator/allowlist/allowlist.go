@@ -75,7 +75,7 @@ func (l List) Check(spec v1alpha1.LinodeNodeClassSpec, image string) *Refusal {
 	for i, key := range spec.AuthorizedKeys {
 		if len(l.AuthorizedKeys) > 0 && !slices.ContainsFunc(l.AuthorizedKeys, func(a string) bool { return material(a) == material(key) }) {
 			return &Refusal{fmt.Sprintf("spec.authorizedKeys[%d]", i),
-				"is none of settings.instance.allow.authorizedKeys; use one of these, or have the administrator add it"}
+				"is not in settings.instance.allow.authorizedKeys; use a listed key, or ask the administrator to add it"}
 		}
 	}
 	for i, user := range spec.AuthorizedUsers {

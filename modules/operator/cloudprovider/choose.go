@@ -38,7 +38,7 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 			len(all), len(compatible), unbuyable(requests, compatible, fitting))
 	}
 	if _, _, err := candidates.SatisfiesMinValues(wanted); err != nil && strict {
-		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is not the choice that it asks for: %w",
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is less choice than its minValues require: %w",
 			len(candidates), err)
 	}
 	price := func(it *cloudprovider.InstanceType) float64 {

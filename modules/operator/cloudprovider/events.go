@@ -57,7 +57,7 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r catalog.Refu
 				ceilingReason(err))
 	}
 	c.events.publish(nodePool, events.Event{
-		Reason: reason, Message: fmt.Sprintf("%s; not asked for again for %s", message, r.Lasts),
+		Reason: reason, Message: fmt.Sprintf("%s; not tried again for %s", message, r.Lasts),
 		DedupeValues: []string{r.InstanceType}, DedupeTimeout: r.Lasts,
 	})
 }

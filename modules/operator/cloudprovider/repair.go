@@ -28,7 +28,7 @@ func (c *CloudProvider) Reboot(ctx context.Context, nodeClaim *karpv1.NodeClaim,
 		return lookupError(err)
 	}
 	if node.Claim != (claims.Tags{}).Value(nodeClaim.Name) {
-		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is not that of NodeClaim %s by its tags", id, nodeClaim.Name))
+		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d does not belong to NodeClaim %s by its tags", id, nodeClaim.Name))
 	}
 	return c.cfg.Reboot(ctx, id, operationID)
 }

@@ -190,7 +190,7 @@ func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
 // Usage writes the help text: the settings of this package, then Karpenter core's.
 func Usage(w io.Writer) {
 	fmt.Fprintln(w, "karpenter-linode: Karpenter for Linode Kubernetes Engine")
-	fmt.Fprintln(w, "\nEvery setting is an environment variable; those with a flag can be given as a flag, which wins.")
+	fmt.Fprintln(w, "\nEvery setting is an environment variable; a setting with a flag can be given as a flag, which wins.")
 	fmt.Fprintln(w, "\nSettings for Linode:")
 	for _, s := range Describe() {
 		name := strings.Join(s.Variables, " or ")

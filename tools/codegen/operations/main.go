@@ -159,7 +159,7 @@ func known(classes []class, name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("x-linode-rate-class %q is none of x-linode-rate-classes", name)
+	return fmt.Errorf("x-linode-rate-class %q is not one of x-linode-rate-classes", name)
 }
 
 func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation) (operation, error) {

@@ -311,7 +311,7 @@ func (d *demo) observeLinode(r *row) {
 
 // result counts the objects at the peak and at the end. What the account has beside Linodes is read once more.
 func (d *demo) result(ctx context.Context) (Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, finalTimeout, fmt.Errorf("waited %s for what is left", finalTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, finalTimeout, fmt.Errorf("waited %s for the remaining objects", finalTimeout))
 	defer cancel()
 	var left row
 	d.observeLinode(&left)

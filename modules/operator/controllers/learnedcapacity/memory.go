@@ -159,7 +159,7 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.out.IsZero() {
-		log.FromContext(ctx).Info("what is learned of instance types will be lost with the process, because the ConfigMap for it cannot be used",
+		log.FromContext(ctx).Info("learned sizes of instance types are lost when the process ends, because their ConfigMap cannot be used",
 			"ConfigMap", m.configMap, "reason", err.Error())
 	}
 	m.out = time.Now().Add(m.Interval)

@@ -119,7 +119,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	c.show(nodePool, ConditionEmptyStay, metav1.ConditionTrue, "BudgetUsedUp", kept)
 	if c.token.Refused() {
 		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, cloudprovider.EventTokenRefused,
-			cloudprovider.TokenRefused+"; no node is bought or removed meanwhile")
+			cloudprovider.TokenRefused+"; until it works no node is bought or removed")
 	} else {
 		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
 	}
@@ -191,7 +191,7 @@ func failing(failures []launches.Failure) (reason, message string) {
 	}
 	f := failures[0]
 	return cloudprovider.EventNodesNeverJoin, fmt.Sprintf(
-		"%d nodes of %s in a row were launched and never joined; the next one is asked for after %s (plans that fail: %d)",
+		"%d nodes of %s in a row were launched and never joined; the next one is bought after %s (plans that fail: %d)",
 		f.InARow, f.Plan, f.Until.UTC().Format(time.RFC3339), len(failures))
 }
 

@@ -88,7 +88,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		if message := impossible(pod); message != "" {
 			c.warn(pod, EventImpossible, message)
 		} else if refused {
-			c.warn(pod, linodeprovider.EventTokenRefused, linodeprovider.TokenRefused+"; Karpenter can make no node for this pod meanwhile")
+			c.warn(pod, linodeprovider.EventTokenRefused, linodeprovider.TokenRefused+"; until it works Karpenter makes no node for this pod")
 		} else if why != "" {
 			c.warn(pod, EventNoNodePoolReady, why)
 		} else if message := elsewhere(pod, bounds); message != "" {

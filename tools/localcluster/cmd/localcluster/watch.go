@@ -29,7 +29,7 @@ func logsVerb() *cobra.Command {
 		return logfile.Copy(verb.Context(), os.Stdout, info.OperatorLog, selection)
 	})
 	verb.Flags().IntVar(&selection.Lines, "tail", shownLines, "lines to begin with; -1 = all")
-	verb.Flags().BoolVar(&selection.Follow, "follow", true, "go on with what is logged later, until Ctrl-C")
+	verb.Flags().BoolVar(&selection.Follow, "follow", true, "follow the log until Ctrl-C")
 	return verb
 }
 

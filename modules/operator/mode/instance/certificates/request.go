@@ -29,7 +29,7 @@ func Read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.Ke
 	// A key that is no RSA key enciphers no other.
 	least := sets.New(certificatesv1.UsageDigitalSignature, usage)
 	if got := sets.New(csr.Spec.Usages...); !got.Equal(least) && !got.Equal(least.Clone().Insert(certificatesv1.UsageKeyEncipherment)) {
-		return nil, fmt.Sprintf("its usages are %q; those of such a certificate are digital signature, %s and, for an RSA key, key encipherment",
+		return nil, fmt.Sprintf("its usages are %q; such a certificate has digital signature, %s and, for an RSA key, key encipherment",
 			csr.Spec.Usages, usage)
 	}
 	block, rest := pem.Decode(csr.Spec.Request)
@@ -45,7 +45,7 @@ func Read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.Ke
 		!slices.Equal(wanted.Subject.Organization, []string{NodeGroup}):
 		return nil, fmt.Sprintf("its subject is %q; the subject must be %s<name> of %s", wanted.Subject, NodeUser, NodeGroup)
 	case len(wanted.EmailAddresses) > 0 || len(wanted.URIs) > 0:
-		return nil, "it asks for e-mail addresses or URIs"
+		return nil, "it requests e-mail addresses or URIs"
 	}
 	return wanted, ""
 }

@@ -39,7 +39,7 @@ const EventNotApproved = "ClientCertificateNotApproved"
 func NewController(kube client.Client, recorder events.Recorder, nodeName func(nodeClaim string) string) *certificates.Controller {
 	return certificates.NewController(kube, recorder, certificates.Config{
 		Name: "certificatesigningrequest.clientcertificates", Signer: certificatesv1.KubeAPIServerClientKubeletSignerName,
-		Kind: "client certificate", Event: EventNotApproved, Approved: "the bootstrap token of a NodeClaim asks for that NodeClaim's node",
+		Kind: "client certificate", Event: EventNotApproved, Approved: "the bootstrap token of a NodeClaim requests it for that NodeClaim's node",
 		Judge: func(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (string, bool, error) {
 			return judge(ctx, kube, nodeName, csr)
 		},
@@ -59,7 +59,7 @@ func judge(
 		return reason, false, nil
 	}
 	if len(wanted.DNSNames)+len(wanted.IPAddresses) > 0 {
-		return "it asks for DNS names or addresses, which no client certificate of a kubelet has", false, nil
+		return "it requests DNS names or addresses, which no client certificate of a kubelet has", false, nil
 	}
 	node := strings.TrimPrefix(wanted.Subject.CommonName, certificates.NodeUser)
 	claim, err := certificates.ClaimOfNode(ctx, kube, nodeName, node)

@@ -84,12 +84,12 @@ func (j *judge) fresh(ctx context.Context, id int, asked request) (reason string
 		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == claims.KindNotFound,
 			nil
 	case err != nil:
-		return "", false, fmt.Errorf("reading Linode %d, which asks for a serving certificate: %w", id, err)
+		return "", false, fmt.Errorf("reading Linode %d, which requests a serving certificate: %w", id, err)
 	}
 	if linode.Label == asked.node && len(asked.foreign(linode.Addresses)) > 0 {
 		all, err := j.cfg.Addresses(ctx, id)
 		if err != nil {
-			return "", false, fmt.Errorf("reading the addresses of Linode %d, which asks for a serving certificate: %w", id, err)
+			return "", false, fmt.Errorf("reading the addresses of Linode %d, which requests a serving certificate: %w", id, err)
 		}
 		linode.Addresses = slices.Concat(all, linode.Addresses)
 	}

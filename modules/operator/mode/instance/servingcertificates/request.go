@@ -31,9 +31,9 @@ func read(csr *certificatesv1.CertificateSigningRequest) (request, string) {
 		return request{}, fmt.Sprintf("its subject is %q; the subject must be %s of %s", wanted.Subject, csr.Spec.Username,
 			certificates.NodeGroup)
 	case !slices.Equal(wanted.DNSNames, []string{node}):
-		return request{}, fmt.Sprintf("it asks for the DNS names %q; the node's is %s", wanted.DNSNames, node)
+		return request{}, fmt.Sprintf("it requests the DNS names %q; the node's is %s", wanted.DNSNames, node)
 	case len(wanted.IPAddresses) == 0:
-		return request{}, "it asks for no IP address"
+		return request{}, "it requests no IP address"
 	}
 	asked := request{node: node}
 	for _, ip := range wanted.IPAddresses {
