@@ -50,7 +50,7 @@ func (m *Memory) NeedLeaderElection() bool { return false }
 func (m *Memory) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := m.Load(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.configMap)
+			log.FromContext(ctx).Error(err, "could not read the learned sizes of instance types; trying again", "ConfigMap", m.configMap)
 		}
 	}, m.Interval)
 	return nil

@@ -39,7 +39,7 @@ func (s Secrets) read(ctx context.Context, field string, ref *v1alpha1.SecretKey
 	}
 	switch {
 	case name.Namespace == metav1.NamespaceSystem && strings.HasPrefix(name.Name, bootstraptoken.NamePrefix):
-		return nil, refused("is a bootstrap token, which no class may name; let %s be a Secret of its own", field)
+		return nil, refused("is a bootstrap token, which no class may name; use another Secret for %s", field)
 	case !slices.Contains(s.Listed, name):
 		return nil, refused("is not one that classes may name; add it to the chart's settings.instance.secrets")
 	}

@@ -52,7 +52,7 @@ func judge(
 	passes bool, err error) {
 	id, is := strings.CutPrefix(csr.Spec.Username, bootstraptoken.UserPrefix)
 	if !is || !slices.Contains(csr.Spec.Groups, bootstraptoken.Group) {
-		return fmt.Sprintf("%q, who asks, is not a bootstrap token of the group %s", csr.Spec.Username, bootstraptoken.Group), false, nil
+		return fmt.Sprintf("the sender %q is not a bootstrap token of the group %s", csr.Spec.Username, bootstraptoken.Group), false, nil
 	}
 	wanted, reason := certificates.Read(csr, certificatesv1.UsageClientAuth)
 	if reason != "" {
@@ -69,7 +69,7 @@ func judge(
 	case claim == nil:
 		return fmt.Sprintf("no NodeClaim has the node %s", node), true, nil
 	case bootstraptoken.TokenID(claim.UID) != id:
-		return fmt.Sprintf("the token that asks is not the one of NodeClaim %s, which has the node %s", claim.Name, node), false, nil
+		return fmt.Sprintf("the sending token does not belong to NodeClaim %s, which has the node %s", claim.Name, node), false, nil
 	case !claim.DeletionTimestamp.IsZero():
 		return fmt.Sprintf("NodeClaim %s of the node %s is being deleted", claim.Name, node), false, nil
 	case claim.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered):

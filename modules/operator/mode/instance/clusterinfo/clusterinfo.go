@@ -135,7 +135,7 @@ func (r *Reader) read(ctx context.Context) (Cluster, error) {
 	}
 	version, err := r.server.ServerVersion()
 	if err != nil {
-		return Cluster{}, fmt.Errorf("asking the API server for its version: %w", err)
+		return Cluster{}, fmt.Errorf("reading the API server's version: %w", err)
 	}
 	found.Version = version.GitVersion
 	return found, nil

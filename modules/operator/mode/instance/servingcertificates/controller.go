@@ -53,7 +53,7 @@ func NewController(kube client.Client, recorder events.Recorder, cfg Config) *ce
 	return certificates.NewController(kube, recorder, certificates.Config{
 		Name: "certificatesigningrequest.servingcertificates", Signer: certificatesv1.KubeletServingSignerName,
 		Kind: "serving certificate", Event: EventNotApproved, Judge: j.judge,
-		Approved: "the node of a NodeClaim asks, with the name and the addresses of its Linode",
+		Approved: "the node of a NodeClaim requests it, with the name and the addresses of its Linode",
 	})
 }
 

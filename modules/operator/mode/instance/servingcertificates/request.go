@@ -21,7 +21,7 @@ type request struct {
 func read(csr *certificatesv1.CertificateSigningRequest) (request, string) {
 	node, is := strings.CutPrefix(csr.Spec.Username, certificates.NodeUser)
 	if !is || node == "" || !slices.Contains(csr.Spec.Groups, certificates.NodeGroup) {
-		return request{}, fmt.Sprintf("%q, who asks, is not a node", csr.Spec.Username)
+		return request{}, fmt.Sprintf("the sender %q is not a node", csr.Spec.Username)
 	}
 	wanted, reason := certificates.Read(csr, certificatesv1.UsageServerAuth)
 	switch {
@@ -46,7 +46,7 @@ func read(csr *certificatesv1.CertificateSigningRequest) (request, string) {
 // against returns what of a request is not the Linode's.
 func (r request) against(id int, linode Linode) string {
 	if linode.Label != r.node {
-		return fmt.Sprintf("Linode %d has the label %q; the node that asks is %s", id, linode.Label, r.node)
+		return fmt.Sprintf("Linode %d has the label %q; the sending node is %s", id, linode.Label, r.node)
 	}
 	if foreign := r.foreign(linode.Addresses); len(foreign) > 0 {
 		return fmt.Sprintf("%s is not an address of Linode %d", foreign[0], id)
