@@ -76,7 +76,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	learned, from := c.witnesses.hear(key, witness{node.Name, node.CreationTimestamp.Time, Shown(node.Status)},
 		func(name string) bool { return c.alive(ctx, name) })
 	if c.market.Learn(map[string]catalog.Figures{key: learned}) {
-		log.FromContext(ctx).Info("learned the size of nodes of an instance type", "instance-type", instanceType, "nodes", from, "figures", learned)
+		log.FromContext(ctx).Info("learned the size of nodes of an instance type",
+			"instance-type", instanceType, "nodes", from, "figures", learned)
 	}
 	if c.memory == nil {
 		return reconcile.Result{}, nil

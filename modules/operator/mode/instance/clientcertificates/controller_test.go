@@ -149,7 +149,7 @@ func TestNoOtherCertificateIsApproved(t *testing.T) {
 		}, "its usages are", false},
 		"a token of kubeadm's": {func(s *scene) { s.csr.Spec.Groups = []string{"system:bootstrappers:kubeadm:default-node-token"} },
 			"is not a bootstrap token of the group system:bootstrappers:karpenter", false},
-		"a user": {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks`, false},
+		"a user": {func(s *scene) { s.csr.Spec.Username = "alice" }, `the sender "alice"`, false},
 		"a node": {func(s *scene) {
 			s.csr.Spec.Username = "system:node:own-default-a"
 		}, "is not a bootstrap token", false},

@@ -196,7 +196,7 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 		"one organisation more": {func(s *scene) {
 			s.certificate.Subject.Organization = append(s.certificate.Subject.Organization, "system:masters")
 		}, "the subject must be", 0},
-		"a user who is no node":        {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks, is not a node`, 0},
+		"a user who is no node":        {func(s *scene) { s.csr.Spec.Username = "alice" }, `the sender "alice" is not a node`, 0},
 		"a node's name, not its group": {func(s *scene) { s.csr.Spec.Groups = []string{"system:authenticated"} }, "is not a node", 0},
 		"a usage more": {func(s *scene) { s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageClientAuth) },
 			"its usages are", 0},
