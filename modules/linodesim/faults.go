@@ -7,21 +7,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
-// means any. The API's real words for it are not known: Reason may give some.
-type NoCapacity struct {
-	Type, Region string
-	Status       int    // 0 = 400
-	Reason       string // "" = words of our own
-
-	// Silent: an Enterprise cluster accepts the nodes, and they get no Linode until there is capacity (LKE Enterprise is known for that, and
-	// when it is so and when it refuses is not known). On Standard, and for plain Linodes, it is a refusal all the same.
-	Silent bool
-}
-
-// NoCapability takes a capability from a region: the platform does not offer it there.
-type NoCapability struct{ Region, Capability string }
-
 // Faults makes the platform and single requests fail, as tests and users of a
 // simulator want it: rules for requests, and faults of the platform itself. A
 // Sim has its methods.
@@ -111,7 +96,7 @@ func (f *Faults) SetMaintenance(on bool) { f.maintenance.Store(on) }
 
 // RefuseCapacity makes the platform out of a plan, in a region or everywhere.
 func (f *Faults) RefuseCapacity(c NoCapacity) {
-	do(f.world, func(w *world.Moment) { w.Faults().RefuseCapacity(world.NoCapacity(c)) })
+	do(f.world, func(w *world.Moment) { w.Faults().RefuseCapacity(c) })
 }
 
 // RestoreCapacity ends all refusals of RefuseCapacity.
@@ -121,7 +106,7 @@ func (f *Faults) RestoreCapacity() {
 
 // WithdrawCapability makes a region lack a capability such as Metadata.
 func (f *Faults) WithdrawCapability(c NoCapability) {
-	do(f.world, func(w *world.Moment) { w.Faults().WithdrawCapability(world.NoCapability(c)) })
+	do(f.world, func(w *world.Moment) { w.Faults().WithdrawCapability(c) })
 }
 
 // RestoreCapabilities ends all effects of WithdrawCapability.

@@ -148,7 +148,7 @@ func quantiles(took []time.Duration) []report.Sample {
 
 // assumed has each assumption in words, and the chart's value that follows the platform when it is broken.
 var assumed = map[report.Assumption]struct{ means, setting string }{
-	report.LateIDs:        {"a node has an instance ID within 15 minutes", ""},
+	report.LateIDs:        {"most nodes have an instance ID within 3 minutes, and all within 15", ""},
 	report.LateTaints:     {"a Node has its pool's taints within 15 seconds of its registration", "admissionPolicy.enabled"},
 	report.OldLists:       {"lists show a write within 2 minutes", "settings.listLag"},
 	report.OldReads:       {"reads of one pool or Linode show a write within 4 seconds", "settings.settleTime"},

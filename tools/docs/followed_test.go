@@ -40,10 +40,10 @@ kubectl scale deployment inflate --replicas 1
 kubectl rollout status deployment inflate --timeout 2m
 `
 
-// withHeadroom starts the cluster anew, with the gates that its page tells of.
+// withHeadroom starts the cluster anew, with the gates of the last pages.
 const withHeadroom = `
 make down
-make up GATES=CapacityBuffer=true,StaticCapacity=true
+make up GATES=CapacityBuffer=true,StaticCapacity=true,NodeOverlay=true
 eval "$(make -s status)"
 ` + oneNode + `
 `
@@ -62,7 +62,8 @@ var followed = map[string][]chapter{
 	"break":  {{page: "docs/breaking.md", before: toBreak}},
 	"lke":    {{page: "docs/from-lke.md"}},
 	"pages": {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean},
-		{page: "docs/cost.md", before: clean + oneNode}, {page: "docs/headroom.md", before: withHeadroom}},
+		{page: "docs/cost.md", before: clean + oneNode}, {page: "docs/headroom.md", before: withHeadroom},
+		{page: "docs/gpu-sharing.md", before: clean}},
 }
 
 // The commands in the pages for a newcomer work, and print the output shown there. A block that needs something that is not here is

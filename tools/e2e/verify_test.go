@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -37,6 +40,91 @@ func verified(t *testing.T, tier string) {
 	e.scenario(t, "verify with nodes that come, and a kill of the operator", verifies("limits", "arrival", "up-and-down", "killed"))
 	e.scenario(t, "verify with nodes that are replaced", verifies("volume", "cheaper", "drift", "deleted-node", "deleted-linode"))
 	e.scenario(t, "verify is killed in a scale-up, and --clean removes everything", verifyKilled)
+}
+
+// TestVerifyProfiles plays the operator's part on each way in which the simulated platform behaves, ten times as fast.
+func TestVerifyProfiles(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []string{localcluster.Standard, localcluster.Enterprise} {
+		for _, profile := range []string{"realistic", "slow", "stale", "hostile"} {
+			t.Run(tier+"/"+profile, func(t *testing.T) {
+				t.Parallel()
+				e := start(t, profile, tier, soonCollected(), func(o *localcluster.Options) { o.Profile, o.TimeScale = profile, 10 })
+				e.scenario(t, "verify is green and leaves nothing",
+					verifies("up-and-down", "volume", "cheaper", "drift", "deleted-node", "deleted-linode", "killed"))
+			})
+		}
+	}
+}
+
+// TestVerifyInstall has the program install the operator with Helm's own program, and uninstall it.
+func TestVerifyInstall(t *testing.T) {
+	t.Parallel()
+	e := start(t, "verify-install", "standard", nil)
+	e.scenario(t, "verify installs the operator, is green, and leaves nothing", verifyInstalls)
+}
+
+func verifyInstalls(t *testing.T, e *environment) {
+	g, bin := NewWithT(t), t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "helm"), "helm.sh/helm/v4/cmd/helm")
+	built, err := build.CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(built))
+	e.uninstall(t)
+	e.installDefinitions(t, "keepOnUninstall", false)
+	e.removeRelease(t, "karpenter-crd")
+	g.Eventually(t.Context(), func() []string { return e.definitions(t) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+
+	kubelet, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.asPod(kubelet, t) }()
+	cmd, err := e.command(t.Context(), "verify", "--cluster", fmt.Sprint(e.ClusterID), "--yes", "--install", "--charts",
+		filepath.Join(repositoryRoot(t), "charts"), "--only", "up-and-down,killed,uninstall", "--report", filepath.Join(bin, "verify.json"))
+	g.Expect(err).NotTo(HaveOccurred())
+	cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"))
+	printed, err := cmd.CombinedOutput()
+	stop()
+	<-ended
+	t.Logf("%s", printed)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(e.definitions(t)).To(BeEmpty())
+	g.Expect(e.ourInstances()).To(BeEmpty())
+
+	e.installDefinitions(t) // for what the test looks at afterwards
+	g.Expect(e.Upgrade(t.Context(), nil)).To(Succeed())
+	if err := e.Operator.Start(t.Context()); err != nil {
+		g.Expect(e.Operator.Running()).To(BeTrue(), "%v", err)
+	}
+}
+
+// asPod lets the operator's process come and go with its Pod, as a kubelet does, until the context ends.
+func (e *environment) asPod(ctx context.Context, t *testing.T) {
+	running := types.UID("")
+	for ctx.Err() == nil {
+		pods := &corev1.PodList{}
+		err := e.kube.List(ctx, pods, client.InNamespace(localcluster.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "karpenter"})
+		at := slices.IndexFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning })
+		switch {
+		case err != nil:
+		case at < 0 && running != "":
+			e.Operator.Kill()
+			<-e.Operator.Exited()
+			running = ""
+		case at >= 0 && pods.Items[at].UID != running:
+			if running != "" {
+				e.Operator.Kill()
+				<-e.Operator.Exited()
+			}
+			// One that lost its Lease is started again beside this.
+			if err := e.Operator.Start(ctx); err != nil && ctx.Err() == nil && !e.Operator.Running() {
+				t.Errorf("the operator's pod: %v", err)
+			}
+			running = pods.Items[at].UID
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(interval):
+		}
+	}
 }
 
 // verifyKilled kills the program while five nodes come.

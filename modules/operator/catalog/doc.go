@@ -14,8 +14,8 @@
 // err on the low side, because a pod that was promised too much stays pending. A lower figure counts at once, and a higher one only if it
 // is higher by 1%, so that consolidation comes to rest. Existing nodes are planned with by their own figures, and drift ignores capacity.
 //
-// Not guaranteed: that a plan reported as available can be bought now. The API's list is a flag and not a stock; callers report a refusal
-// with MarkUnavailable.
+// Not guaranteed: that a plan reported as available can be created at this moment (the API's list is a flag, no stock); package launches
+// remembers which plans were refused.
 //
 // Units: memory and disk of a Plan are MiB (the API writes MB and means MiB: a plan of 4096 MB boots with 4022024 KiB), network MBit/s,
 // transfer GB, prices USD per hour. All methods of Catalog are safe for concurrent use. Callers must not change the instance types.

@@ -34,10 +34,6 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	if exists, err := c.objects.read(ctx, v1alpha1.Kind, nodeClaim.Spec.NodeClassRef.Name, nodeClass); err != nil || !exists {
 		return "", err // without it there is nothing to compare with; a class that is in use cannot be deleted
 	}
-	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
-		c.backoff.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable],
-			registered.LastTransitionTime.Time)
-	}
 	if staticallyDrifted(nodeClaim, nodeClass) {
 		return DriftNodeClass, nil
 	}
@@ -48,7 +44,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	if c.cfg.HostMaintenance != nil && c.cfg.HostMaintenance(id) {
 		return DriftHostMaintenance, nil
 	}
-	node, err := c.inventory.node(ctx, id)
+	node, err := c.nodes.node(ctx, id)
 	if err != nil {
 		return "", lookupError(err)
 	}

@@ -60,6 +60,7 @@ type Deps struct {
 	Drainer     *drain.Drainer
 	Holder      claims.Holder // the NodeClaim whose status names an instance
 	Catalog     cloudprovider.Catalog
+	Inventory   *cloudprovider.Inventory                  // the nodes as they were read last
 	Guard       func(http.RoundTripper) http.RoundTripper // holds writes back while another replica leads
 }
 

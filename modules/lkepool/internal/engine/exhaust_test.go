@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 

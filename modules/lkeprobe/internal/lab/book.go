@@ -34,6 +34,8 @@ type Book struct {
 	reasons   map[string]string // by experiment: why it has no answer to the rest
 	evidence  map[report.Assumption]report.Judgement
 	worst     map[report.Assumption]time.Duration // the longest weighed delay
+
+	prompt, late int // nodes by whether they had a Linode within the operator's wait for it
 }
 
 // NewBook makes a book with questions.
@@ -99,11 +101,23 @@ func (b *Book) Within(about report.Assumption, bound time.Duration, what string,
 	b.Weigh(about, s.AtLeast <= bound, "%s: %v to %v", what, s.AtLeast.Round(100*time.Millisecond), s.AtMost.Round(100*time.Millisecond))
 }
 
-// Evidence returns what was noted about an assumption.
+// Count notes nodes that had a Linode within the operator's wait for it, and nodes that were proven to have none by then.
+func (b *Book) Count(prompt, late int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.prompt, b.late = b.prompt+prompt, b.late+late
+}
+
+// Evidence returns what was noted about an assumption. One late node in two breaks report.LateIDs: the operator buys another plan in the
+// place of a late node, which is of use only where other nodes come in time.
 func (b *Book) Evidence(about report.Assumption) report.Judgement {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	j, noted := b.evidence[about]
+	if about == report.LateIDs && b.late > b.prompt && j.Verdict != report.Broken {
+		return report.Judgement{Assumption: about, Verdict: report.Broken, Seen: fmt.Sprintf("%d of %d nodes had no Linode after %v",
+			b.late, b.late+b.prompt, OperatorWaits)}
+	}
 	if !noted {
 		j = report.Judgement{Assumption: about, Verdict: report.NotSeen}
 	}

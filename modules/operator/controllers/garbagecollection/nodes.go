@@ -22,6 +22,7 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -41,8 +42,8 @@ const (
 
 // Linodes reads instances; cloudprovider.Backend does. Get returns claims.KindNotFound only on proof.
 type Linodes interface {
-	Get(ctx context.Context, instanceID int) (claims.Node, error)
-	List(ctx context.Context) ([]claims.Node, error)
+	Get(ctx context.Context, instanceID int) (cloudprovider.Node, error)
+	List(ctx context.Context) ([]cloudprovider.Node, error)
 }
 
 // Nodes deletes the Nodes of NodeClaims whose Linode is proven gone, in place of the cloud controller manager, which the chart's policy

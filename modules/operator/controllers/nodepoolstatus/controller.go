@@ -60,7 +60,7 @@ const interval = time.Minute
 
 // Provider has what fails; *cloudprovider.CloudProvider does.
 type Provider interface {
-	Failures(nodePool string) []launches.Failure
+	Failures(nodePool string) []launches.Pause
 	Limited(ctx context.Context, nodePool *karpv1.NodePool) bool
 	// Overdue returns which plans rest because no Linode came of a purchase, "" for none.
 	Overdue(nodePool *karpv1.NodePool) string
@@ -118,8 +118,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
 	c.show(nodePool, ConditionEmptyStay, metav1.ConditionTrue, "BudgetUsedUp", kept)
 	if c.token.Refused() {
-		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, cloudprovider.EventTokenRefused,
-			cloudprovider.TokenRefused+"; until it works no node is bought or removed")
+		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, launches.EventTokenRefused,
+			launches.TokenRefused+"; until it works no node is bought or removed")
 	} else {
 		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
 	}
@@ -160,7 +160,7 @@ func (c *Controller) unbounded(nodePool *karpv1.NodePool) string {
 func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) {
 	if set(nodePool, condition, is, reason, message) {
 		name := condition
-		if reason == cloudprovider.EventTokenRefused {
+		if reason == launches.EventTokenRefused {
 			name = reason
 		}
 		c.recorder.Publish(events.Event{
@@ -181,7 +181,7 @@ func set(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus,
 }
 
 // failing is a reason and a message about what fails; empty if nothing does. The times in it change with failures only.
-func failing(failures []launches.Failure) (reason, message string) {
+func failing(failures []launches.Pause) (reason, message string) {
 	switch {
 	case len(failures) == 0:
 		return "", ""

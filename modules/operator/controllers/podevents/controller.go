@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/utils/node"
 
-	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // The reasons of events on a pod.
@@ -88,7 +88,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		if message := impossible(pod); message != "" {
 			c.warn(pod, EventImpossible, message)
 		} else if refused {
-			c.warn(pod, linodeprovider.EventTokenRefused, linodeprovider.TokenRefused+"; until it works Karpenter makes no node for this pod")
+			c.warn(pod, launches.EventTokenRefused, launches.TokenRefused+"; until it works Karpenter makes no node for this pod")
 		} else if why != "" {
 			c.warn(pod, EventNoNodePoolReady, why)
 		} else if message := elsewhere(pod, bounds); message != "" {

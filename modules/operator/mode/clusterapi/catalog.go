@@ -72,7 +72,7 @@ func (c *market) offering(d deployment, listed []*cloudprovider.InstanceType) *c
 			scheduling.NewRequirement(corev1.LabelTopologyRegion, corev1.NodeSelectorOpIn, c.region)),
 		Price: d.price, Available: d.unusable() == "",
 	}
-	if _, resting := c.Unavailable(d.instanceType); resting {
+	if _, resting := c.Launches().Resting(d.instanceType); resting {
 		o.Available = false
 	}
 	if it := find(listed, d.instanceType); it != nil && len(it.Offerings) > 0 {

@@ -17,16 +17,16 @@ import (
 )
 
 // Claim makes the NodeClaim's Linode, or returns the one that it has.
-func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovider.Node, error) {
 	spec, err := b.spec(ctx, l)
 	if err != nil {
-		return claims.Node{}, asFailure(err)
+		return cloudprovider.Node{}, asFailure(err)
 	}
 	made, err := b.create(ctx, spec, b.groups(ctx, l.NodeClass))
 	if err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
-	return b.lastRead.Node(made), nil
+	return node(made), nil
 }
 
 // spec returns the Linode of a NodeClaim, without its placement group.

@@ -32,31 +32,30 @@ const (
 	longestReason = 600
 )
 
-// Judgement returns why a request is not approved, empty if it is, and whether time may cure that.
-type Judgement func(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (reason string, passes bool, err error)
+// judgement returns why a request is not approved, empty if it is, and whether time may cure that.
+type judgement func(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (reason string, passes bool, err error)
 
-// Config configures a Controller. All of it is required.
-type Config struct {
-	Name   string // of the controller
-	Signer string
-	Kind   string // of the certificates in texts, for example "serving certificate"
-	Event  string // the reason of the event on a request that is left as it is
-	Judge  Judgement
-	// Approved is the message of an approval.
-	Approved string
+// kind describes certificates of one signer. All of it is required.
+type kind struct {
+	controller string // name of the controller in metrics and logs
+	signer     string
+	name       string // of the certificates in texts, for example "serving certificate"
+	event      string // the reason of the event on a request that is left as it is
+	judge      judgement
+	approved   string // the message of an approval
 }
 
 // Controller reconciles CertificateSigningRequests of one signer.
 type Controller struct {
 	kube     client.Client
 	recorder events.Recorder
-	cfg      Config
+	kind     kind
 	reported *cache.Expiring // by UID: a checksum of the reason, which repeats what a stranger has sent
 }
 
-// NewController returns a Controller.
-func NewController(kube client.Client, recorder events.Recorder, cfg Config) *Controller {
-	return &Controller{kube: kube, recorder: recorder, cfg: cfg, reported: cache.NewExpiring()}
+// newController returns a Controller.
+func newController(kube client.Client, recorder events.Recorder, of kind) *Controller {
+	return &Controller{kube: kube, recorder: recorder, kind: of, reported: cache.NewExpiring()}
 }
 
 // Reconcile approves a request, or reports why it does not.
@@ -64,7 +63,7 @@ func (c *Controller) Reconcile(ctx context.Context, csr *certificatesv1.Certific
 	if !c.open(csr) {
 		return reconcile.Result{}, nil
 	}
-	reason, passes, err := c.cfg.Judge(ctx, csr)
+	reason, passes, err := c.kind.judge(ctx, csr)
 	switch {
 	case err != nil:
 		return reconcile.Result{}, err
@@ -83,7 +82,7 @@ func (c *Controller) Reconcile(ctx context.Context, csr *certificatesv1.Certific
 
 // open returns whether a request is for the signer and undecided.
 func (c *Controller) open(csr *certificatesv1.CertificateSigningRequest) bool {
-	return csr.Spec.SignerName == c.cfg.Signer && csr.DeletionTimestamp.IsZero() &&
+	return csr.Spec.SignerName == c.kind.signer && csr.DeletionTimestamp.IsZero() &&
 		len(csr.Status.Conditions) == 0 && len(csr.Status.Certificate) == 0
 }
 
@@ -92,12 +91,12 @@ func (c *Controller) approve(ctx context.Context, csr *certificatesv1.Certificat
 	decided := csr.DeepCopy()
 	decided.Status.Conditions = append(decided.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "KarpenterNode",
-		Message: c.cfg.Approved, LastUpdateTime: metav1.Now(),
+		Message: c.kind.approved, LastUpdateTime: metav1.Now(),
 	})
 	if err := c.kube.SubResource("approval").Update(ctx, decided); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("approving CertificateSigningRequest %s: %w", csr.Name, err))
 	}
-	log.FromContext(ctx).Info("approved a "+c.cfg.Kind, "CertificateSigningRequest", csr.Name, "requester", csr.Spec.Username)
+	log.FromContext(ctx).Info("approved a "+c.kind.name, "CertificateSigningRequest", csr.Name, "requester", csr.Spec.Username)
 	return nil
 }
 
@@ -108,10 +107,10 @@ func (c *Controller) report(ctx context.Context, csr *certificatesv1.Certificate
 		return
 	}
 	c.reported.Set(csr.UID, checksum, remembered)
-	log.FromContext(ctx).Info("left a request for a "+c.cfg.Kind+" undecided", "CertificateSigningRequest", csr.Name, "requester",
+	log.FromContext(ctx).Info("left a request for a "+c.kind.name+" undecided", "CertificateSigningRequest", csr.Name, "requester",
 		csr.Spec.Username, "reason", reason)
 	c.recorder.Publish(events.Event{
-		InvolvedObject: csr, Type: corev1.EventTypeNormal, Reason: c.cfg.Event,
+		InvolvedObject: csr, Type: corev1.EventTypeNormal, Reason: c.kind.event,
 		Message:      "Karpenter leaves this request undecided: " + reason,
 		DedupeValues: []string{string(csr.UID), reason},
 	})
@@ -119,6 +118,6 @@ func (c *Controller) report(ctx context.Context, csr *certificatesv1.Certificate
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllers.For(m, c.cfg.Name, &certificatesv1.CertificateSigningRequest{}, 1, controllers.When(c.open)).
+	return controllers.For(m, c.kind.controller, &certificatesv1.CertificateSigningRequest{}, 1, controllers.When(c.open)).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

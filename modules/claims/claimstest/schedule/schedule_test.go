@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 )
 
 func TestAnAgendaRunsEventsInTheirOrder(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -22,66 +24,80 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
-// The annotations, in JSON.
+// The annotations, one for each part of a State, in JSON. Versions before this one read the same.
 const (
-	Annotation        = "karpenter.k8s.linode/launch-pauses"
-	RefusedAnnotation = "karpenter.k8s.linode/refused-launches"
-	PlansAnnotation   = "karpenter.k8s.linode/unavailable-plans"
+	PausesAnnotation   = "karpenter.k8s.linode/launch-pauses"
+	RefusalsAnnotation = "karpenter.k8s.linode/refused-launches"
+	RestsAnnotation    = "karpenter.k8s.linode/unavailable-plans"
 )
 
 // interval is between two looks for changes, which cost no request.
 const interval = time.Second
 
-// Keeper carries its sources over a restart. It is a Runnable of controller-runtime's manager, for the leader.
+// budget is how long one annotation may be, in bytes. The API server takes 256 KiB for all annotations of an object and refuses the
+// object otherwise, with the pauses of every NodePool in it.
+const budget = 80 << 10
+
+// Keeper carries a Memory over a restart. It is a Runnable of controller-runtime's manager, for the leader.
 type Keeper struct {
 	reader    client.Reader
 	writer    client.Writer
 	configMap types.NamespacedName
-	sources   []Source
+	memory    *launches.Memory
 	stored    map[string]string // the annotations as they were last read or written
 }
 
-// A Source has the records under one annotation.
-type Source struct {
-	annotation string
-	export     func() (string, error) // "" = there is nothing to keep
-	take       func(text string)
+// Read returns the State that annotations have, and an error for each part of it that cannot be read and is missing therefore.
+func Read(annotations map[string]string) (s launches.State, err error) {
+	return s, errors.Join(read(annotations, PausesAnnotation, &s.Pauses), read(annotations, RefusalsAnnotation, &s.Refusals),
+		read(annotations, RestsAnnotation, &s.Rests))
 }
 
-// budget is how long the text of one Source may be, in bytes. The API server takes 256 KiB for all annotations of an object and refuses the
-// object otherwise, with the pauses of every NodePool in it.
-const budget = 80 << 10
+func read[T any](annotations map[string]string, name string, into *[]T) error {
+	text := annotations[name]
+	if text == "" {
+		return nil
+	}
+	var all []T
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return fmt.Errorf("annotation %s: %w", name, err)
+	}
+	*into = all
+	return nil
+}
 
-// Of returns a Source of values that are stored in JSON. export returns them in a fixed order; values beyond the budget are left out,
-// the last ones, which costs one refused launch for each after a restart.
-func Of[T any](annotation string, export func() []T, take func([]T)) Source {
-	return Source{annotation: annotation,
-		export: func() (string, error) {
-			var text []byte
-			for _, one := range export() {
-				value, err := compact(one)
-				if err != nil {
-					return "", err
-				}
-				if len(text)+len(value)+2 > budget {
-					break
-				}
-				text = append(append(text, ','), value...)
-			}
-			if len(text) == 0 {
-				return "", nil
-			}
-			text[0] = '['
-			return string(text) + "]", nil
-		},
-		take: func(text string) {
-			var all []T
-			if json.Unmarshal([]byte(text), &all) == nil {
-				take(all)
-			}
-		}}
+// annotated returns the annotations of a State; a part with nothing in it is empty.
+func annotated(s launches.State) (map[string]string, error) {
+	pauses, err := listed(s.Pauses)
+	refusals, refusalsErr := listed(s.Refusals)
+	rests, restsErr := listed(s.Rests)
+	return map[string]string{PausesAnnotation: pauses, RefusalsAnnotation: refusals, RestsAnnotation: rests},
+		errors.Join(err, refusalsErr, restsErr)
+}
+
+// listed returns a list in JSON, "" if it is empty. Values that exceed the budget are left out, the last ones, which costs one refused
+// launch for each after a restart.
+func listed[T any](all []T) (string, error) {
+	var text []byte
+	for _, one := range all {
+		value, err := compact(one)
+		if err != nil {
+			return "", err
+		}
+		if len(text)+len(value)+2 > budget {
+			break
+		}
+		text = append(append(text, ','), value...)
+	}
+	if len(text) == 0 {
+		return "", nil
+	}
+	text[0] = '['
+	return string(text) + "]", nil
 }
 
 // compact returns a value in JSON without the escapes that HTML needs.
@@ -94,8 +110,8 @@ func compact(value any) ([]byte, error) {
 }
 
 // New returns a Keeper. reader must read from the API server.
-func New(reader client.Reader, writer client.Writer, configMap types.NamespacedName, sources ...Source) *Keeper {
-	return &Keeper{reader: reader, writer: writer, configMap: configMap, sources: sources, stored: map[string]string{}}
+func New(reader client.Reader, writer client.Writer, configMap types.NamespacedName, memory *launches.Memory) *Keeper {
+	return &Keeper{reader: reader, writer: writer, configMap: configMap, memory: memory, stored: map[string]string{}}
 }
 
 // Start reads the stored values and keeps them until ctx ends.
@@ -117,29 +133,25 @@ func (k *Keeper) Load(ctx context.Context) error {
 	if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
 		return unusable(err)
 	}
-	for _, source := range k.sources {
-		k.stored[source.annotation] = configMap.Annotations[source.annotation]
-		source.take(k.stored[source.annotation])
+	for _, name := range []string{PausesAnnotation, RefusalsAnnotation, RestsAnnotation} {
+		k.stored[name] = configMap.Annotations[name]
 	}
+	state, _ := Read(k.stored) // what cannot be read is written anew
+	k.memory.Import(state)
 	return nil
 }
 
 // Save writes what has changed.
 func (k *Keeper) Save(ctx context.Context) error {
-	changed := map[string]string{}
-	for _, source := range k.sources {
-		text, err := source.export()
-		if err != nil {
-			return err
-		}
-		if text != k.stored[source.annotation] {
-			changed[source.annotation] = text
-		}
+	changed, err := annotated(k.memory.Export())
+	if err != nil {
+		return err
 	}
+	maps.DeleteFunc(changed, func(name, text string) bool { return text == k.stored[name] })
 	if len(changed) == 0 {
 		return nil
 	}
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		configMap := &corev1.ConfigMap{}
 		if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 )
 
 func TestAHistoryAnswersWithWhatWas(t *testing.T) {

@@ -1,9 +1,8 @@
 package stored_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,10 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 )
@@ -28,12 +24,23 @@ var name = types.NamespacedName{Namespace: "kube-system", Name: "karpenter-learn
 
 func cluster(annotation string) client.Client {
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name,
-		Annotations: map[string]string{"other": "stays", stored.Annotation: annotation}}, Data: map[string]string{"g6-standard-4": "{}"}}
+		Annotations: map[string]string{"other": "stays", stored.PausesAnnotation: annotation}}, Data: map[string]string{"g6-standard-4": "{}"}}
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(configMap).Build()
 }
 
-func keeping(kube client.Client, of *launches.Backoff) *stored.Keeper {
-	return stored.New(kube, kube, name, stored.Of(stored.Annotation, of.Export, of.Import))
+func keeping(kube client.Client, memory *launches.Memory) *stored.Keeper {
+	return stored.New(kube, kube, name, memory)
+}
+
+// refuse lets the API refuse a launch for what it is made from.
+func refuse(m *launches.Memory, from launches.Source, field, message string) {
+	m.Failed(launches.Launch{NodePool: "default", NodeClass: "default", From: from},
+		&claims.Error{Kind: claims.KindInvalid, Field: field, Effect: claims.EffectNone, Err: errors.New(message)})
+}
+
+func neverJoined(m *launches.Memory, n int, t launches.Target) (pause time.Duration) {
+	pause, _ = m.NeverJoined(types.UID(fmt.Sprint(n)), t)
+	return pause
 }
 
 func must(t *testing.T, err error) {
@@ -47,21 +54,17 @@ func must(t *testing.T, err error) {
 func TestManyRefusedNodePoolsLeaveRoomForThePauses(t *testing.T) {
 	for refusals, kept := range map[int]int{250: 250, 5000: 250} {
 		synctest.Test(t, func(t *testing.T) {
-			rejected, failing := launches.NewRefusals(), launches.NewBackoff()
-			long := strings.Repeat("the API says <no> & more ", 200)
+			full, long := launches.New(launches.Config{}), strings.Repeat("the API says <no> & more ", 200)
 			for n := range refusals {
-				rejected.Note(launches.Source{
+				refuse(full, launches.Source{
 					NodePool:  launches.Version{UID: types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", n)), Generation: 12},
 					NodeClass: launches.Version{UID: "11111111-1111-1111-1111-111111111111", Generation: 12},
-				}, "type", long)
-				failing.Failed(launches.Target{NodePool: fmt.Sprintf("nodepool-of-a-team-%d", n), Plan: "g6-dedicated-56"}, pacing.Joins)
+				}, "labels", long)
+				neverJoined(full, n, launches.Target{NodePool: fmt.Sprintf("nodepool-of-a-team-%d", n), Plan: "g6-dedicated-56"})
+				full.Failed(launches.Launch{Plan: fmt.Sprintf("g6-dedicated-%d", n)}, soldOut)
 			}
 			kube := cluster("")
-			sources := func(l *launches.Refusals, b *launches.Backoff) *stored.Keeper {
-				return stored.New(kube, kube, name, stored.Of(stored.Annotation, b.Export, b.Import),
-					stored.Of(stored.RefusedAnnotation, l.Export, l.Import), stored.Of(stored.PlansAnnotation, l.Export, l.Import))
-			}
-			must(t, sources(rejected, failing).Save(t.Context()))
+			must(t, keeping(kube, full).Save(t.Context()))
 			configMap := &corev1.ConfigMap{}
 			must(t, kube.Get(t.Context(), name, configMap))
 			total := 0
@@ -69,11 +72,12 @@ func TestManyRefusedNodePoolsLeaveRoomForThePauses(t *testing.T) {
 				total += len(key) + len(value)
 			}
 			time.Sleep(2 * time.Second)
-			after, again := launches.NewRefusals(), launches.NewBackoff()
-			must(t, sources(after, again).Load(t.Context()))
-			if got := len(after.Export()); total > 250<<10 || got < kept || len(again.Export()) < kept {
-				t.Errorf("%d refusals: %d bytes of annotations, %d refusals and %d pauses are kept, want %d", refusals, total, got,
-					len(again.Export()), kept)
+			after := launches.New(launches.Config{})
+			must(t, keeping(kube, after).Load(t.Context()))
+			got := after.Export()
+			if total > 250<<10 || len(got.Refusals) < kept || len(got.Pauses) < kept || len(got.Rests) < kept {
+				t.Errorf("%d refusals: %d bytes of annotations; %d refusals, %d pauses and %d rests are kept, want %d", refusals, total,
+					len(got.Refusals), len(got.Pauses), len(got.Rests), kept)
 			}
 		})
 	}
@@ -81,26 +85,27 @@ func TestManyRefusedNodePoolsLeaveRoomForThePauses(t *testing.T) {
 
 func TestAProcessStartedAgainKeepsThePauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kube, before := cluster(""), launches.NewBackoff()
-		for range 3 {
-			before.Failed(launches.Target{NodePool: "default", Plan: "g6-standard-4"}, pacing.Joins)
+		kube, before := cluster(""), launches.New(launches.Config{})
+		for n := range 3 {
+			neverJoined(before, n, launches.Target{NodePool: "default", Plan: "g6-standard-4"})
 		}
 		must(t, keeping(kube, before).Save(t.Context()))
 
-		after := launches.NewBackoff()
+		after := launches.New(launches.Config{})
 		keeper := keeping(kube, after)
 		must(t, keeper.Load(t.Context()))
 		if !after.Pausing("default", "g6-standard-4") || after.Pausing("default", "g6-standard-2") {
 			t.Error("the plan that failed is bought at once")
 		}
-		if pause := after.Failed(launches.Target{NodePool: "default", Plan: "g6-standard-4"}, pacing.Joins); pause != 15*time.Minute {
+		if pause := neverJoined(after, 4, launches.Target{NodePool: "default", Plan: "g6-standard-4"}); pause != 15*time.Minute {
 			t.Errorf("the next pause is %s, want the fourth in a row", pause)
 		}
 		after.Joined("default", "g6-standard-4", time.Now().Add(time.Second))
 		must(t, keeper.Save(t.Context()))
 		configMap := &corev1.ConfigMap{}
 		must(t, kube.Get(t.Context(), name, configMap))
-		if _, kept := configMap.Annotations[stored.Annotation]; kept || configMap.Annotations["other"] != "stays" || len(configMap.Data) != 1 {
+		if _, kept := configMap.Annotations[stored.PausesAnnotation]; kept || configMap.Annotations["other"] != "stays" ||
+			len(configMap.Data) != 1 {
 			t.Errorf("after a node has joined: %v, %v", configMap.Annotations, configMap.Data)
 		}
 	})
@@ -115,9 +120,9 @@ func TestPausesThatCannotBeAreLeftOut(t *testing.T) {
 		"no failures":               `[{"nodePool":"default","inARow":0}]`,
 	} {
 		t.Run(text, func(t *testing.T) {
-			kube, known := cluster(content), launches.NewBackoff()
+			kube, known := cluster(content), launches.New(launches.Config{})
 			must(t, keeping(kube, known).Load(t.Context()))
-			if failures := known.Failures("default"); len(failures) > 0 {
+			if failures := known.Pauses("default"); len(failures) > 0 {
 				t.Errorf("%+v", failures)
 			}
 		})
@@ -125,48 +130,48 @@ func TestPausesThatCannotBeAreLeftOut(t *testing.T) {
 }
 
 func TestWithoutTheConfigMapNothingIsKept(t *testing.T) {
-	kube, known := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), launches.NewBackoff()
-	known.Failed(launches.Target{NodePool: "default"}, pacing.Joins)
+	kube, known := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), launches.New(launches.Config{})
+	neverJoined(known, 1, launches.Target{NodePool: "default"})
 	keeper := keeping(kube, known)
 	must(t, keeper.Load(t.Context()))
 	must(t, keeper.Save(t.Context()))
 }
 
+var soldOut = &claims.Error{Kind: claims.KindInsufficientCapacity}
+
 // A crash must buy nothing that the process before has found not to work.
-func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
+func TestRefusalsAndRestingPlansAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type process struct {
-			rejected *launches.Refusals
-			plans    *catalog.Catalog
-			keeper   *stored.Keeper
+			*launches.Memory
+			keeper *stored.Keeper
 		}
 		kube, from := cluster(""), launches.Source{NodePool: launches.Version{UID: "p", Generation: 1}, NodeClass: launches.Version{UID: "c"}}
 		start := func() process {
-			p := process{rejected: launches.NewRefusals(), plans: listed(t)}
-			p.keeper = stored.New(kube, kube, name, stored.Of(stored.RefusedAnnotation, p.rejected.Export, p.rejected.Import),
-				stored.Of(stored.PlansAnnotation, p.plans.Marks, p.plans.TakeUp))
+			memory := launches.New(launches.Config{})
+			p := process{memory, keeping(kube, memory)}
 			must(t, p.keeper.Load(t.Context()))
 			return p
 		}
 		before := start()
-		before.rejected.Note(from, "firewall_id", "no firewall 7")
-		before.plans.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
+		refuse(before.Memory, from, "firewall_id", "no firewall 7")
+		before.Failed(launches.Launch{Plan: "g6-standard-2"}, soldOut)
 		must(t, before.keeper.Save(t.Context()))
 
 		time.Sleep(2 * time.Minute)
 		after := start()
-		if refusal, is := after.rejected.Of(from); !is || refusal.Message != "no firewall 7" {
+		if refusal, is := after.Refused(from); !is || !strings.HasSuffix(refusal.Message, "no firewall 7") {
 			t.Errorf("the refused launch is tried again: %+v", refusal)
 		}
-		if cause, is := after.plans.Unavailable("g6-standard-2"); !is || cause != catalog.NoCapacity {
+		if cause, is := after.Resting("g6-standard-2"); !is || cause != launches.NoCapacity {
 			t.Errorf("the plan that cannot be had is bought again: %q", cause)
 		}
 		time.Sleep(time.Minute + time.Second)
-		if cause, is := after.plans.Unavailable("g6-standard-2"); is {
-			t.Errorf("the restart made the mark longer: %q", cause)
+		if cause, is := after.Resting("g6-standard-2"); is {
+			t.Errorf("the restart made the rest longer: %q", cause)
 		}
-		if late := start(); len(late.plans.Marks()) > 0 {
-			t.Error("a mark that has ended is taken up")
+		if late := start(); len(late.Export().Rests) > 0 {
+			t.Error("a rest that has ended is taken up")
 		}
 		time.Sleep(launches.RefusalLasts)
 		must(t, after.keeper.Save(t.Context()))
@@ -176,28 +181,4 @@ func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
 			t.Errorf("what has ended is kept: %v", configMap.Annotations)
 		}
 	})
-}
-
-type plans []api.LinodeType
-
-func (p plans) ListTypes(context.Context, linode.Filter) iter.Seq2[api.LinodeType, error] {
-	return func(yield func(api.LinodeType, error) bool) {
-		for _, plan := range p {
-			if !yield(plan, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (p plans) RegionAvailability(context.Context, string) ([]api.RegionAvailability, error) {
-	return nil, nil
-}
-
-func listed(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	market := catalog.NewCatalog(plans{{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
-		Price: api.Price{Hourly: 0.036}}}, catalog.Config{Region: "us-ord"})
-	must(t, market.Refresh(t.Context()))
-	return market
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore"
 )
 
 // inner holds the value that things share.

@@ -1,4 +1,4 @@
-package servingcertificates_test
+package certificates_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/certificates"
 )
 
 const (
@@ -95,17 +95,17 @@ func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.Certific
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(s.csr, s.claim).WithStatusSubresource(s.csr).
 		WithInterceptorFuncs(controllertest.Approval).Build()
 	recorder := &controllertest.Recorder{}
-	controller := servingcertificates.NewController(kube, recorder, servingcertificates.Config{
+	controller := certificates.NewServing(kube, recorder, certificates.Serving{
 		NodeName: func(nodeClaim string) string { return "own-" + nodeClaim },
-		Known: func(int) (servingcertificates.Linode, bool) {
-			return servingcertificates.Linode{Label: s.label, Addresses: []string{public, private, slaac + "/128"}}, s.known
+		Known: func(int) (certificates.Linode, bool) {
+			return certificates.Linode{Label: s.label, Addresses: []string{public, private, slaac + "/128"}}, s.known
 		},
-		Linode: func(_ context.Context, id int) (servingcertificates.Linode, error) {
+		Linode: func(_ context.Context, id int) (certificates.Linode, error) {
 			s.reads++
 			if id != linode {
 				t.Errorf("Linode %d is read", id)
 			}
-			return servingcertificates.Linode{Label: s.label, Addresses: []string{public, private, slaac + "/128"}}, s.err
+			return certificates.Linode{Label: s.label, Addresses: []string{public, private, slaac + "/128"}}, s.err
 		},
 		Addresses: func(context.Context, int) ([]string, error) { s.more++; return []string{inVPC}, nil },
 	})
@@ -218,7 +218,7 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 			if s.reads != test.reads {
 				t.Errorf("the Linode was read %d times, expected %d", s.reads, test.reads)
 			}
-			if got := events.Of(s.csr.Name); len(got) != 1 || !strings.HasPrefix(got[0], "Normal "+servingcertificates.EventNotApproved) ||
+			if got := events.Of(s.csr.Name); len(got) != 1 || !strings.HasPrefix(got[0], "Normal "+certificates.EventServingNotApproved) ||
 				!strings.Contains(got[0], test.reason) {
 				t.Errorf("the events are %v, expected one with %q", got, test.reason)
 			}
