@@ -149,8 +149,8 @@ func TestCommentsNameTheirNouns(t *testing.T) {
 		rate := float64(len(places)) * 1000 / float64(max(len(p.words), 1))
 		t.Logf("%q stands %.2f times per 1,000 words of %d", strings.Join(h.words, " "), rate, len(p.words))
 		if rate > h.most {
-			t.Errorf("%q stands %.2f times per 1,000 words of comments, more than %.2f: repeat the noun instead\n%s", strings.Join(h.words, " "), rate,
-				h.most, strings.Join(places, "\n"))
+			t.Errorf("%q stands %.2f times per 1,000 words of comments, more than %.2f: repeat the noun instead\n%s",
+				strings.Join(h.words, " "), rate, h.most, strings.Join(places, "\n"))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestLinesAreAtMost140Columns(t *testing.T) {
 
 func TestHabitsAndWideLinesAreFound(t *testing.T) {
 	long := strings.Repeat("x", widest)
-	text := "package p\n\n// Sweep is\n// none; those go. //nolint is not one.\nvar a = 1 //nolint:what,is // What is due\n\n" +
+	text := "package p\n\n// Sweep is\n// none; those go. //nolint is not one.\nvar a = 1 // What is due\nvar n = 2 //nolint:what,is\n\n" +
 		"// +kubebuilder:those=" + long + "\n// " + long + "\nvar b = `is none\n" + long +
 		long + "`\n\ntype c struct {\n\td int `ask:\"" + long + "\"`\n}\n"
 	set := token.NewFileSet()
@@ -196,7 +196,7 @@ func TestHabitsAndWideLinesAreFound(t *testing.T) {
 			t.Errorf("%q at %q, expected %s", habits[i].words, got, want)
 		}
 	}
-	if got := wide(set, file, "p.go", []byte(text)); !slices.Equal(got, []string{"p.go:8"}) {
+	if got := wide(set, file, "p.go", []byte(text)); !slices.Equal(got, []string{"p.go:9"}) {
 		t.Errorf("wide lines at %q", got)
 	}
 }
