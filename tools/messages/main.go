@@ -3,7 +3,9 @@
 //
 //	go run ./messages [ROOT] > messages.md
 //
-// It reads the source and resolves nothing: a part of a text that is not a literal stands as {expression}.
+// It reads the source of modules/ below ROOT and resolves nothing: a part of a text that is not a literal stands as {expression}. A text
+// has at least three words; identifiers and formats have fewer. Tests, generated files, testdata and the simulator, which answers in the
+// API's words, are left out. A file that is not valid Go ends the command with status 1.
 package main
 
 import (

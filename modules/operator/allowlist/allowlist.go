@@ -1,7 +1,11 @@
 // Package allowlist bounds which images, firewalls, VPCs and logins of an account LinodeNodeClasses may name.
 //
 // A user who may write a class chooses what a new node boots, who reaches it and who logs in to it. An administrator bounds this choice
-// with a setting; an empty list allows everything. Example: with images [private/12345] a class with linode/debian12 gets no node.
+// with a setting; an empty list allows everything. Examples:
+//
+//	images [private/12345]         a class with linode/debian12 gets no node; a class with imageSelector only if it selects this image
+//	firewalls [678]                a class must name firewall 678; a class without a firewall gets no node
+//	authorizedKeys [ssh-rsa A x]   a class may name ssh-rsa A, with any comment
 //
 // Check is a pure function of a class and the image that its nodes would get. It is called when a class is checked, and again before each
 // purchase, because a class may change in between.

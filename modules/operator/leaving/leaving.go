@@ -1,9 +1,13 @@
 // Package leaving finds the nodes of a NodePool that use up its disruption budgets, and the cause that keeps these nodes from going.
 //
-// Core counts a node against every budget while it is not ready, and from its deletion until its Linode is being removed. A node whose
-// pods may not be evicted counts for as long as that lasts. In this time the NodePool's other nodes stay, empty nodes too, and core
-// publishes nothing about it. Example: a budget of 10% lets 1 of 10 nodes go. Node c is being deleted and waits for a pod whose
+// Core counts an initialized node against every budget while it is not ready, and from its deletion until its Linode is being removed. A
+// node whose pods may not be evicted counts for as long as that lasts. In this time the NodePool's other nodes stay, empty nodes too, and
+// core publishes nothing about it. Example: a budget of 10% lets 1 of 10 nodes go. Node c is being deleted and waits for a pod whose
 // PodDisruptionBudget allows no eviction. Nodes a and b are empty, and are billed until a person looks at c.
+//
+// A pod holds its node if it has the annotation karpenter.sh/do-not-disrupt or if a PodDisruptionBudget allows no eviction of it now. A
+// pod that is already ending does not. A node that leaves for less than two minutes is not reported: every node that goes needs such a
+// time.
 //
 // Of is a pure function, except for the clock. Callers: controllers/nodepoolstatus, for the condition, and explain.
 package leaving

@@ -3,8 +3,8 @@
 // Guarantees:
 //
 //   - A class in use stays until its last NodeClaim is gone, and its event names the NodeClaims for which it waits.
-//   - The status follows the spec and, on an interval, the Linode API. A class that is not ready is checked again soon, and then with
-//     growing pauses.
+//   - The status follows the spec and, on an interval, the Linode API. A class that is not ready is checked again after 30 seconds,
+//     and then with growing pauses up to Config.Interval, 5 minutes.
 //   - A hash of an older version is replaced on the class and on its NodeClaims, and no node is replaced for it, wherever the process is
 //     killed.
 //   - There is one event for each change of the class's status, none for a reconcile without a change, and none after a restart: the
