@@ -58,8 +58,8 @@ func (f *Faults) Heal(id RuleID) {
 	})
 }
 
-// HealAll ends all faults: the rules, those of the profile included, and those of
-// the platform, which are capacity, capabilities, limits of the account, maintenance, Linodes that do not boot or do not come.
+// HealAll ends all faults: the rules, including the profile's, and the faults of the
+// platform, which are capacity, capabilities, limits of the account, maintenance, Linodes that do not boot or do not come.
 func (f *Faults) HealAll() {
 	f.SetMaintenance(false)
 	do(f.world, func(w *world.Moment) {
@@ -114,8 +114,8 @@ func (f *Faults) RestoreCapabilities() {
 	do(f.world, func(w *world.Moment) { w.Faults().RestoreCapabilities() })
 }
 
-// SetAccountLimit bounds the Linodes of the account; 0 = no bound. What goes beyond is refused, but for pools of an
-// Enterprise cluster: those are accepted, and the nodes get no Linode until there is room.
+// SetAccountLimit bounds the Linodes of the account; 0 = no bound. A request beyond it is refused. Pools of an Enterprise
+// cluster are accepted, and the nodes get no Linode until there is room.
 func (f *Faults) SetAccountLimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetAccountLimit(n) })
 }

@@ -5,9 +5,9 @@
 //
 // It is for controllers that need one machine per object, such as a Karpenter
 // cloud provider, and needs no Kubernetes type. This package declares the types;
-// claimants, errors and sweeps are those of module claims, and package allocator has
-// the Allocator. The platform is a [Backend]: package lke has those of both tiers of
-// LKE, package memory one for tests, and package pooltest the conformance suite for
+// claimants, errors and sweeps are types of module claims, and package allocator has
+// the Allocator. The platform is a [Backend]: package lke has the backends of both tiers
+// of LKE, package memory one for tests, and package pooltest the conformance suite for
 // further ones.
 //
 // # Shape
@@ -17,11 +17,11 @@
 // actions. It is package internal/engine, whose documentation shows where each
 // decision is made. Package allocator runs it: one loop, and at most 64 requests at the
 // same time. Writes to one pool or instance do not overlap, and a write that waits for
-// longer than what it rests on is valid is dropped and decided again.
+// longer than its reason is valid is dropped and decided again.
 //
 // # Guarantees
 //
-// Readings may be out of date: those of one object by Config.SettleTime, lists
+// Readings may be out of date: readings of one object by Config.SettleTime, lists
 // by Config.ListLag. A reading adds at once what it shows. What it lacks it takes
 // away only if it is a direct one that began the settle time after what it
 // contradicts. A write that was not answered with success may take effect for
@@ -36,9 +36,9 @@
 //     what was read or written, whenever the write takes effect: a count without an
 //     answer is repeated as it is, and growth goes to another pool, as it does while a
 //     removal was not answered. A pool goes with
-//     its last node. What a removal was sent for is not handed out again.
+//     its last node. A node for which a removal was sent is not handed out again.
 //   - A claimant gets no second instance while its first lives, and
-//     purchases cover only what the claimants of a key lack: less what is free and on its
+//     purchases cover only what the claimants of a key lack: less the nodes that are free or on their
 //     way, plus one for each node that was taken away, or put aside because three
 //     writes to it failed. This is exact while lists lag less than the settle
 //     time. Beyond that, and where a list lacks entries, a process that takes over, and
@@ -53,7 +53,7 @@
 //     this process had removed is removed again then.
 //   - After a process that may still write, claims are given back at once; other nodes
 //     and pools that it made are left as they are for LateEffect and SettleTime, when reads
-//     show the last of its writes, and new pools are made for what is missing besides.
+//     show the last of its writes, and new pools are made for the missing nodes.
 //   - Only pools of this cluster that carry our tags, and their nodes, are ever
 //     modified.
 //   - A removal that is still without effect after a minute can be sent again:
@@ -76,7 +76,7 @@
 //     end a claim by two 404s that come together, or hand out what an earlier process claimed. Lists
 //     older than ListLag may end one with two 404s, exceed a ceiling after a start, and hide
 //     pools, so that a surplus is bought. Writes that take effect later than LateEffect
-//     may lower a count, write over a claim, or exceed a ceiling. What is in Config.Records
+//     may lower a count, write over a claim, or exceed a ceiling. A claimant in Config.Records
 //     keeps its instance in each case but that of a count.
 //   - A claim that takes effect late, after its instance was given up or after its sender
 //     ended, may leave its claimant with a second instance, which Collect removes.
@@ -107,7 +107,7 @@
 //     they do not fit it, are a KindConflict.
 //   - Nothing is drained. Collect calls Sweep.Vacate before a node goes.
 //
-// # What is shown, and how far
+// # What the tests show, and how far
 //
 // Random lives on the state machine have every fault above together. Small worlds (two
 // claimants or three, one key, one pool or two, one other process, two faults at most) are

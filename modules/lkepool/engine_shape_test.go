@@ -97,7 +97,7 @@ func TestTheEnginesPackagesImportDownwards(t *testing.T) {
 	}
 }
 
-// Package decide reads what is known, and changes none of it: it assigns to no field that
+// Package decide reads the record, and changes nothing in it: it assigns to no field that
 // a type of package belief has.
 func TestDecideChangesNothingThatIsKnown(t *testing.T) {
 	known := exportedFields(t, "internal/engine/belief")

@@ -132,7 +132,7 @@ func (s *session) audit(r *report.Report, started time.Time) {
 	r.Delays[report.Request] = quantiles(took)
 }
 
-// quantiles are those of answering a read: single slow answers show nothing about the rest.
+// quantiles are the quantiles of the time to answer a read: single slow answers show nothing about the rest.
 func quantiles(took []time.Duration) []report.Sample {
 	if len(took) == 0 {
 		return nil

@@ -20,7 +20,7 @@ const prefix = "github.com/karpenter-linode/karpenter-linode/"
 type rule struct {
 	imports     []string // siblings that its programs and packages may import
 	testImports []string // further siblings that only its tests may import
-	testing     []string // folders, with those below, that only tests of any module import, so that they may import what tests may
+	testing     []string // folders, with the folders below, that only tests of any module import, so that they may import what tests may
 	never       []string // outside import paths (and all below them) that it must not reach, even indirectly
 	light       []string // folders of its packages that must not reach machinery, so that their tests are linked quickly
 }

@@ -252,7 +252,7 @@ func TestGroupMachines(t *testing.T) {
 }
 
 // TestMatrix is what `make matrix` runs for each minor release of Kubernetes: what the API server, the scheduler and the controller
-// manager have a part in. Kubelets are simulated: those of the default release are too new for the oldest API server.
+// manager have a part in. Kubelets are simulated: kubelets of the default release are too new for the oldest API server.
 func TestMatrix(t *testing.T) {
 	policies := map[string]any{"enabled": true}
 	t.Run("lke", func(t *testing.T) {

@@ -27,8 +27,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// TestInstanceAttacks tries what docs/security.md lists for a writer of classes and for a node that boots. Each attack fails, and what it
-// attacks goes on working.
+// TestInstanceAttacks tries the attacks that docs/threat-model.md lists for a writer of classes and for a node that boots. Each attack
+// fails, and the attacked object goes on working.
 func TestInstanceAttacks(t *testing.T) {
 	t.Parallel()
 	values := map[string]any{"settings": map[string]any{"instance": map[string]any{

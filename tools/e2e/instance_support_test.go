@@ -56,7 +56,7 @@ func (e *environment) linodeByHand(t *testing.T, change func(*api.InstanceCreate
 	return made.ID
 }
 
-// isTheUsers keeps a Linode out of those that a scenario's end waits for, and deletes it after that.
+// isTheUsers keeps a Linode out of the Linodes that a scenario's end waits for, and deletes it after that.
 func (e *environment) isTheUsers(t *testing.T, id int) {
 	t.Helper()
 	for _, i := range e.Sim.Snapshot().Instances {

@@ -199,7 +199,7 @@ func (e *environment) definitions(t *testing.T) []string {
 	return e.definitionsThat(t, func(metav1.PartialObjectMetadata) bool { return true })
 }
 
-// definitionsGoing lists those that are being deleted.
+// definitionsGoing lists the definitions that are being deleted.
 func (e *environment) definitionsGoing(t *testing.T) []string {
 	return e.definitionsThat(t, func(d metav1.PartialObjectMetadata) bool { return d.DeletionTimestamp != nil })
 }

@@ -63,7 +63,8 @@ func (e *environment) size(t *testing.T, nodes, pods int) {
 	NewWithT(t).Expect(e.nodeClaims(t.Context(), NewWithT(t))).To(HaveLen(nodes))
 }
 
-// counted compares the series of a scrape with a row of the page. Series appear with what happens for the first time, so a tenth is allowed.
+// counted compares the series of a scrape with a row of the page. A series appears when its event happens for the first time, so a tenth
+// is allowed.
 func counted(t *testing.T, e *environment, row []int) {
 	t.Helper()
 	g, keep := NewWithT(t), essential(t)

@@ -18,7 +18,7 @@ func (e Explainer) stopped(x *Explanation) bool {
 	if e.Reports == nil {
 		return false
 	}
-	const cure = "nothing is made or removed until an operator runs (docs/troubleshooting.md, The operator is not ready)"
+	const cure = "nothing is made or removed until an operator runs (docs/operator-not-ready.md)"
 	unread := slices.ContainsFunc(e.Reports.Unread, func(what string) bool { return strings.HasPrefix(what, theLease) })
 	switch lease := e.Reports.Lease; {
 	case lease == nil && unread:

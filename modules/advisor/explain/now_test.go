@@ -123,7 +123,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		"no-capacity": {func(_ *testing.T, r *running) {
 			r.marked(launches.NoCapacity, "g6-standard-1")
 			r.event("NodePool", "default", "InsufficientCapacity",
-				"Linode has no capacity for g6-standard-1 in us-ord; not asked for again for 3m0s", time.Minute)
+				"Linode has no capacity for g6-standard-1 in us-ord; not tried again for 3m0s", time.Minute)
 			r.nominated("default-gone")
 			r.event("NodeClaim", "default-gone", "InsufficientCapacityError", "no room", 15*time.Second)
 		}, []string{"NodeClaim default-gone, which was made for it, is gone.",
@@ -164,7 +164,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		}, []string{"NodeClaim default-x7k2p of NodePool default is for it", "!another", "!" + plans}},
 		"revoked-token": {func(_ *testing.T, r *running) {
 			r.claim("", "TokenRefused", launches.TokenRefused+"; trying again")
-			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused", launches.TokenRefused+"; no node is bought or removed meanwhile")
+			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused", launches.TokenRefused+"; until it works no node is bought or removed")
 		}, []string{"is not launched yet: TokenRefused: The Linode API refuses the token (401): set LINODE_TOKEN",
 			"NodePool default: InstanceTypesAvailable is False, TokenRefused: ", "!" + plans}},
 		"revoked-token, before a NodeClaim is made": {func(_ *testing.T, r *running) {

@@ -24,7 +24,7 @@ import (
 
 // Reports hold the operator's records in a running cluster: its Lease, events and pauses.
 type Reports struct {
-	Lease  *Lease // nil = there is none: no operator has run, or only one without leader election
+	Lease  *Lease // nil = no Lease: no operator has run, or only one without leader election
 	Events []corev1.Event
 	launches.State
 	Unread []string // what could not be read, with the reason
@@ -203,7 +203,7 @@ func (r *Reports) warnings(kind, name string, now time.Time) (all []corev1.Event
 
 var nominatedClaim = regexp.MustCompile(`\bnodeclaim/([a-z0-9.-]+)`)
 
-// nominated returns the NodeClaim that core has named last for a pod, "" if there is none.
+// nominated returns the NodeClaim that core has named last for a pod, "" if core has named no NodeClaim.
 func (r *Reports) nominated(pod *corev1.Pod) (claim string) {
 	if r == nil {
 		return ""

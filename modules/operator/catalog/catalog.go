@@ -107,7 +107,7 @@ func (e *ExclusionError) Error() string {
 	return fmt.Sprintf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(e.Plans), e.By.Allow, e.By.Deny)
 }
 
-// Unmatched returns the first pattern of the allowed plans that matches none of those that there are, "" if each matches one, and all
+// Unmatched returns the first pattern of the allowed plans that matches no existing plan, "" if each matches one, and all
 // texts that would match one: IDs and classes.
 func (e *ExclusionError) Unmatched() (pattern string, texts []string) {
 	pattern = e.By.Allow.Unmatched(func(yield func(string, []string) bool) {
@@ -140,8 +140,8 @@ func (c *Catalog) Start(ctx context.Context) error {
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
-// InstanceTypes returns all instance types as nodes of a class have them, those that cannot be bought now, or whose disk is too small for
-// the class, with an unavailable offering. A nil class sets nothing. The slice is the caller's, the instance types are shared.
+// InstanceTypes returns all instance types as nodes of a class have them, with an unavailable offering for a type that cannot be bought now
+// or whose disk is too small for the class. A nil class sets nothing. The slice is the caller's, the instance types are shared.
 func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
 	if class != nil {
 		class = class.Effective(c.cfg.Mode)

@@ -43,7 +43,7 @@ type Config struct {
 	HostMaintenance func(instanceID int) bool
 	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
 	Holder claims.Holder
-	// Inventory keeps what is read of nodes; nil = nobody else asks it.
+	// Inventory keeps the last list of nodes; nil = no other package reads it.
 	Inventory *Inventory
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
@@ -96,7 +96,8 @@ func New(kube client.Reader, backend Backend, market Catalog, cfg Config) *Cloud
 		cfg.TokenRefused = func() bool { return false }
 	}
 	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, market: market, launches: market.Launches(), cfg: cfg,
-		events: publisher{cfg.Events}, nodes: &reader{Inventory: cmp.Or(cfg.Inventory, NewInventory()), backend: backend}, confirmed: cache.NewExpiring()}
+		events: publisher{cfg.Events},
+		nodes:  &reader{Inventory: cmp.Or(cfg.Inventory, NewInventory()), backend: backend}, confirmed: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
@@ -178,7 +179,7 @@ func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
 	return node.Tags, known
 }
 
-// GetInstanceTypes returns all plans, those that cannot be bought now without an available offering. A NodePool of another
+// GetInstanceTypes returns all plans, with no available offering for a plan that cannot be bought now. A NodePool of another
 // provider's kind gets none. One whose LinodeNodeClass does not exist gets all, none of them available: for an error core would
 // write the same line at each of its rounds, and its NodePool's condition contains the reason.
 func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {

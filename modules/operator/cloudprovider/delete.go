@@ -47,7 +47,7 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 	if found, err := c.objects.nodePoolOf(ctx, nodeClaim); err == nil {
 		c.events.publish(found, events.Event{
 			Reason: EventNodesNeverJoin, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: eventSilence,
-			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not asked for before %s", plan,
+			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not bought before %s", plan,
 				nodeClaim.Name, pause),
 		})
 	}

@@ -24,7 +24,8 @@ const (
 	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
 )
 
-// IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. What is unknown has not drifted.
+// IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. Unknown values never count as
+// drift.
 func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	if nodeClaim.Spec.NodeClassRef == nil {
 		return "", nil

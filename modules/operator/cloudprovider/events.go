@@ -8,9 +8,10 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 )
 
-// Reasons of events on a NodePool, beside those of package launches. Core reports the same on the NodeClaim, which is gone soon afterwards.
+// Reasons of events on a NodePool, beside the reasons of package launches. Core reports the same on the NodeClaim, which is gone soon
+// afterwards.
 const (
-	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or none of those can be bought
+	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or no such plan can be bought
 	EventPlanWithoutPrice          = "PlanWithoutPrice"          // the API lists no price of a plan that the NodePool would take
 	EventNodeTooSmall              = "NodeTooSmall"              // a node has less than the pods need that it was made for
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined

@@ -37,7 +37,7 @@ func (c *CloudProvider) claim(ctx context.Context, l Launch) (Node, error) {
 	}
 	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != nodeclaim.Claimant(l.NodeClaim) {
 		return node, &claims.Error{Kind: claims.KindConflict, Op: "claim", Effect: claims.EffectUnknown,
-			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
+			Err: fmt.Errorf("instance %d belongs to NodeClaim %s by its status", node.InstanceID, holder.Name)}
 	}
 	return node, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
-// offered returns the instance types for a NodePool and its class, either of which may be nil: those of the catalog, none of them available
-// while a launch can only be refused, and otherwise what the NodePool must not get now left out. Core plans with them, and Create buys
+// offered returns the instance types for a NodePool and its class, either of which may be nil: the catalog's types. None is available while
+// a launch can only be refused; otherwise the types that the NodePool must not get now are left out. Core plans with them, and Create buys
 // from them; NodeOverlays come after.
 func (c *CloudProvider) offered(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) []*cloudprovider.InstanceType {
 	var spec *v1alpha1.LinodeNodeClassSpec

@@ -36,7 +36,7 @@ type Config struct {
 	OnRest   func(plan string, cause Cause) // a plan rests that did not rest for this cause; may be nil
 }
 
-// A Target is what is not bought; an empty plan stands for all of the NodePool.
+// A Target names plans that are not bought; an empty plan stands for all of the NodePool.
 type Target struct{ NodePool, Plan string }
 
 // An Attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another plan would leave the capacity
@@ -69,7 +69,7 @@ func New(cfg Config) *Memory {
 		shortfalls: timed[Target, corev1.ResourceList]{}}
 }
 
-// Attempted returns the plan of a NodeClaim's last attempt, "" if there is none.
+// Attempted returns the plan of a NodeClaim's last attempt, "" if it has made no attempt.
 func (m *Memory) Attempted(nodeClaim types.UID) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *Memory) End(nodeClaim types.UID) {
 // Failed judges the failure of a launch, and records the verdict.
 func (m *Memory) Failed(l Launch, err error) Verdict {
 	v, news := m.judge(l, err)
-	if news && m.cfg.OnRest != nil { // without the lock: it may ask what is offered
+	if news && m.cfg.OnRest != nil { // without the lock: it may read the offered plans
 		m.cfg.OnRest(l.Plan, v.cause)
 	}
 	return v
@@ -210,7 +210,7 @@ func (m *Memory) pausesOf(wanted func(Target) bool) (pauses []Pause) {
 	return pauses
 }
 
-// Refused returns the refusal of launches from a source, false if there is none.
+// Refused returns the refusal of launches from a source, false if no refusal is recorded.
 func (m *Memory) Refused(from Source) (Refusal, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -34,7 +34,7 @@ type source struct{ nodePool, nodeClass types.UID }
 
 func (r Refusal) source() source { return source{r.NodePool.UID, r.NodeClass.UID} }
 
-// classFields are how fields begin that a class alone sets: those of LKE's requests, of instances.Spec, and of the class itself.
+// classFields are how fields begin that a class alone sets: the beginnings in LKE's requests, of instances.Spec, and of the class itself.
 var classFields = []string{
 	"firewall_id", "disk_encryption", "isolation", "Spec.Network", "Spec.Image", "Spec.MaintenancePolicy", "Spec.PlacementGroup",
 	claims.FieldPlacementGroups,

@@ -235,7 +235,7 @@ func (v Verdict) resting(l Launch, cause Cause, planRest time.Duration) Verdict 
 				ceilingReason(v.Err))
 	}
 	v.GivenUp, v.cause = true, cause
-	v.Event.Message = fmt.Sprintf("%s; not asked for again for %s", message, lasts)
+	v.Event.Message = fmt.Sprintf("%s; not tried again for %s", message, lasts)
 	v.Event.Values, v.Event.Silence = []string{l.Plan}, lasts
 	return v
 }
@@ -248,7 +248,7 @@ func ceilingSetting(err error) string {
 	return "The setting settings.maxNodes (MAX_NODES)"
 }
 
-// ceilingReason returns what there is and what is allowed, without the engine's own words around it.
+// ceilingReason returns the present and the allowed figure, without the engine's own words around it.
 func ceilingReason(err error) string {
 	if e, ok := errors.AsType[*claims.Error](err); ok && e.Err != nil {
 		return claims.Reason(e.Err)
@@ -266,7 +266,7 @@ func provenRefusal(err error) (field string, proven bool) {
 	return e.Field, true
 }
 
-// refused keeps launches from being made of the NodePool, or of its class, until what is refused is changed.
+// refused keeps launches from being made of the NodePool, or of its class, until the refused object is changed.
 func (v Verdict) refused(l Launch, field string, now time.Time) Verdict {
 	v.refusal = Refusal{NodePool: l.From.NodePool, NodeClass: l.From.NodeClass, Field: field, Message: v.Message, Until: now.Add(RefusalLasts)}
 	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass)

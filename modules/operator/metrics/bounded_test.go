@@ -108,7 +108,7 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 					allowed = metrics.Values(label.GetName())
 				}
 				if label.GetName() != "nodepool" && !slices.Contains(allowed, label.GetValue()) {
-					t.Errorf("%s: %s=%q is none of its %d values", family.GetName(), label.GetName(), label.GetValue(), len(allowed))
+					t.Errorf("%s: %s=%q is not one of its %d values", family.GetName(), label.GetName(), label.GetValue(), len(allowed))
 				}
 				if seen[label.GetName()] == nil {
 					seen[label.GetName()] = map[string]bool{}

@@ -50,7 +50,7 @@ type Description struct {
 	Labels []string
 }
 
-// Describe returns all metrics of the provider, ordered by name. Those of Karpenter core are not among them.
+// Describe returns all metrics of the provider, ordered by name. Metrics of Karpenter core are not among them.
 func Describe() []Description {
 	_, all := declare(prometheus.NewRegistry())
 	return all.described

@@ -182,7 +182,7 @@ func (m *Metrics) offered() []*karpcloud.InstanceType {
 	return nil
 }
 
-// offeredName bounds the name of an instance type by what is offered now.
+// offeredName bounds the name of an instance type by the types that are offered now.
 func (m *Metrics) offeredName(name string) string {
 	if slices.ContainsFunc(m.offered(), func(it *karpcloud.InstanceType) bool { return it.Name == name }) {
 		return name

@@ -59,7 +59,7 @@ const (
 //
 // Disk lies on the line through the two recorded plans, which 1.6% are missing
 // from; memory is exact for these two. Above, see Memory. GPUs are reported as if
-// NVIDIA's device plugin were installed, which renames those that it shares.
+// NVIDIA's device plugin were installed, which renames shared GPUs.
 func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 	memory := memoryOf(m)
 	disk := onLine(int64(m.DiskMB)<<10, diskSmall, diskLarge)

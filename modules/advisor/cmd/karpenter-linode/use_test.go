@@ -220,7 +220,7 @@ window: 15s
 containers: [{name: main, usage: {cpu: 1e9999999, memory: 1e9999999}}]
 `
 	for want, args := range map[string][]string{
-		`--use: "prometheus" is none of metrics, vpa`:        {"--use", "prometheus"},
+		`--use: "prometheus" is not one of metrics, vpa`:     {"--use", "prometheus"},
 		"--use metrics: there are no PodMetrics":             {"--use", "metrics"},
 		"--use vpa: there is no VerticalPodAutoscaler":       {"--use", "vpa"},
 		"--use-for: only --use metrics reads more than once": {"--use", "vpa", "--use-for", "1m"},

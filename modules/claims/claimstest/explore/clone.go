@@ -9,8 +9,8 @@ import (
 
 // Clone returns a copy of a value that shares nothing with it that can change: what
 // pointers, slices, maps and interfaces hold is copied too, unexported fields included,
-// and two pointers to one thing are so in the copy. Errors, functions, strings and what
-// is [Shared] are not copied. It panics for a channel.
+// and two pointers to one thing are so in the copy. Errors, functions, strings and [Shared]
+// values are not copied. It panics for a channel.
 func Clone[T any](of T) T {
 	var copied T
 	t := reflect.TypeFor[T]()
@@ -173,7 +173,7 @@ func copySlice(t reflect.Type) copier {
 	}
 }
 
-// copyMap leaves keys as they are: those that share anything are not supported.
+// copyMap leaves keys as they are: keys that share anything are not supported.
 func copyMap(t reflect.Type) copier {
 	if !pointless(t.Key()) {
 		panic("explore: keys of a " + t.String() + " cannot be copied")

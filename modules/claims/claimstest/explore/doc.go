@@ -1,6 +1,6 @@
 // Package explore searches small worlds completely, for the tests of engines whose core
-// is deterministic. Random schedules find what is likely; this finds what is possible
-// within a bound.
+// is deterministic. Random schedules find likely faults; this package finds every fault that
+// is possible within a bound.
 //
 // A [World] is a model of the platform, the core itself, and the requests between them.
 // It says what may happen next, and each of these moves is made on a [Clone] of the

@@ -40,7 +40,7 @@ type Search[W World[M], M any] struct {
 
 // Report says what a search has covered.
 type Report struct {
-	// States are the different worlds, Steps the moves from them, Ends those without any.
+	// States are the different worlds, Steps the moves from them, Ends the worlds without a move.
 	States, Steps, Ends int
 	// Orders is how many different orders of moves lead from the beginning to an end, and
 	// Depth the length of the longest.

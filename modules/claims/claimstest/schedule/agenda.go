@@ -1,7 +1,7 @@
 // Package schedule is the kit with which an engine's tests run random lives of a cluster
 // against it, in virtual time and without a goroutine: an [Agenda] of future events, a
-// [History] of each object from which readings out of date are answered, what is drawn
-// from [Dice], the moment at which a write lands that was not answered, a [Gap] in which
+// [History] of each object from which readings out of date are answered, draws from
+// [Dice], the moment at which a write lands that was not answered, a [Gap] in which
 // direct reads answer 404, seeds that are spread over processors, and a shrinker of
 // schedules that show a violation.
 //
@@ -40,7 +40,7 @@ func (a *Agenda) At(at time.Duration, run func()) {
 	heap.Push(&a.items, item{at: max(at, a.Now), seq: a.added, run: run})
 }
 
-// Next returns when the next event is, and false if there is none.
+// Next returns when the next event is, and false if no event is planned.
 func (a *Agenda) Next() (time.Duration, bool) {
 	if len(a.items) == 0 {
 		return 0, false
@@ -48,7 +48,7 @@ func (a *Agenda) Next() (time.Duration, bool) {
 	return a.items[0].at, true
 }
 
-// Step advances the time to the next event and runs it. It returns false if there is none
+// Step advances the time to the next event and runs it. It returns false if no event comes
 // until end.
 func (a *Agenda) Step(end time.Duration) bool {
 	if len(a.items) == 0 || a.items[0].at > end {

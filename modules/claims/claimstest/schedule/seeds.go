@@ -14,7 +14,7 @@ type Seeds struct {
 	Count int
 	// Failures ends the run after so many violations.
 	Failures int
-	// Progress is called every Every, with what is done; nil is never.
+	// Progress is called every Every, with the number of finished seeds; nil is never.
 	Progress func(Report)
 	Every    time.Duration
 }

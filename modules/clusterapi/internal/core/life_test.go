@@ -31,7 +31,7 @@ type life struct {
 	ticks   int
 
 	claimants []*claimant
-	// needs counts the Machines that claimants needed, excuses those that may exist beside them, by cause.
+	// needs counts the Machines that claimants needed, excuses counts the Machines that may exist beside them, by cause.
 	needs   int
 	excuses map[string]int
 	quiet   bool // nothing goes wrong any more

@@ -181,7 +181,7 @@ func (p *smallPlatform) create(o *Order, now time.Time) *smallInstance {
 	return &p.instances[len(p.instances)-1]
 }
 
-// elapse lets happen what is due.
+// elapse lets due events happen.
 func (p *smallPlatform) elapse(now time.Time) {
 	for n := range p.instances {
 		i := &p.instances[n]

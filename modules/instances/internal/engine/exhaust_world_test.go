@@ -165,7 +165,7 @@ func (w *smallWorld) movesOfClaimants() (moves []fate.Move) {
 	return moves
 }
 
-// views are those that a read may show.
+// views are the versions that a read may show.
 func (w *smallWorld) views(r *smallRequest) []fate.View[smallState] {
 	lag := w.settings.SettleTime
 	if !r.Single {

@@ -220,7 +220,7 @@ func (s *sim) readNow(r Result, fate simFate, hit bool) Result {
 }
 
 // fate takes the fault that a request meets, if it can be without making two
-// faults together prove what is not so.
+// faults together prove a falsehood.
 func (s *sim) fate(e Effect) (simFate, bool) {
 	for n := range s.fates {
 		f := &s.fates[n]

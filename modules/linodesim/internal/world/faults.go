@@ -24,7 +24,7 @@ type faults struct {
 	neverBoot    map[int]int // pool -> how many of its next Linodes never boot; pool 0 = any
 	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
 
-	enterpriseVersions []string // that the account is offered; nil = those of the catalogue
+	enterpriseVersions []string // that the account is offered; nil = the plans of the catalogue
 
 	silence   Silence
 	lies      map[report.Assumption]bool // in force
@@ -118,7 +118,7 @@ func (w Faults) Clear() {
 	w.Nodes().serve()
 }
 
-// SetAccountLimit bounds the Linodes of the account, those requested included;
+// SetAccountLimit bounds the Linodes of the account, including requested Linodes;
 // 0 means no bound.
 func (w Faults) SetAccountLimit(n int) {
 	w.faults.accountLimit = n
@@ -208,7 +208,7 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	return nil
 }
 
-// beyondLimits has the API's words for Linodes. Those for VPCs are not known.
+// beyondLimits has the API's words for Linodes. The words for VPCs are not known.
 func beyondLimits() *Refusal {
 	return Refuse("", "Account Limit reached. Please open a support ticket.")
 }

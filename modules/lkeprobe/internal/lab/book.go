@@ -33,7 +33,7 @@ type Book struct {
 	anomalies map[string]int
 	reasons   map[string]string // by experiment: why it has no answer to the rest
 	evidence  map[report.Assumption]report.Judgement
-	worst     map[report.Assumption]time.Duration // the longest delay of those that were weighed
+	worst     map[report.Assumption]time.Duration // the longest weighed delay
 
 	prompt, late int // nodes that got a Linode, by whether it came within the operator's wait
 }

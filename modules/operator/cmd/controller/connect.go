@@ -116,7 +116,7 @@ func (p *platform) connect(ctx context.Context) error {
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
 			if err != nil && !errors.Is(err, context.Canceled) { // canceled: the process ends
-				log.Log.Error(err, "could not refresh instance types; going on with what is known")
+				log.Log.Error(err, "could not refresh instance types; going on with the last answer")
 			}
 		},
 	})

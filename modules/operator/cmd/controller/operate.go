@@ -199,7 +199,8 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {
-		log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", p.options.LearnedCapacity)
+		log.FromContext(ctx).Error(err, "could not read the learned sizes of instance types; trying again",
+			"ConfigMap", p.options.LearnedCapacity)
 	}
 	return memory, add(op, memory)
 }

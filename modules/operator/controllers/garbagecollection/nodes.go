@@ -59,7 +59,7 @@ func NewNodes(kube client.Client, linodes Linodes) *Nodes {
 	return &Nodes{kube: kube, linodes: linodes, looked: map[types.UID]time.Time{}}
 }
 
-// Reconcile looks at the cached Nodes, and reads the Linodes of those that are silent. It is called by one goroutine.
+// Reconcile looks at the cached Nodes, and reads the Linodes of silent Nodes. It is called by one goroutine.
 func (n *Nodes) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	due, err := n.due(ctx, time.Now())
 	if err != nil {

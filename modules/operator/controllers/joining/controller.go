@@ -1,11 +1,11 @@
-// Package joining reports on a NodeClaim, 3 and 10 minutes after its launch, that its Linode exists and its node has not joined yet:
-// which Linode, of which plan, since when, and when Karpenter core gives it up. With the first of them it reports on the NodePool how many
-// nodes it waits for, at most once in 3 minutes. Core itself publishes nothing between the launch and the node.
+// Package joining reports Linodes that exist and whose nodes have not joined: core publishes nothing between the launch and the node.
 //
-// It also reports a node that has joined, which ends the pauses of its plan (package launches).
+// A NodeClaim gets an event 3 and 10 minutes after its launch, with the Linode, its plan, its age, and the time at which core gives it
+// up. With the first event the NodePool gets one with the number of nodes that it waits for, at most once in 3 minutes. The package also
+// reports a node that has joined, which ends the pauses of its plan (package launches).
 //
-// A mark that had passed before this process saw the NodeClaim was reported by the one before. It makes no request to the Linode API.
-// Registered by cmd/controller; it runs on the leader only.
+// If a mark had passed before this process saw the NodeClaim, the previous process has reported it. The package makes no request to the
+// Linode API. Package cmd/controller registers it; it runs on the leader only.
 package joining
 
 import (

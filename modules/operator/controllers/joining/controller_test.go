@@ -66,7 +66,7 @@ func reconcile(t *testing.T, c *joining.Controller, claim *karpv1.NodeClaim) (pa
 	return pause
 }
 
-func nobody(string, string, time.Time) {}
+func unheard(string, string, time.Time) {}
 
 // Pauses that the process before has stored may be taken up after the first look at a NodeClaim.
 func TestANodeThatHasJoinedEndsPausesForAnHour(t *testing.T) {
@@ -103,7 +103,7 @@ func cluster(claims ...client.Object) client.Client {
 func TestALongBootIsTwoEventsOnTheNodeClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()
-		c := joining.NewController(cluster(claim), told, nobody)
+		c := joining.NewController(cluster(claim), told, unheard)
 		time.Sleep(4 * time.Second)
 		for rounds := 0; ; rounds++ {
 			pause := reconcile(t, c, claim)
@@ -139,7 +139,7 @@ func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
 			claims, objects = append(claims, claim), append(objects, claim)
 		}
 		told := &published{}
-		c := joining.NewController(cluster(objects...), told, nobody)
+		c := joining.NewController(cluster(objects...), told, unheard)
 		for range 2 {
 			for _, claim := range claims {
 				reconcile(t, c, claim)
@@ -162,7 +162,7 @@ func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
 func TestANewLeaderReportsFromTheNextMarkOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()
-		c := joining.NewController(cluster(claim), told, nobody)
+		c := joining.NewController(cluster(claim), told, unheard)
 		time.Sleep(3*time.Minute + 25*time.Second)
 		if pause := reconcile(t, c, claim); pause != 6*time.Minute+35*time.Second || len(*told) != 0 {
 			t.Errorf("looks again after %s, told %q", pause, *told)
@@ -184,7 +184,7 @@ func TestNothingIsReportedOfANodeClaimThatDoesNotBoot(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			told, claim := &published{}, booting()
 			change(claim)
-			c := joining.NewController(cluster(), told, nobody)
+			c := joining.NewController(cluster(), told, unheard)
 			for range 5 {
 				if pause := reconcile(t, c, claim); pause != 0 {
 					t.Errorf("%s: looked at again after %s", name, pause)

@@ -1,9 +1,10 @@
-// Package stored keeps what failed launches have shown over a restart: pauses, refusals that a user has to end, and plans that cannot be
-// had. Without them a process that is started again buys at once what cannot work.
+// Package stored keeps the results of failed launches over a restart: pauses, refusals that a user has to end, and plans that cannot be
+// bought. Without them a restarted process would at once repeat purchases that cannot succeed.
 //
-// Each is an annotation of the ConfigMap in which learned capacity is kept, which the chart makes and the operator may get and update. The
-// leader reads them when it begins, seconds before the engines buy anything, and writes them when something has changed, within a second or
-// two. Without the ConfigMap, or the right to it, they are those of the process. What cannot be read counts as missing.
+// Each kind is an annotation of the ConfigMap with the learned capacity, which the chart makes and the operator may get and update. The
+// leader reads the annotations when it begins, seconds before the engines buy anything. It writes a change within a second or two.
+// Without the ConfigMap, or without the right to it, the results last as long as the process. An annotation that cannot be read counts as
+// missing.
 package stored
 
 import (
@@ -113,7 +114,7 @@ func New(reader client.Reader, writer client.Writer, configMap types.NamespacedN
 	return &Keeper{reader: reader, writer: writer, configMap: configMap, memory: memory, stored: map[string]string{}}
 }
 
-// Start takes up what is stored and keeps it until ctx ends.
+// Start reads the stored values and keeps them until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
 	if err := k.Load(ctx); err != nil {
 		log.FromContext(ctx).Error(err, "could not read what failed launches have shown; beginning without", "ConfigMap", k.configMap)

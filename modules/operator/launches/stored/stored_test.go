@@ -104,7 +104,8 @@ func TestAProcessStartedAgainKeepsThePauses(t *testing.T) {
 		must(t, keeper.Save(t.Context()))
 		configMap := &corev1.ConfigMap{}
 		must(t, kube.Get(t.Context(), name, configMap))
-		if _, kept := configMap.Annotations[stored.PausesAnnotation]; kept || configMap.Annotations["other"] != "stays" || len(configMap.Data) != 1 {
+		if _, kept := configMap.Annotations[stored.PausesAnnotation]; kept || configMap.Annotations["other"] != "stays" ||
+			len(configMap.Data) != 1 {
 			t.Errorf("after a node has joined: %v, %v", configMap.Annotations, configMap.Data)
 		}
 	})

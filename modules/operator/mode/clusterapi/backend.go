@@ -128,7 +128,8 @@ func (b *Backend) Get(ctx context.Context, instanceID int) (cloudprovider.Node, 
 			return b.node(m), nil
 		}
 	}
-	return cloudprovider.Node{}, claims.Errorf(claims.KindNotFound, "get", claims.Object("instance", instanceID), "no Machine of the cluster has it")
+	return cloudprovider.Node{}, claims.Errorf(claims.KindNotFound, "get",
+		claims.Object("instance", instanceID), "no Machine of the cluster has it")
 }
 
 // List returns the Machines of all NodeClaims.
@@ -187,7 +188,7 @@ func (b *Backend) Drift(_ context.Context, node cloudprovider.Node, l cloudprovi
 // Outdated is false: a new version of Kubernetes is a new revision of the MachineDeployment, which Drift finds.
 func (b *Backend) Outdated(context.Context, string, cloudprovider.Launch) bool { return false }
 
-// SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and those of a class have no effect.
+// SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and a class's tags have no effect.
 func (b *Backend) SetTags(context.Context, int, claims.Claimant, []string, []string) error {
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // catalog has the instance types of the deployments that a class selects: several deployments of one type are one instance type with
-// several offerings. Sizes and prices are those of Linode's catalogue, and learned sizes with them.
+// several offerings. Sizes and prices come from Linode's catalogue, and learned sizes with them.
 type market struct {
 	ours.Catalog
 	view   *view

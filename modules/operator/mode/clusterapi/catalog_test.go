@@ -86,7 +86,7 @@ func TestWhatCannotBeMadeIsNotAvailable(t *testing.T) {
 	}
 }
 
-// Of other infrastructure, size and price are those of the deployment.
+// Of other infrastructure, size and price come from the deployment.
 func TestATypeThatIsNoPlanHasTheSizeAndPriceOfItsDeployment(t *testing.T) {
 	other := of("other", "machines")
 	other.Annotations = map[string]string{clusterapi.HourlyPriceAnnotation: "0.3"}

@@ -42,7 +42,7 @@ type Groups interface {
 	PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error)
 }
 
-// Config configures a Backend. What is not optional is required.
+// Config configures a Backend. All other fields are required.
 type Config struct {
 	Cluster Cluster
 	Engine  Engine
@@ -67,7 +67,7 @@ type Config struct {
 	VPCs VPCs
 	// Inventory has the Linodes as they were read last; nil = a new one.
 	Inventory *cloudprovider.Inventory
-	// Tags are put on all Linodes, beside those of their classes.
+	// Tags are put on all Linodes, beside the tags of their classes.
 	Tags []string
 	// ServingCertificates lets kubelets request their serving certificates from the cluster.
 	ServingCertificates bool

@@ -141,5 +141,6 @@ func specProblem(err error) error {
 	if !ok {
 		return err
 	}
-	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: classField(e.Field), text: fmt.Sprintf("%s; correct it in the class", e.Err)}
+	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: classField(e.Field),
+		text: fmt.Sprintf("%s; correct it in the class", e.Err)}
 }

@@ -25,7 +25,7 @@ const (
 	DriftRegion         core.DriftReason = "RegionDrifted"         // new nodes are made in another region
 )
 
-// Drift compares a Linode with one that would be made now. What is not known of it is no difference; a change of
+// Drift compares a Linode with one that would be made now. An unknown value is no difference; a change of
 // the class is found by its hash.
 func (b *Backend) Drift(ctx context.Context, node cloudprovider.Node, l cloudprovider.Launch) core.DriftReason {
 	switch node.Health {
@@ -50,7 +50,7 @@ func (b *Backend) Drift(ctx context.Context, node cloudprovider.Node, l cloudpro
 	return b.detached(ctx, node.InstanceID, l)
 }
 
-// Outdated is about nodes whose Kubernetes the operator installs, and about those of classes that follow the control plane with their
+// Outdated is about nodes whose Kubernetes the operator installs, and about nodes of classes that follow the control plane with their
 // image, unless such an image is proven to have another version. With the other ways to join the version comes with the image: a
 // replacement of the same image would be as old, and be replaced as well.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {

@@ -74,7 +74,7 @@ func ofGroup(err error) bool {
 	return is && e.Field == "Spec.PlacementGroup" && (e.Kind == claims.KindQuotaExceeded || e.Kind == claims.KindInsufficientCapacity)
 }
 
-// groups are the class's placement groups, those with room first.
+// groups are the class's placement groups, groups with room first.
 func (b *Backend) groups(ctx context.Context, class *v1alpha1.LinodeNodeClass) []v1alpha1.PlacementGroup {
 	all := class.Spec.Groups()
 	if b.cfg.Groups == nil || len(all) < 2 {

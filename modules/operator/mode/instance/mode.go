@@ -141,7 +141,8 @@ func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
 	return string(list.Items[0].UID), nil
 }
 
-// approver approves serving certificates by what is known of a Linode, and by what the Linode API has of it now where that is not enough.
+// approver approves serving certificates by the known addresses of a Linode, and by what the Linode API has of it now where that is not
+// enough.
 func approver(cluster Cluster, deps mode.Deps, backend *Backend) controller.Controller {
 	named := func(i instances.Instance) certificates.Linode {
 		return certificates.Linode{Label: i.Name, Addresses: append(slices.Clone(i.IPv4), i.IPv6)}

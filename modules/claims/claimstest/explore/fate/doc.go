@@ -3,9 +3,9 @@
 // each, and the states that readings may show.
 //
 // A world has [Requests] and [Views]. It begins requests, takes the moves from them, and
-// hands back those that concern a request; what a write does, what a read shows, and what
-// the core makes of an answer is the world's own: see [World]. Moves of its own, those of
-// claimants for example, have kinds from [Own] on.
+// hands back the moves that concern a request; what a write does, what a read shows, and what
+// the core makes of an answer is the world's own: see [World]. Moves of its own, such as
+// moves of claimants, have kinds from [Own] on.
 //
 // # What may become of a request
 //
@@ -16,7 +16,7 @@
 //	         that time passes without its answer, to its timeout
 //
 // All other requests end before time passes, in every order. A fault that one engine's
-// worlds learn here, those of all engines have.
+// worlds learn here, all engines have.
 //
 // # What it may know
 //

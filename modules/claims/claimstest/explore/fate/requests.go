@@ -54,7 +54,7 @@ type Bound struct {
 // SharedByClones marks what no clone copies.
 func (*Bound) SharedByClones() {}
 
-// Requests are those of a small world.
+// Requests are the requests of a small world.
 type Requests[A, R any] struct {
 	// Under are the requests without an answer. Late are the writes that were answered
 	// with an error, or not at all, and may take effect yet.
@@ -71,7 +71,7 @@ func New[A, R any](b *Bound) Requests[A, R] { return Requests[A, R]{bound: b, fa
 // None reports whether no request is under way, and none may take effect yet.
 func (rs *Requests[A, R]) None() bool { return len(rs.Under) == 0 && len(rs.Late) == 0 }
 
-// Moves returns what may happen next to those that are sent: a request for which waits is
+// Moves returns what may happen next to the requests that are sent: a request for which waits is
 // true has not left the process. passes reports whether time may pass before.
 func (rs *Requests[A, R]) Moves(w World[A, R], waits func(*Request[A, R]) bool) (moves []Move, passes bool) {
 	passes = true
@@ -96,7 +96,7 @@ func (rs *Requests[A, R]) Moves(w World[A, R], waits func(*Request[A, R]) bool) 
 	return moves, passes
 }
 
-// ends are those that a request may have.
+// ends are the ends that a request may have.
 func (rs *Requests[A, R]) ends(w World[A, R], i int) (moves []Move) {
 	r := &rs.Under[i]
 	switch {
@@ -124,7 +124,7 @@ func (rs *Requests[A, R]) ends(w World[A, R], i int) (moves []Move) {
 	return moves
 }
 
-// faults are those that a request may have.
+// faults are the faults that a request may have.
 func (r *Request[A, R]) faults() (kinds []Kind) {
 	switch {
 	case r.Write && r.Landed:

@@ -21,7 +21,7 @@ func (v *Views[S]) Record(now time.Time, text string, state *S) {
 	}
 }
 
-// Newest returns what is true now.
+// Newest returns the present state.
 func (v *Views[S]) Newest() View[S] { return v.all[len(v.all)-1] }
 
 // Of returns the views that a reading may show which began then and may lag so far, the

@@ -23,7 +23,8 @@ const EventClientNotApproved = "ClientCertificateNotApproved"
 func NewClient(kube client.Client, recorder events.Recorder, nodeName func(nodeClaim string) string) *Controller {
 	return newController(kube, recorder, kind{
 		controller: "certificatesigningrequest.clientcertificates", signer: certificatesv1.KubeAPIServerClientKubeletSignerName,
-		name: "client certificate", event: EventClientNotApproved, approved: "the bootstrap token of a NodeClaim asks for that NodeClaim's node",
+		name: "client certificate", event: EventClientNotApproved,
+		approved: "the bootstrap token of a NodeClaim requests it for that NodeClaim's node",
 		judge: func(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (string, bool, error) {
 			return judgeClient(ctx, kube, nodeName, csr)
 		},
@@ -36,14 +37,14 @@ func judgeClient(
 	passes bool, err error) {
 	id, is := strings.CutPrefix(csr.Spec.Username, bootstraptoken.UserPrefix)
 	if !is || !slices.Contains(csr.Spec.Groups, bootstraptoken.Group) {
-		return fmt.Sprintf("%q, who asks, is not a bootstrap token of the group %s", csr.Spec.Username, bootstraptoken.Group), false, nil
+		return fmt.Sprintf("the sender %q is not a bootstrap token of the group %s", csr.Spec.Username, bootstraptoken.Group), false, nil
 	}
 	wanted, reason := read(csr, certificatesv1.UsageClientAuth)
 	if reason != "" {
 		return reason, false, nil
 	}
 	if len(wanted.DNSNames)+len(wanted.IPAddresses) > 0 {
-		return "it asks for DNS names or addresses, which no client certificate of a kubelet has", false, nil
+		return "it requests DNS names or addresses, which no client certificate of a kubelet has", false, nil
 	}
 	node := strings.TrimPrefix(wanted.Subject.CommonName, nodeUser)
 	claim, err := claimOfNode(ctx, kube, nodeName, node)
@@ -53,7 +54,7 @@ func judgeClient(
 	case claim == nil:
 		return fmt.Sprintf("no NodeClaim has the node %s", node), true, nil
 	case bootstraptoken.TokenID(claim.UID) != id:
-		return fmt.Sprintf("the token that asks is not the one of NodeClaim %s, which has the node %s", claim.Name, node), false, nil
+		return fmt.Sprintf("the sending token does not belong to NodeClaim %s, which has the node %s", claim.Name, node), false, nil
 	case !claim.DeletionTimestamp.IsZero():
 		return fmt.Sprintf("NodeClaim %s of the node %s is being deleted", claim.Name, node), false, nil
 	case claim.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered):

@@ -92,10 +92,14 @@ func (s *clientScene) run(t *testing.T, after time.Duration) (approved bool, eve
 
 func TestFirstCertificateOfAJoiningNodeIsApproved(t *testing.T) {
 	for name, change := range map[string]func(*clientScene){
-		"before its launch is recorded":                  func(*clientScene) {},
-		"beside a Node of its own, which it made before": func(s *clientScene) { s.nodes = []client.Object{nodeOf("own-default-a", time.Second)} },
-		"beside an older Node of another name":           func(s *clientScene) { s.nodes = []client.Object{nodeOf("own-default-b", -time.Hour)} },
-		"launched":                                       func(s *clientScene) { s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) },
+		"before its launch is recorded": func(*clientScene) {},
+		"beside a Node of its own, which it made before": func(s *clientScene) {
+			s.nodes = []client.Object{nodeOf("own-default-a", time.Second)}
+		},
+		"beside an older Node of another name": func(s *clientScene) {
+			s.nodes = []client.Object{nodeOf("own-default-b", -time.Hour)}
+		},
+		"launched": func(s *clientScene) { s.claim.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) },
 		"with an RSA key's usages": func(s *clientScene) {
 			s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageKeyEncipherment)
 		},
@@ -149,7 +153,7 @@ func TestNoOtherCertificateIsApproved(t *testing.T) {
 		}, "its usages are", false},
 		"a token of kubeadm's": {func(s *clientScene) { s.csr.Spec.Groups = []string{"system:bootstrappers:kubeadm:default-node-token"} },
 			"is not a bootstrap token of the group system:bootstrappers:karpenter", false},
-		"a user": {func(s *clientScene) { s.csr.Spec.Username = "alice" }, `"alice", who asks`, false},
+		"a user": {func(s *clientScene) { s.csr.Spec.Username = "alice" }, `the sender "alice"`, false},
 		"a node": {func(s *clientScene) {
 			s.csr.Spec.Username = "system:node:own-default-a"
 		}, "is not a bootstrap token", false},

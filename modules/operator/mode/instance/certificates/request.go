@@ -29,7 +29,7 @@ func read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.Ke
 	// A key that is no RSA key enciphers no other.
 	least := sets.New(certificatesv1.UsageDigitalSignature, usage)
 	if got := sets.New(csr.Spec.Usages...); !got.Equal(least) && !got.Equal(least.Clone().Insert(certificatesv1.UsageKeyEncipherment)) {
-		return nil, fmt.Sprintf("its usages are %q; those of such a certificate are digital signature, %s and, for an RSA key, key encipherment",
+		return nil, fmt.Sprintf("its usages are %q; such a certificate has digital signature, %s and, for an RSA key, key encipherment",
 			csr.Spec.Usages, usage)
 	}
 	block, rest := pem.Decode(csr.Spec.Request)
@@ -45,12 +45,12 @@ func read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.Ke
 		!slices.Equal(wanted.Subject.Organization, []string{nodeGroup}):
 		return nil, fmt.Sprintf("its subject is %q; the subject must be %s<name> of %s", wanted.Subject, nodeUser, nodeGroup)
 	case len(wanted.EmailAddresses) > 0 || len(wanted.URIs) > 0:
-		return nil, "it asks for e-mail addresses or URIs"
+		return nil, "it requests e-mail addresses or URIs"
 	}
 	return wanted, ""
 }
 
-// claimOfNode returns the NodeClaim of this provider whose node has a name, nil if there is none.
+// claimOfNode returns the NodeClaim of this provider whose node has a name, nil if no NodeClaim has the name.
 func claimOfNode(ctx context.Context, kube client.Reader, nodeName func(nodeClaim string) string, node string) (*karpv1.NodeClaim, error) {
 	all := &karpv1.NodeClaimList{}
 	if err := kube.List(ctx, all); err != nil {

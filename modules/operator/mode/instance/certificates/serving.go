@@ -38,7 +38,7 @@ type Serving struct {
 	Known func(instanceID int) (Linode, bool)
 	// Linode reads a Linode from the API. An error whose kind is NotFound or Conflict means that it is not one of this cluster.
 	Linode func(ctx context.Context, instanceID int) (Linode, error)
-	// Addresses reads all addresses of a Linode, those in VPCs as well.
+	// Addresses reads all addresses of a Linode, including addresses in VPCs.
 	Addresses func(ctx context.Context, instanceID int) ([]string, error)
 }
 
@@ -54,7 +54,7 @@ func NewServing(kube client.Client, recorder events.Recorder, cfg Serving) *Cont
 	return newController(kube, recorder, kind{
 		controller: "certificatesigningrequest.servingcertificates", signer: certificatesv1.KubeletServingSignerName,
 		name: "serving certificate", event: EventServingNotApproved, judge: j.judge,
-		approved: "the node of a NodeClaim asks, with the name and the addresses of its Linode",
+		approved: "the node of a NodeClaim requests it, with the name and the addresses of its Linode",
 	})
 }
 
@@ -85,12 +85,12 @@ func (j *servingJudge) fresh(ctx context.Context, id int, asked names) (reason s
 		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == claims.KindNotFound,
 			nil
 	case err != nil:
-		return "", false, fmt.Errorf("reading Linode %d, which asks for a serving certificate: %w", id, err)
+		return "", false, fmt.Errorf("reading Linode %d, which requests a serving certificate: %w", id, err)
 	}
 	if linode.Label == asked.node && len(asked.foreign(linode.Addresses)) > 0 {
 		all, err := j.cfg.Addresses(ctx, id)
 		if err != nil {
-			return "", false, fmt.Errorf("reading the addresses of Linode %d, which asks for a serving certificate: %w", id, err)
+			return "", false, fmt.Errorf("reading the addresses of Linode %d, which requests a serving certificate: %w", id, err)
 		}
 		linode.Addresses = slices.Concat(all, linode.Addresses)
 	}
@@ -127,7 +127,7 @@ type names struct {
 func readServing(csr *certificatesv1.CertificateSigningRequest) (names, string) {
 	node, is := strings.CutPrefix(csr.Spec.Username, nodeUser)
 	if !is || node == "" || !slices.Contains(csr.Spec.Groups, nodeGroup) {
-		return names{}, fmt.Sprintf("%q, who asks, is not a node", csr.Spec.Username)
+		return names{}, fmt.Sprintf("the sender %q is not a node", csr.Spec.Username)
 	}
 	wanted, reason := read(csr, certificatesv1.UsageServerAuth)
 	switch {
@@ -137,9 +137,9 @@ func readServing(csr *certificatesv1.CertificateSigningRequest) (names, string) 
 		return names{}, fmt.Sprintf("its subject is %q; the subject must be %s of %s", wanted.Subject, csr.Spec.Username,
 			nodeGroup)
 	case !slices.Equal(wanted.DNSNames, []string{node}):
-		return names{}, fmt.Sprintf("it asks for the DNS names %q; the node's is %s", wanted.DNSNames, node)
+		return names{}, fmt.Sprintf("it requests the DNS names %q; the node's is %s", wanted.DNSNames, node)
 	case len(wanted.IPAddresses) == 0:
-		return names{}, "it asks for no IP address"
+		return names{}, "it requests no IP address"
 	}
 	asked := names{node: node}
 	for _, ip := range wanted.IPAddresses {
@@ -152,7 +152,7 @@ func readServing(csr *certificatesv1.CertificateSigningRequest) (names, string) 
 // against returns which of the names is not the Linode's, "" if all are.
 func (r names) against(id int, linode Linode) string {
 	if linode.Label != r.node {
-		return fmt.Sprintf("Linode %d has the label %q; the node that asks is %s", id, linode.Label, r.node)
+		return fmt.Sprintf("Linode %d has the label %q; the sending node is %s", id, linode.Label, r.node)
 	}
 	if foreign := r.foreign(linode.Addresses); len(foreign) > 0 {
 		return fmt.Sprintf("%s is not an address of Linode %d", foreign[0], id)

@@ -181,11 +181,11 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 		reads  int
 	}{
 		"the name of another node": {func(s *scene) { s.certificate.DNSNames = []string{"own-default-b"} },
-			`it asks for the DNS names ["own-default-b"]; the node's is ` + node, 0},
-		"one name more": {func(s *scene) { s.certificate.DNSNames = []string{node, "api.example.com"} }, "it asks for the DNS names",
+			`it requests the DNS names ["own-default-b"]; the node's is ` + node, 0},
+		"one name more": {func(s *scene) { s.certificate.DNSNames = []string{node, "api.example.com"} }, "it requests the DNS names",
 			0},
-		"no name":    {func(s *scene) { s.certificate.DNSNames = nil }, "it asks for the DNS names", 0},
-		"no address": {func(s *scene) { s.certificate.IPAddresses = nil }, "it asks for no IP address", 0},
+		"no name":    {func(s *scene) { s.certificate.DNSNames = nil }, "it requests the DNS names", 0},
+		"no address": {func(s *scene) { s.certificate.IPAddresses = nil }, "it requests no IP address", 0},
 		"a URI": {func(s *scene) {
 			s.certificate.URIs = []*url.URL{{Scheme: "https", Host: node}}
 		}, "e-mail addresses or URIs", 0},
@@ -196,7 +196,7 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 		"one organisation more": {func(s *scene) {
 			s.certificate.Subject.Organization = append(s.certificate.Subject.Organization, "system:masters")
 		}, "the subject must be", 0},
-		"a user who is no node":        {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks, is not a node`, 0},
+		"a user who is no node":        {func(s *scene) { s.csr.Spec.Username = "alice" }, `the sender "alice" is not a node`, 0},
 		"a node's name, not its group": {func(s *scene) { s.csr.Spec.Groups = []string{"system:authenticated"} }, "is not a node", 0},
 		"a usage more": {func(s *scene) { s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageClientAuth) },
 			"its usages are", 0},
