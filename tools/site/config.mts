@@ -1,4 +1,5 @@
 // The site of docs/: its pages as they are. Order and groups come from README.md's list of pages, so that a page has one place in both.
+// A page that README does not list stands below the first one that links to it.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 
@@ -6,25 +7,36 @@ const repository = 'https://github.com/karpenter-linode/karpenter-linode'
 const readme = readFileSync(process.env.README!, 'utf8')
 const pages = process.env.PAGES!
 
-type Item = { text: string; link: string }
+type Item = { text: string; link: string; items?: Item[]; collapsed?: boolean }
 type Group = { text: string; items: Item[] }
 
-function title(file: string): string {
-  return /^# (.*)$/m.exec(readFileSync(`${pages}/${file}`, 'utf8'))![1]
+function item(file: string): Item {
+  const title = /^# (.*)$/m.exec(readFileSync(`${pages}/${file}`, 'utf8'))![1]
+  return { text: title, link: `/${file.replace('.md', '')}` }
 }
 
-// listed returns the pages that a part of the README links to.
-function listed(part: string): Item[] {
-  const files = [...part.matchAll(/\]\(docs\/([a-z-]+\.md)/g)].map((match) => match[1])
-  return [...new Set(files)].map((file) => ({ text: title(file), link: `/${file.replace('.md', '')}` }))
+// linked returns the files that a text links to in a folder, without the others' sections.
+function linked(text: string, folder: string): string[] {
+  const files = [...text.matchAll(/\]\(([a-z0-9/-]+\.md)/g)].map((match) => match[1]).filter((file) => file.startsWith(folder))
+  return [...new Set(files)].map((file) => file.slice(folder.length)).filter((file) => !file.includes('/'))
 }
 
 const [, list] = readme.split('\n## Pages\n')
-const groups: Group[] = list.split('\n### ').slice(1).map((part) => ({ text: part.split('\n')[0], items: listed(part) }))
-const known = groups.flatMap((group) => group.items).map((page) => page.link)
+const groups: Group[] = list.split('\n### ').slice(1).map((part) => ({ text: part.split('\n')[0], items: linked(part, 'docs/').map(item) }))
+const all = groups.flatMap((group) => group.items)
+const known = all.map((page) => page.link)
+for (const page of [...all]) {
+  for (const file of linked(readFileSync(`${pages}${page.link}.md`, 'utf8'), '')) {
+    const below = item(file)
+    if (known.includes(below.link)) continue
+    known.push(below.link)
+    page.collapsed = true
+    page.items = [...(page.items ?? []), below]
+  }
+}
 const missing = readdirSync(pages).filter((file) => file.endsWith('.md') && file !== 'index.md' && !known.includes(`/${file.replace('.md', '')}`))
 if (groups.length !== 4 || missing.length > 0) {
-  throw new Error(`site: README's list of pages has ${groups.length} groups, and no ${missing.join(', ')}`)
+  throw new Error(`site: README's list of pages has ${groups.length} groups, and neither it nor a page of it links to ${missing.join(', ')}`)
 }
 
 // widest returns the number of columns of a page's widest table.
