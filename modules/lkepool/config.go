@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Config tunes an Allocator. The zero value is usable.
+// Config tunes an Allocator. Records is required; everything else has a default.
 type Config struct {
 	// SettleTime bounds how far a direct read of a pool or an instance may lag
 	// behind writes. For that long an own write outranks what is read, and
@@ -37,10 +37,8 @@ type Config struct {
 	PendingTimeout time.Duration
 	// Ceilings bound the nodes of all keys together.
 	Ceilings claims.Ceilings
-	// Records are the caller's own records of who has which instance. An instance
-	// with a holder is never handed to another claimant, whatever its tags are. They
-	// may lag by up to 14 seconds. Nil means that there are none. For programs that
-	// store their claims themselves there is claims.RecordMap.
+	// Records are the caller's own records of who has which instance, and required: see [claims.Records] for what they have to hold. They
+	// outrank tags. For programs that store their claims themselves there is claims.RecordMap.
 	Records claims.Records
 	// Tags configures the keys of the tags on pools and instances.
 	Tags claims.Tags
@@ -68,6 +66,9 @@ func (c Config) Check() error {
 		if setting.value < 0 {
 			return claims.Invalid(op, setting.field, "%s is negative; durations must be 0 (the default) or positive", setting.value)
 		}
+	}
+	if c.Records == nil {
+		return claims.Invalid(op, "Config.Records", "is nil; a program without an own store uses claims.RecordMap")
 	}
 	if err := c.Ceilings.Check(op); err != nil {
 		return err

@@ -64,9 +64,7 @@ func (c *Core) Handle(e event.Event, now time.Time) []event.Action {
 	var news known.News
 	switch e := e.(type) {
 	case event.Asked:
-		if actions = c.callers.Admit(e, now); e.Ask.ID != 0 {
-			c.known.Meet(e.Ask.ID)
-		}
+		actions = c.callers.Admit(e, now)
 	case event.Left:
 		actions = c.callers.Dismiss(e, c.known.Trouble(c.callers.Keys()), now)
 	case event.Done:
@@ -76,6 +74,11 @@ func (c *Core) Handle(e event.Event, now time.Time) []event.Action {
 	c.wake = time.Time{}
 	if c.callers.Idle() {
 		return actions
+	}
+	for r := range c.callers.View().Requests() {
+		if id := r.Ask().ID; id != 0 {
+			c.known.Meet(id) // a list may have let it be forgotten
+		}
 	}
 	chosen := decide.Decide(c.cfg, c.limits, c.known.View(), c.callers.View(), news)
 	for _, r := range chosen.Replies {

@@ -135,7 +135,7 @@ func (t reader) fresh(r known.Request) bool {
 	return t.now.Sub(r.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !r.Began.Before(shown))
 }
 
-// missingAgain is the distance of reads of an instance that was missing twice, while no list can say more.
+// missingAgain is the distance of reads of an instance or a pool that was missing twice, while no list can say more.
 const missingAgain = 15 * time.Second
 
 // prove reads what completes the proof that an instance is gone, or refutes it: the instance again, a list of instances, and when lists
@@ -179,7 +179,7 @@ func (t reader) readInDoubt(p *known.Pool, reason string) {
 			if !t.wait(since) {
 				t.readList(poolList, since, "reads of a pool are answered 404")
 			}
-			due = later(read.Ended.Add(tuning.VerifyAgain), r.Missing.Add(t.cfg.ListLag+t.cfg.SettleTime))
+			due = read.Ended.Add(missingAgain)
 		}
 	} else if read.Began.Before(r.Wrote) || r.Shown.After(read.Ended) {
 		due = r.Wrote.Add(t.cfg.SettleTime)

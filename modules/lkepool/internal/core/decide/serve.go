@@ -232,10 +232,10 @@ func (t server) release(r *callers.Request) (bool, error) {
 		if n, found, err = t.find(r); !found || err != nil {
 			return found, err
 		}
-		if !t.home(n, r) {
-			failed := t.failed(poolList, r.Since())
-			return failed != nil, failed
-		}
+	}
+	if !t.home(n, r) {
+		failed := t.failed(poolList, r.Since())
+		return failed != nil, failed
 	}
 	if err := t.claimedBy(n, r.Ask().By); err != nil {
 		return true, err

@@ -134,14 +134,16 @@ func (k instanceReadings) pruneNodes() {
 	}
 }
 
-// forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant.
+// forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant. One that
+// direct reads did not find lately is kept: the proof that it is gone may be under way, and late lists may show it again.
 func (k instanceReadings) forgettable(n *Node) bool {
 	r, old := &n.rec, k.instance.began.Add(-goneMemory)
 	switch {
 	case !r.Gone.IsZero() && r.Gone.Before(old), !r.Removed.IsZero() && r.Removed.Before(old):
 		return true
 	}
-	return n.claim.Source == record.None && r.Removing.IsZero() && !k.instance.began.Before(n.First().Add(k.cfg.ListLag))
+	proving := !r.Missing.IsZero() && !r.Missing.Before(old)
+	return n.claim.Source == record.None && r.Removing.IsZero() && !proving && !k.instance.began.Before(n.First().Add(k.cfg.ListLag))
 }
 
 // describe returns an instance as a caller sees it.

@@ -63,12 +63,23 @@ func (k *Known) countComing() {
 }
 
 func (k *Known) countPool(p *Pool) {
-	members := 0
-	for _, n := range k.homed(p.ID()) {
-		if n.occupies(p.SlotOf(n.ID()) != "") && !k.View().Detached(n) {
-			members++
+	listed, unlisted, taken := 0, 0, 0
+	for _, s := range p.rec.Value.Slots {
+		if s.InstanceID != 0 {
+			taken++
 		}
 	}
+	for _, n := range k.homed(p.ID()) {
+		switch shows := p.SlotOf(n.ID()) != ""; {
+		case !n.occupies(shows) || k.View().Detached(n):
+		case shows:
+			listed++
+		default:
+			unlisted++
+		}
+	}
+	// What the pool does not list takes a place that no other instance has: one that was replaced takes none.
+	members := listed + min(unlisted, max(0, p.rec.Value.Count-taken))
 	missing := max(0, p.rec.Value.Count-members)
 	var now []coming
 	for _, s := range p.rec.Value.Slots {
