@@ -16,9 +16,8 @@ type Config struct {
 	// nothing is bought, overwritten or removed after leading begins. 0 means 4s.
 	SettleTime time.Duration
 	// LateEffect bounds how long after its failure a write may still take effect. Until
-	// then a count is not changed after one that was not answered, and a process
-	// that follows another one neither changes what it finds nor hands it out.
-	// 0 means 2m.
+	// then an object with a write that was not answered is set aside, and a process
+	// that follows another one makes no pool larger that it finds. 0 means 2m.
 	LateEffect time.Duration
 	// ListLag bounds how far a list may lag behind writes. Until then after the start, and
 	// after a purchase without an answer, lists are not taken for complete. 0 means 2m.
@@ -32,8 +31,8 @@ type Config struct {
 	// BootTimeout is how long an instance may have been known and not
 	// running until it counts as dead. 0 means 10m.
 	BootTimeout time.Duration
-	// PendingTimeout is how long a node may be on its way until claimants are
-	// refused with KindInsufficientCapacity. 0 means 15m.
+	// PendingTimeout is how long a slot must have been without an instance to be removed by Collect.
+	// Claimants wait for as long as nodes of the platform usually take: see the package's doc. 0 means 15m.
 	PendingTimeout time.Duration
 	// Ceilings bound the nodes of all keys together.
 	Ceilings claims.Ceilings

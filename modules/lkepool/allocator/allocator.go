@@ -41,8 +41,8 @@ type Predecessor = claims.Predecessor
 
 const (
 	// MayStillWrite is a process that may have writes under way, or such as failed and
-	// take effect later: it died, or nothing is known of it. What it made is neither changed nor handed out for
-	// Config.LateEffect and Config.SettleTime, claims aside; further nodes come in new pools.
+	// take effect later: it died, or nothing is known of it. Pools that it made are neither made larger nor deleted for
+	// Config.LateEffect and Config.SettleTime; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
 	// Ended is a process of which no write may take effect any more, nor one of those before
 	// it: each was answered with success or a refusal, or is older than Config.LateEffect. Or
@@ -81,7 +81,7 @@ func (a *Allocator) Claim(ctx context.Context, request lkepool.Request) (lkepool
 	return result.Node, result.Err
 }
 
-// Get reads one instance. KindNotFound is proven: two 404s SettleTime apart, or
+// Get reads one instance. KindNotFound is proven: two 404s ListLag and SettleTime apart with a list between them, or
 // one after an accepted removal. KindConflict means that the instance exists
 // and is not one of ours.
 func (a *Allocator) Get(ctx context.Context, instanceID int) (lkepool.Node, error) {

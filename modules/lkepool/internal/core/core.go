@@ -1,10 +1,6 @@
 // Package core is the claim engine of package lkepool as a state machine, without goroutine, clock, lock, I/O or context: [Core.Handle]
 // takes an [Event] and the time, and returns [Action]s. One order of events always has one result, so that a test can replay it.
 //
-// No program runs it yet. It is the successor of package engine and stands under the same stories, schedules and small worlds; the tests
-// here are those of package engine, except for the guarantees that ENGINE's fourth design weakens. Package lkepool/allocator takes it when
-// a million schedules find nothing, and package engine goes then. OPEN.md has what is open.
-//
 // # Where things are
 //
 //	event      what goes in and what comes out

@@ -7,6 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
 // instanceReadings applies readings of instances.
@@ -128,7 +129,7 @@ func (k instanceReadings) pruneNodes() {
 		}
 	}
 	for t, r := range k.requests {
-		if r.Busy == 0 && latest(r.Started, r.Ended).Before(k.now.Add(-goneMemory)) {
+		if r.Busy == 0 && latest(r.Started, r.Ended).Before(k.now.Add(-tuning.GoneMemory)) {
 			delete(k.requests, t)
 		}
 	}
@@ -137,7 +138,7 @@ func (k instanceReadings) pruneNodes() {
 // forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant. One that
 // direct reads did not find lately is kept: the proof that it is gone may be under way, and late lists may show it again.
 func (k instanceReadings) forgettable(n *Node) bool {
-	r, old := &n.rec, k.instance.began.Add(-goneMemory)
+	r, old := &n.rec, k.instance.began.Add(-tuning.GoneMemory)
 	switch {
 	case !r.Gone.IsZero() && r.Gone.Before(old), !r.Removed.IsZero() && r.Removed.Before(old):
 		return true

@@ -72,7 +72,7 @@ func (k *Known) forgetKeys() {
 	maps.DeleteFunc(k.keys, func(hash string, key *Key) bool {
 		r := k.request(Target{Op: event.OpCreate, Name: hash})
 		return !used[hash] && r.Busy == 0 && key.joins.InARow == 0 &&
-			k.now.Sub(latest(key.notBefore, r.Ended)) > goneMemory
+			k.now.Sub(latest(key.notBefore, r.Ended)) > tuning.GoneMemory
 	})
 }
 
