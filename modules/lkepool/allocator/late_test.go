@@ -16,7 +16,7 @@ func TestASweepEndsOnAPlatformWithoutLatency(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		platform := memory.New(memory.Config{})
 		a, err := allocator.New(platform, lkepool.Config{
-			Records: &claims.RecordMap{}, Clock: newBoundedClock(1), PendingTimeout: 3 * time.Minute,
+			Records: &claims.RecordMap{}, Clock: newBoundedClock(1), PendingTimeout: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)
