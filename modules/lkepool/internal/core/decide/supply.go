@@ -41,7 +41,7 @@ func (t supplier) supply(d *demand) {
 		}
 		hopeless = append(hopeless, t.supplyOf(d, p)...)
 	}
-	if err, _, _ := t.known.Refused(); len(hopeless) >= tuning.QuarantineLimit || claims.KindOf(err) == claims.KindForbidden {
+	if err, _, _ := t.known.Refused(); len(hopeless) >= tuning.HopelessLimit || claims.KindOf(err) == claims.KindForbidden {
 		d.free = append(d.free, hopeless...) // another one would be no better
 	}
 	slices.SortStableFunc(d.free, t.handOut)

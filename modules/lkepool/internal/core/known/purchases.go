@@ -87,7 +87,7 @@ type refused struct {
 }
 
 // general reports whether it is not a single instance whose tags cannot be written: others would not do better.
-func (r *refused) general() bool { return r.failing >= tuning.QuarantineLimit }
+func (r *refused) general() bool { return r.failing >= tuning.HopelessLimit }
 
 // failed follows a write of tags that failed, for as many times in a row.
 func (r *refused) failed(d event.Done, times int, who claims.ClaimID, now time.Time) (news News) {

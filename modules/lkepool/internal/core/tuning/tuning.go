@@ -66,11 +66,10 @@ const (
 	// RemovalResend is the age at which an accepted removal without effect is
 	// sent again. LKE removes nodes within seconds (recorded).
 	RemovalResend = time.Minute
-	// MarkAttempts is how many failed writes quarantine an instance.
+	// MarkAttempts is how many failed writes of its tags in a row make an instance hopeless: its claimant gets another one.
 	MarkAttempts = 3
-	// QuarantineLimit is how many instances may be quarantined in a row until marking
-	// is taken to fail in general: no further node would help.
-	QuarantineLimit = 2
+	// HopelessLimit is how many instances in a row may be hopeless until tags are taken to fail in general: no further node would help.
+	HopelessLimit = 2
 	// FirstProbe and LongestProbe bound the pause between two marks after the
 	// API refused one as forbidden or invalid.
 	FirstProbe   = 5 * time.Second
