@@ -276,6 +276,10 @@ ci-plan: ## Print which modules BASE_REF= makes CI run, and the libraries whose 
 generate: ## Generate the client, the simulator's server, CRDs and chart READMEs again
 	@tools/make/generate.sh
 
+.PHONY: messages
+messages: ## Print all errors, events, conditions, logs, help texts and chart values as one table for reading
+	@cd tools && GOWORK=off go run ./messages ..
+
 .PHONY: catalogue
 catalogue: ## Write the simulator's plans, regions and prices again from Linode's public lists (API=http://... for another)
 	@API="$(API)" tools/make/catalogue.sh

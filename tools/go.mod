@@ -47,7 +47,11 @@ require (
 
 require golang.org/x/sync v0.24.0 // indirect
 
-require k8s.io/kubelet v0.36.3 // indirect
+require (
+	github.com/Masterminds/vcs v1.13.3 // indirect
+	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
+	k8s.io/kubelet v0.36.3 // indirect
+)
 
 require (
 	github.com/rivo/uniseg v0.4.7 // indirect
@@ -281,3 +285,5 @@ replace (
 )
 
 replace github.com/karpenter-linode/karpenter-linode/modules/instances => ../modules/instances
+
+tool helm.sh/helm/v4/cmd/helm

@@ -111,7 +111,7 @@ func Reason(err error) string {
 }
 
 // KindOf returns the kind of the outermost *Error in err's chain, KindUnavailable
-// if there is none, and "" for nil.
+// if the chain has no *Error, and "" for nil.
 func KindOf(err error) Kind {
 	if err == nil {
 		return ""
@@ -123,7 +123,7 @@ func KindOf(err error) Kind {
 }
 
 // EffectOf returns the effect in the outermost *Error in err's chain, EffectUnknown
-// if there is none.
+// if the chain has no *Error.
 func EffectOf(err error) Effect {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Effect
@@ -131,8 +131,8 @@ func EffectOf(err error) Effect {
 	return EffectUnknown
 }
 
-// RetryAfterOf returns the pause in the outermost *Error in err's chain, 0 if there
-// is none.
+// RetryAfterOf returns the pause in the outermost *Error in err's chain, 0 if the
+// chain has no *Error.
 func RetryAfterOf(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.RetryAfter

@@ -9,7 +9,7 @@ import (
 // claimant, whatever its tags are, and a tag that names another one is written again.
 //
 // They must be complete when a process begins to lead: what a process before stored until then is in them. For Kubernetes that takes one
-// list from the API server itself, because a cache may be older. What is stored later may show late.
+// list from the API server itself, because a cache may be older. A value that is stored later may show late.
 type Records interface {
 	// Holder returns the claimant that has an instance, false for none. It makes no request and does not block.
 	Holder(instanceID int) (Claimant, bool)

@@ -12,7 +12,7 @@ import (
 const ProviderIDPrefix = "linode://"
 
 // Node returns the Machine in the vocabulary of package claims. InstanceID is 0 while there is no provider ID, and for one that is
-// not a Linode's. InstanceType, Region and Tags are those of the deployment's template, which a Machine does not contain.
+// not a Linode's. InstanceType, Region and Tags come from the deployment's template, which a Machine does not contain.
 func (m Machine) Node() claims.Node {
 	node := claims.Node{Name: cmp.Or(m.NodeName, m.Name), Status: m.Phase, Created: m.Created}
 	if m.Claim != (claims.Claimant{}) {

@@ -40,7 +40,7 @@ type TemplateRef struct{ APIGroup, Kind, Name string }
 // Taint is a taint of new nodes.
 type Taint struct{ Key, Value, Effect string }
 
-// Removal is the shrinking of one MachineSet while its deployment is paused. The zero value is none.
+// Removal is the shrinking of one MachineSet while its deployment is paused. The zero value stands for no template.
 type Removal struct {
 	Set      string
 	Replicas int
@@ -88,7 +88,7 @@ func (m Machine) Free() bool {
 // Request describes the Machine that a claimant needs.
 type Request struct {
 	Claimant claims.Claimant
-	// Deployments are those whose Machines serve, the preferred first.
+	// Deployments are the deployments whose Machines serve, the preferred first.
 	Deployments []string
 	// InstanceType counts under Config.Ceilings.
 	InstanceType string

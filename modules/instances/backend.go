@@ -17,10 +17,10 @@ type Backend interface {
 	Writer
 }
 
-// Reader reads the platform's state. Its answers may be out of date, those
+// Reader reads the platform's state. Its answers may be out of date, answers
 // about one instance by at most Config.SettleTime.
 type Reader interface {
-	// Tagged lists the instances with a tag, Find those with a label or a tag.
+	// Tagged lists the instances with a tag, Find lists the instances with a label or a tag.
 	Tagged(ctx context.Context, tag string) ([]Instance, error)
 	Find(ctx context.Context, label, tag string) ([]Instance, error)
 	// Instance reads one; claims.KindNotFound only for a 404.
@@ -52,7 +52,7 @@ type Writer interface {
 type Creation struct {
 	Spec
 	Label string
-	// Tags are all tags, those of the engine included.
+	// Tags are all tags, the engine's included.
 	Tags []string
 	// UserData is sent as it is, in base64.
 	UserData []byte

@@ -20,7 +20,7 @@ type wrongClock struct {
 func (c wrongClock) Now() time.Time                   { return c.RealClock.Now().Add(c.by) }
 func (c wrongClock) Since(at time.Time) time.Duration { return c.Now().Sub(at) }
 
-// The API's times are those of another clock: an age is the time for which this process has
+// The API's times come from another clock: an age is the time for which this process has
 // seen something.
 func TestAgesAreMeasuredOnOneClock(t *testing.T) {
 	for _, by := range []time.Duration{15 * time.Minute, -15 * time.Minute} {

@@ -183,7 +183,7 @@ func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
 	}
 }
 
-// The claimant is in no list of those that exist, as it may be when it began to
+// The claimant is in no list of the claimants that exist, as it may be when it began to
 // exist after that list was made.
 func TestWhatACallerWaitsForIsNotCollected(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

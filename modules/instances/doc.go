@@ -1,7 +1,7 @@
 // Package instances makes exactly one Linode for each claimant and removes it
 // again, for controllers that need one machine per object: a Karpenter cloud
 // provider for self-managed clusters, a build farm, a fleet of runners. It needs
-// no Kubernetes type. Claimants, errors and sweeps are those of module claims.
+// no Kubernetes type. Claimants, errors and sweeps are types of module claims.
 // Package linodeapi implements [Backend] over the Linode API, package bootstrap
 // renders user data with which a node joins a cluster.
 //
@@ -30,7 +30,7 @@
 // # Shape
 //
 // The engine is a state machine without goroutine, clock, I/O or context, in
-// internal/engine: what is known of the platform (belief), who waits (callers), and what
+// internal/engine: the record of the platform (belief), who waits (callers), and what
 // follows (decide) are packages, whose docs state what each may read and write. A call
 // requests its next step until it is answered: an effect, a wait, or the answer. This
 // package has the vocabulary and the shell: order.go turns a Spec into what the engine
@@ -106,7 +106,7 @@
 //   - Nothing is drained. Collect calls Sweep.Vacate before it removes an instance.
 //   - A password is made where neither keys nor users are given. It is not kept.
 //
-// # What is shown, and how far
+// # What the tests show, and how far
 //
 // Random lives on the state machine have every fault above together. Small worlds (one
 // claimant or two, one other process, two faults at most, a data disk, changes of tags, an

@@ -101,7 +101,7 @@ func TestOnlyTheShellUsesTheEngine(t *testing.T) {
 	}
 }
 
-// Package decide reads what is known, and assigns to no field of a record of belief.
+// Package decide reads the record, and assigns to no field of a record of belief.
 func TestDecideChangesNothingThatIsKnown(t *testing.T) {
 	known := map[string]bool{}
 	for _, file := range sources(t, engineDir+"/belief") {

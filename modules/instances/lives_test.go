@@ -106,7 +106,7 @@ func (l *life) draw(most time.Duration) time.Duration {
 }
 
 // faults lets some requests go wrong for the next minutes, and returns the rules of
-// those that land late.
+// the requests that land late.
 func (l *life) faults() (late []linodesim.RuleID) {
 	for range 1 + l.random.IntN(4) {
 		method := [...]string{http.MethodPost, http.MethodPut, http.MethodDelete}[l.random.IntN(3)]

@@ -101,7 +101,7 @@ func (m *Manager) Delete(ctx context.Context, instanceID int, by claims.Claimant
 }
 
 // SetTags removes tags from an instance and adds others. It keeps all other tags,
-// those of the claim included, and writes nothing if nothing changes.
+// the claim's included, and writes nothing if nothing changes.
 // claims.KindConflict means that the instance is not the claimant's; the zero Claimant
 // matches any.
 func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error {
@@ -120,8 +120,8 @@ func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claiman
 	return m.shell.ask(ctx, engine.Ask{Kind: engine.AskTags, ID: instanceID, By: m.cfg.own.ID(by), Remove: remove, Add: add}).Err
 }
 
-// Collect removes instances that nothing needs: those whose claimant has not existed
-// for OrphanTTL, all but one of several with one claimant, and those that were not
+// Collect removes instances that nothing needs: instances whose claimant has not existed
+// for OrphanTTL, all but one of several with one claimant, and instances that were not
 // finished within FinishTimeout and that no caller waits for. Times are measured from
 // when this process first saw the reason.
 //

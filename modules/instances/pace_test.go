@@ -122,7 +122,7 @@ func TestA429OfAnotherClientIsWaitedOut(t *testing.T) {
 	})
 }
 
-// A burst counts what is being created for the others of it.
+// A burst counts the instances being created for its other members.
 func TestCeilingsBoundTheCluster(t *testing.T) {
 	prices := func(instanceType string) (float64, bool) { return 0.036, instanceType == "g6-standard-2" }
 	for field, ceilings := range map[string]claims.Ceilings{

@@ -13,8 +13,8 @@ type requests struct {
 	own     engine.Tags
 }
 
-// send makes the request of an effect. A creation, and a disk, are those of the call in
-// which they were decided.
+// send makes the request of an effect. A creation, and a disk, belong to the call in which
+// they were decided.
 func (q requests) send(ctx context.Context, r *engine.Result, creation Creation) {
 	e := r.Effect
 	switch e.Op {

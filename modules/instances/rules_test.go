@@ -94,8 +94,8 @@ func TestEveryRuleHasItsCodeItsTestAndItsMutant(t *testing.T) {
 	}
 }
 
-// fileOf returns the path of a file that the table names: its packages but linodeapi are
-// those of the engine.
+// fileOf returns the path of a file that the table names: all its packages but linodeapi
+// are the engine's.
 func fileOf(name string) string {
 	if strings.Contains(name, "/") && !strings.HasPrefix(name, "linodeapi/") {
 		return "internal/engine/" + name
@@ -121,7 +121,7 @@ func testsHere(t *testing.T) map[string]bool {
 	return tests
 }
 
-// mutantsHere are those of testdata/mutants.yaml, with the test that each names.
+// mutantsHere are the mutants of testdata/mutants.yaml, with the test that each names.
 func mutantsHere(t *testing.T) map[string]string {
 	t.Helper()
 	mutants := map[string]string{}

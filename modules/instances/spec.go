@@ -16,7 +16,7 @@ type Spec struct {
 	Kernel   string
 	UserData UserData
 	Access   Access
-	// Tags are added to those of the engine.
+	// Tags are added to the engine's tags.
 	Tags           []string
 	Network        Network
 	PlacementGroup PlacementGroup

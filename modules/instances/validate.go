@@ -56,7 +56,7 @@ func checkClaimant(op, field string, c claims.Claimant) error {
 	return nil
 }
 
-// checkTags returns an error for tags that the API refuses, and for those of the engine.
+// checkTags returns an error for tags that the API refuses, and for the engine's own tags.
 func checkTags(op, field string, tags []string, own engine.Tags) error {
 	for i, tag := range tags {
 		at := fmt.Sprintf("%s[%d]", field, i)
@@ -109,7 +109,7 @@ func (n *Network) check(op string) error {
 func (f Interface) check(op, field string, generation Generation) error {
 	switch {
 	case len(f.Ranges) > 0 && (!f.Public || generation != GenerationLinode):
-		return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
+		return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; interfaces in a VPC have their own",
 			GenerationLinode)
 	case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
 		return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)

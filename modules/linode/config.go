@@ -32,10 +32,10 @@ type Config struct {
 	// AllowHTTP permits an address of another host without TLS, over which the token travels in clear. Loopback
 	// addresses need no permission.
 	AllowHTTP bool
-	// APIVersion is v4 or v4beta; "" is v4beta. On v4 clusters have no tier, and what is Enterprise's alone is missing.
+	// APIVersion is v4 or v4beta; "" is v4beta. On v4 clusters have no tier, and fields of Enterprise alone are missing.
 	APIVersion string
-	// Timeout bounds one HTTP attempt, its answer's body included, and neither the waits between attempts nor those
-	// for the rate limit: these the context bounds. 0 is 30 s.
+	// Timeout bounds one HTTP attempt, its answer's body included, and neither the waits between attempts nor the
+	// waits for the rate limit: these the context bounds. 0 is 30 s.
 	Timeout time.Duration
 	// CAFile names a PEM file with the certificates to trust instead of the system's. Not together with Transport.
 	CAFile string

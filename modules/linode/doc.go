@@ -57,7 +57,7 @@
 //
 // # Units
 //
-// Those of the API: see package api. Durations are time.Duration; times are UTC to the second.
+// The units are the API's: see package api. Durations are time.Duration; times are UTC to the second.
 //
 // # Concurrency
 //

@@ -92,7 +92,7 @@ func ExampleKindOf() {
 	// Output: proven to be gone: linode: DELETE /lke/clusters/{clusterId}/nodes/{nodeId}: NotFound (status 404): Not found
 }
 
-// What is nil is not sent; what is empty clears.
+// A nil field is not sent; an empty field clears the value.
 func ExampleClient_UpdatePool() {
 	client := exampleClient(canned{
 		"PUT /v4beta/lke/clusters/584692/pools/855507": `{"id":855507,"count":3,"labels":{},"taints":[]}`,

@@ -13,7 +13,7 @@ import (
 // pass. A Filter is a value that never changes: And, Or and OrderBy return new ones, and none can lose a condition,
 // because several are always written as a list ({"+and": [...]}), never as keys of one object.
 //
-// The API refuses fields that are no filter with KindInvalid; api.OperationByID lists those that are. lke_cluster_id, type
+// The API refuses fields that are no filter with KindInvalid; api.OperationByID lists the fields that are filters. lke_cluster_id, type
 // and status of instances are not.
 type Filter struct {
 	condition any // nil, or map[string]any with one key
@@ -148,7 +148,7 @@ func (f Filter) OrderBy(field string, direction Direction) Filter {
 	return f
 }
 
-// Err returns what is wrong with the filter, or nil. A call with a wrong filter sends nothing and fails with
+// Err returns the error of the filter, or nil. A call with a wrong filter sends nothing and fails with
 // KindInvalid.
 func (f Filter) Err() error { return f.err }
 

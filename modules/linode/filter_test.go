@@ -87,7 +87,7 @@ func TestFilterRefused(t *testing.T) {
 	}
 }
 
-// TestFilterKeepsEveryCondition builds filters at random and finds every condition in what is sent.
+// TestFilterKeepsEveryCondition builds filters at random and finds every condition in the request.
 func TestFilterKeepsEveryCondition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var want []string

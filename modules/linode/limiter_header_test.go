@@ -138,7 +138,7 @@ func TestRequestsOnTheirWayCountAgainstTheBudget(t *testing.T) {
 }
 
 // TestUnequalDelaysWasteNoRequestOfAWindow: answers arrive in another order than the server counted their requests, and
-// what is on its way has mostly been counted.
+// most requests on their way have been counted.
 func TestUnequalDelaysWasteNoRequestOfAWindow(t *testing.T) {
 	const limit, window = 200, time.Minute
 	synctest.Test(t, func(t *testing.T) {

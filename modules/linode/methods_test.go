@@ -263,7 +263,7 @@ func TestImportsDoNotGrow(t *testing.T) {
 	}
 }
 
-// modules are those that a program gets which imports this module, its api package included.
+// modules are the modules that a program gets which imports this module, its api package included.
 var modules = []string{
 	"github.com/hashicorp/go-cleanhttp",
 	"github.com/hashicorp/go-retryablehttp",
@@ -272,7 +272,7 @@ var modules = []string{
 	"github.com/oapi-codegen/nullable",
 }
 
-// TestModulesDoNotGrow looks at modules: those that are built are in the list, and in the whole graph, which go get
+// TestModulesDoNotGrow looks at modules: modules that are built are in the list, and in the whole graph, which go get
 // resolves without building it, nothing is of Kubernetes.
 func TestModulesDoNotGrow(t *testing.T) {
 	list := func(args ...string) []string {

@@ -123,7 +123,7 @@ func decodePage[T any](body []byte) (page[T], error) {
 	case raw.Data == nil:
 		return page[T]{}, errors.New("the page has no data")
 	case len(raw.Data) > pageSize:
-		return page[T]{}, fmt.Errorf("a page of %d entries; %d were asked for", len(raw.Data), pageSize)
+		return page[T]{}, fmt.Errorf("a page of %d entries; %d were requested", len(raw.Data), pageSize)
 	}
 	answer := page[T]{Data: make([]T, len(raw.Data)), Page: raw.Page, Pages: raw.Pages, Results: raw.Results}
 	for i, entry := range raw.Data {

@@ -109,7 +109,7 @@ func plain(t *testing.T, v any) any {
 }
 
 // oneOfEverything prepares the state that the examples speak of, and maps
-// their IDs, and the names of path parameters, to those it has instead.
+// their IDs, and the names of path parameters, to the IDs that it has instead.
 func oneOfEverything(t *testing.T, operation string) replay {
 	t.Helper()
 	profile := even()

@@ -19,7 +19,7 @@
 //
 // # A node's life
 //
-// What is drawn from the Profile is written on the arrows. State moves on when
+// A value that is drawn from the Profile is written on the arrows. State moves on when
 // it is looked at after its time has come, and when a subscriber waits for it.
 //
 //	stateDiagram-v2
@@ -111,7 +111,7 @@
 // refused and kept in Unknown. Fields without meaning that were recorded to be
 // accepted are described, and accepted, for the operations they were sent to.
 //
-// # What is recorded
+// # What the simulator records
 //
 // Calls counts answers by route template, status and rate class; Audit has
 // every change of state with who, when and the request's ID; Snapshot copies
@@ -160,7 +160,7 @@
 // useless. Resource locks, grants of restricted users, quotas per plan, compliance
 // of placement groups. Kubernetes itself: a kubeconfig has no
 // credentials, and nothing listens at the API endpoints. Plans, prices, images
-// and regions beyond those of package catalog. TimeScale does not
+// and regions beyond package catalog's. TimeScale does not
 // shorten rate limit windows.
 //
 // # Faults
@@ -172,8 +172,8 @@
 // answered at once and carried out later, after writes that came after it, also
 // when its sender is gone. A stale read is answered from a copy of the world as it
 // was then, so that a page agrees with itself; each request may be late by another
-// time. Profiles stale and hostile are made of such rules, which come after those
-// of Fail. RefuseCapacity, SetAccountLimit,
+// time. Profiles stale and hostile are made of such rules, which come after the
+// rules of Fail. RefuseCapacity, SetAccountLimit,
 // SetMaintenance, NeverBoot and StallNodes are faults of the platform;
 // RecycleNode, DeleteInstance, EditPool and their like change the account as its
 // owner does. Lie breaks one of the operator's assumptions, such as an instance ID
@@ -181,6 +181,6 @@
 // that the break is noticed. Admin offers over HTTP what the API cannot do.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
-// `karpenter-linode verify`, with module lkeprobe, settles on a real account what is
-// unknown here; its report is a Profile and a Behaviour (ProfileFrom).
+// `karpenter-linode verify`, with module lkeprobe, settles on a real account the unknown
+// facts; its report is a Profile and a Behaviour (ProfileFrom).
 package linodesim

@@ -29,7 +29,7 @@ type exchange struct {
 	start   time.Time
 	op      *operation.Operation // nil = unknown
 	caller  world.Caller
-	pause   time.Duration // what is left of the request's delay
+	pause   time.Duration // the rest of the request's delay
 	fault   decision
 	answer  answer
 	dropped error // the answer never arrives, for this reason

@@ -365,8 +365,8 @@ func listDifferences(at string, of *openapi3.SchemaRef, recorded, ours []any) []
 }
 
 // tolerated drops what differs by chance: of two new nodes the recording had
-// one whose Linode existed at once. And what is of a distributed region, which
-// the recorded list lacks: it takes no placement groups, by a limit of 0.
+// one whose Linode existed at once. A distributed region, which the recorded list
+// lacks: it takes no placement groups, by a limit of 0.
 func tolerated(differences []string) []string {
 	return slices.DeleteFunc(differences, func(d string) bool {
 		return strings.Contains(d, ".nodes[") && strings.Contains(d, ".instance_id is ") ||

@@ -7,21 +7,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
-// means any. The API's real words for it are not known: Reason may give some.
-type NoCapacity struct {
-	Type, Region string
-	Status       int    // 0 = 400
-	Reason       string // "" = words of our own
-
-	// Silent: an Enterprise cluster accepts the nodes, and they get no Linode until there is capacity (LKE Enterprise is known for that, and
-	// when it is so and when it refuses is not known). On Standard, and for plain Linodes, it is a refusal all the same.
-	Silent bool
-}
-
-// NoCapability takes a capability from a region: the platform does not offer it there.
-type NoCapability struct{ Region, Capability string }
-
 // Faults makes the platform and single requests fail, as tests and users of a
 // simulator want it: rules for requests, and faults of the platform itself. A
 // Sim has its methods.
@@ -73,8 +58,8 @@ func (f *Faults) Heal(id RuleID) {
 	})
 }
 
-// HealAll ends all faults: the rules, those of the profile included, and those of
-// the platform, which are capacity, capabilities, limits of the account, maintenance, Linodes that do not boot or do not come.
+// HealAll ends all faults: the rules, including the profile's, and the faults of the
+// platform, which are capacity, capabilities, limits of the account, maintenance, Linodes that do not boot or do not come.
 func (f *Faults) HealAll() {
 	f.SetMaintenance(false)
 	do(f.world, func(w *world.Moment) {
@@ -111,7 +96,7 @@ func (f *Faults) SetMaintenance(on bool) { f.maintenance.Store(on) }
 
 // RefuseCapacity makes the platform out of a plan, in a region or everywhere.
 func (f *Faults) RefuseCapacity(c NoCapacity) {
-	do(f.world, func(w *world.Moment) { w.Faults().RefuseCapacity(world.NoCapacity(c)) })
+	do(f.world, func(w *world.Moment) { w.Faults().RefuseCapacity(c) })
 }
 
 // RestoreCapacity ends all refusals of RefuseCapacity.
@@ -121,7 +106,7 @@ func (f *Faults) RestoreCapacity() {
 
 // WithdrawCapability makes a region lack a capability such as Metadata.
 func (f *Faults) WithdrawCapability(c NoCapability) {
-	do(f.world, func(w *world.Moment) { w.Faults().WithdrawCapability(world.NoCapability(c)) })
+	do(f.world, func(w *world.Moment) { w.Faults().WithdrawCapability(c) })
 }
 
 // RestoreCapabilities ends all effects of WithdrawCapability.
@@ -129,8 +114,8 @@ func (f *Faults) RestoreCapabilities() {
 	do(f.world, func(w *world.Moment) { w.Faults().RestoreCapabilities() })
 }
 
-// SetAccountLimit bounds the Linodes of the account; 0 = no bound. What goes beyond is refused, but for pools of an
-// Enterprise cluster: those are accepted, and the nodes get no Linode until there is room.
+// SetAccountLimit bounds the Linodes of the account; 0 = no bound. A request beyond it is refused. Pools of an Enterprise
+// cluster are accepted, and the nodes get no Linode until there is room.
 func (f *Faults) SetAccountLimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetAccountLimit(n) })
 }

@@ -91,7 +91,7 @@ func (j *journal) violation(text string) {
 // sorted in that order.
 func (s *Sim) Calls() []CallCount { return s.counted(func(string) bool { return true }) }
 
-// CallsWith counts those with a token.
+// CallsWith counts the calls with a token.
 func (s *Sim) CallsWith(token string) []CallCount {
 	caller, known := s.tokens[token]
 	return s.counted(func(user string) bool { return known && user == caller.User })

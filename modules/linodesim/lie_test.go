@@ -164,7 +164,7 @@ func lie(t *testing.T, sim *linodesim.Sim, about report.Assumption) {
 	}
 }
 
-// Lies are told over HTTP, too, and a name that is none is refused with the names.
+// Lies are told over HTTP, too, and an unknown name is refused with the names.
 func TestLiesOverHTTP(t *testing.T) {
 	sim, _ := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
 	for _, about := range report.Assumptions() {

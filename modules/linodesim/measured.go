@@ -74,7 +74,7 @@ func profileOf(m *report.Report) Profile {
 		}
 	}
 	if _, _, ok := m.Range(report.Request); ok {
-		p.WriteLKE = Span{} // the report's requests include those
+		p.WriteLKE = Span{} // the report's requests include these
 	}
 	p.StaleReads = lag(m, report.PoolReadLag, report.LinodeReadLag)
 	p.StaleLists = lag(m, report.PoolListLag, report.LinodeListLag)

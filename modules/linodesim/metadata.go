@@ -27,7 +27,7 @@ const linkLocalIPv6 = "fe80::"
 //	GET /123/v1/instance /123/v1/network /123/v1/ssh-keys /123/v1/user-data      with Metadata-Token
 //
 // Answers are text, or JSON for a client that accepts it; user data is always the text that was sent, in base64. Only a
-// Linode that runs is answered. A token is good for its own Linode until it expires. Requests are guarded as those of
+// Linode that runs is answered. A token is good for its own Linode until it expires. Requests are guarded as requests to
 // Admin. The words of refusals are not known.
 func (s *Sim) Metadata() http.Handler {
 	m := &metadata{sim: s, tokens: map[string]metadataToken{}}
@@ -185,7 +185,7 @@ func writeMetadata(w http.ResponseWriter, r *http.Request, body any) {
 	_, _ = w.Write([]byte(strings.Join(lines, "\n") + "\n")) //nolint:gosec // as text
 }
 
-// metadataLines leaves out what is null, as the documented example does. A list has a line for each entry.
+// metadataLines leaves out null fields, as the documented example does. A list has a line for each entry.
 func metadataLines(path string, value any) []string {
 	var lines []string
 	switch v := value.(type) {

@@ -46,7 +46,7 @@ func exampleBody(t *testing.T, p replay, op *openapi3.Operation) string {
 	return p.ours(request)
 }
 
-// A number in a path that is none is a 404, and a body that is no object, or has a field that the operation does not have, a 400.
+// A path with a text in place of a number is a 404, and a body that is no object, or has a field that the operation does not have, a 400.
 func TestFormsAreCheckedFirst(t *testing.T) {
 	eachOperation(t, func(t *testing.T, method, route string, op *openapi3.Operation) {
 		p := oneOfEverything(t, op.OperationID)

@@ -11,6 +11,8 @@ type (
 	Instance        = account.Instance
 	Taint           = account.Taint
 	HostMaintenance = account.HostMaintenance
+	NoCapacity      = account.NoCapacity
+	NoCapability    = account.NoCapability
 
 	ClusterSpec  = account.ClusterSpec
 	PoolSpec     = account.PoolSpec

@@ -20,7 +20,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"folded": folded}).Parse(pageText))
 
-// Page shows people what is there: active faults, clusters, pools and nodes with
+// Page shows the account to people: active faults, clusters, pools and nodes with
 // their state, owner and price, NodeBalancers and volumes, the last calls and the use of the rate limits, and how both
 // went in the last minutes. It refreshes
 // itself, keeps open what was unfolded, and needs no token when it is requested by a loopback name, so serve it

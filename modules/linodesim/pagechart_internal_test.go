@@ -16,7 +16,7 @@ func TestTheChartOfLinodesEndsWithHowManyThereAre(t *testing.T) {
 		alive int
 		audit []Entry
 		most  int
-		begin string // the first point's height: 60.0 is none
+		begin string // the first point's height: 60.0 stands for no load
 		end   string
 	}{
 		{"nothing happened", 2, nil, 2, "0,0.0 ", " 600,0.0"},

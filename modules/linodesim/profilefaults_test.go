@@ -57,11 +57,11 @@ func TestListWithoutEntriesLacksNone(t *testing.T) {
 	})
 }
 
-// Entries removed or added between two pages move those after them.
+// Entries removed or added between two pages move the entries after them.
 func TestPagesShift(t *testing.T) {
 	for _, c := range []struct {
 		shift       int
-		seen, again int // entries on all pages, and those on two
+		seen, again int // entries on all pages, and entries on two
 	}{{0, 60, 0}, {1, 59, 0}, {-1, 60, 1}} {
 		t.Run(fmt.Sprint(c.shift), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestRulesComeBeforeTheProfile(t *testing.T) {
 	})
 }
 
-// The admin surface takes everything that a rule has, and names what is wrong.
+// The admin surface takes everything that a rule has, and names the error.
 func TestAdminRules(t *testing.T) {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
 	_, path := addCluster(t, sim, linodesim.Standard)

@@ -7,7 +7,7 @@ import (
 )
 
 // What the harness maps: IDs in lists and objects of requests, and IDs that
-// answers have deep inside, such as those of a VPC's subnets.
+// answers have deep inside, such as the IDs of a VPC's subnets.
 func TestReplayMapsIDsAtEveryDepth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var list []exchange

@@ -25,7 +25,7 @@ const (
 
 // Rule is a fault of requests: which requests meet it, and what happens to them
 // then. The first rule in the order of Fail that hits a request decides; the
-// rules of a profile come after those. A rule without effect counts requests and
+// rules of a profile come after these. A rule without effect counts requests and
 // does nothing. In JSON, the form of Admin, Answer and View are no objects of
 // their own, and durations are text.
 type Rule struct {
@@ -69,7 +69,7 @@ type Answer struct {
 type View struct {
 	Stale   time.Duration `json:"stale"`   // a read shows the world of so long ago, but not of before the rule was added
 	Missing int           `json:"missing"` // a list lacks so many of its entries
-	// pages after the first begin so many entries later, as if those had been removed meanwhile; below 0, earlier
+	// pages after the first begin so many entries later, as if these entries had been removed meanwhile; below 0, earlier
 	Shift    int  `json:"shift"`
 	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
 	// a write is answered now, with the Answer (504 without one), Drop or Hang, and carried out so much later, also
@@ -92,7 +92,7 @@ type ruled struct {
 	List  bool // of a collection
 }
 
-// Check reports what is wrong with a rule.
+// Check returns the error of a rule.
 func (r Rule) Check() error {
 	switch {
 	case r.Kind != Any && r.Kind != Lists && r.Kind != Reads && r.Kind != Writes:
@@ -123,14 +123,14 @@ type ruleSet struct {
 	rng   *rand.Rand
 	last  RuleID
 	rules []*active // added
-	base  []*active // decide after those
+	base  []*active // decide after the rules of Fail
 }
 
 type active struct {
 	id         RuleID
 	rule       Rule
 	seen, hits int
-	groups     int       // requests that were hit, but for those that only belong to the window of another
+	groups     int       // requests that were hit, without requests that only belong to the window of another
 	until      time.Time // of the window
 }
 
@@ -160,7 +160,7 @@ func (s *ruleSet) Remove(id RuleID) {
 	s.rules = slices.DeleteFunc(s.rules, func(a *active) bool { return a.id == id })
 }
 
-// Clear ends all rules, those of the profile included.
+// Clear ends all rules, the profile's included.
 func (s *ruleSet) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (r Rule) String() string {
 	return cmp.Or(subject, "every request") + ": " + cmp.Or(strings.Join(parts, ", "), "counted only")
 }
 
-// inForce lists the added rules, and those of the profile.
+// inForce lists the added rules, and the profile's rules.
 func (s *ruleSet) inForce() (added, profile []Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

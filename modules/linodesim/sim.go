@@ -68,8 +68,8 @@ type Config struct {
 	// everything. Roles count below /lke/clusters only: what they allow elsewhere is not known here.
 	Roles map[string][]string
 
-	// NoRateLimits turns the documented limits off; RateLimits replaces those
-	// of single classes, which api.Operation names (collections, general, ...).
+	// NoRateLimits turns the documented limits off; RateLimits replaces the
+	// limits of single classes, which api.Operation names (collections, general, ...).
 	NoRateLimits bool
 	RateLimits   map[string]RateLimit
 

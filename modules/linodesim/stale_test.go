@@ -73,7 +73,7 @@ func TestStaleReadsFollowTheWorldAtTheirDistance(t *testing.T) {
 	})
 }
 
-// A stale page agrees with itself: count, nodes and results are those of one
+// A stale page agrees with itself: count, nodes and results belong to one
 // moment.
 func TestStalePageIsOfOneMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

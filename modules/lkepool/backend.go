@@ -16,10 +16,10 @@ type Backend interface {
 	Rules
 }
 
-// Reader reads the platform's state. Its answers may be out of date, those of
+// Reader reads the platform's state. Its answers may be out of date, answers of
 // Pool and Instance by at most Config.SettleTime.
 type Reader interface {
-	// Pools lists all pools of the cluster, those of other owners included, so
+	// Pools lists all pools of the cluster, pools of other owners included, so
 	// that their nodes are recognised and left alone. Instances lists the
 	// cluster's instances. Neither reads one node at a time.
 	Pools(ctx context.Context) ([]Pool, error)
@@ -29,8 +29,8 @@ type Reader interface {
 	Instance(ctx context.Context, id int) (Instance, error)
 }
 
-// Writer changes the platform's state. Error.Effect of a failure records what
-// is known of the change. Each call sends at most one request that may have an effect,
+// Writer changes the platform's state. Error.Effect of a failure records the
+// known effect of the change. Each call sends at most one request that may have an effect,
 // and sends it before [SendBefore]: an earlier request without an answer may take
 // effect after a later one.
 type Writer interface {

@@ -12,7 +12,7 @@ import (
 // Config tunes an Allocator. Records is required; everything else has a default.
 type Config struct {
 	// SettleTime bounds how far a direct read of a pool or an instance may lag
-	// behind writes. For that long an own write outranks what is read, and
+	// behind writes. For that long an own write outranks a read, and
 	// nothing is bought, overwritten or removed after leading begins. 0 means 4s.
 	SettleTime time.Duration
 	// LateEffect bounds how long after its failure a write may still take effect. Until

@@ -11,7 +11,7 @@ import (
 )
 
 // allowedModules lists what the packages of this module, tests aside, may pull
-// in. What is added here is added to every program that imports this module.
+// in. A module that is added here is added to every program that imports this module.
 var allowedModules = []string{
 	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",

@@ -122,7 +122,7 @@ func testsHere(t *testing.T) map[string]bool {
 	return tests
 }
 
-// mutantsHere are the names of those in testdata/mutants.yaml.
+// mutantsHere are the names of the mutants in testdata/mutants.yaml.
 func mutantsHere(t *testing.T) []string {
 	t.Helper()
 	var names []string

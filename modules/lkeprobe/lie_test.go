@@ -46,6 +46,29 @@ func TestGreenWhereThePlatformBehaves(t *testing.T) {
 	}
 }
 
+// An ID after five minutes is no lie of its own: the profile hostile has a few of them. Where all IDs are so late, no pod gets a node.
+func TestRedWhereMostIDsComeAfterTheOperatorsWait(t *testing.T) {
+	for _, tier := range tiers {
+		t.Run(tier, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				late := linodesim.Realistic()
+				late.InstanceID, late.NodeListed = linodesim.Exactly(5*time.Minute), linodesim.Exactly(5*time.Minute)
+				w := newWorld(t, tier, linodesim.Config{Profile: late})
+				r, err := w.run(t.Context(), w.config())
+				if r == nil {
+					t.Fatal(err)
+				}
+				if red := lkeprobe.Red(r); !slices.Equal(red, []string{string(report.LateIDs)}) {
+					t.Errorf("red: %v\n%+v\n%s", red, r.Judgements, w.out.String())
+				}
+				time.Sleep(time.Hour)
+				w.unchanged()
+			})
+		})
+	}
+}
+
 // Each lie about the account turns its assumption red by name, no other one, and leaves nothing behind.
 func TestRedForEachLie(t *testing.T) {
 	for _, about := range report.Assumptions() {

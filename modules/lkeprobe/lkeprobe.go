@@ -68,7 +68,7 @@ type Operator interface {
 	Steps() []Step
 	// Run plays one scenario with the plans of the run.
 	Run(ctx context.Context, step string, p Plan) report.Scenario
-	// Remove removes all that the scenarios made, and returns what is left with the reason. Some of it may be gone already.
+	// Remove removes all that the scenarios made, and returns the remaining objects with the reason. Some of it may be gone already.
 	Remove(ctx context.Context) []string
 }
 
@@ -339,7 +339,7 @@ func Clean(ctx context.Context, cfg Config) (int, error) {
 	return result.removed, ctx.Err()
 }
 
-// check names what is wrong in a configuration.
+// check names the error in a configuration.
 func (c Config) check() error {
 	switch {
 	case c.ClusterID < 0 || c.ClusterID == 0 && c.Region == "":

@@ -131,7 +131,7 @@ func (w *world) run(ctx context.Context, cfg lkeprobe.Config) (*report.Report, e
 	return r, err
 }
 
-// profiles are those in which answers are late, but never contradict each other.
+// profiles are the profiles in which answers are late, but never contradict each other.
 func profiles() []linodesim.Profile {
 	return []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()}
 }

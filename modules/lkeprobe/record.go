@@ -132,7 +132,7 @@ func (s *session) audit(r *report.Report, started time.Time) {
 	r.Delays[report.Request] = quantiles(took)
 }
 
-// quantiles are those of answering a read: single slow answers show nothing about the rest.
+// quantiles are the quantiles of the time to answer a read: single slow answers show nothing about the rest.
 func quantiles(took []time.Duration) []report.Sample {
 	if len(took) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func quantiles(took []time.Duration) []report.Sample {
 
 // assumed has each assumption in words, and the chart's value that follows the platform when it is broken.
 var assumed = map[report.Assumption]struct{ means, setting string }{
-	report.LateIDs:        {"a node has an instance ID within 15 minutes", ""},
+	report.LateIDs:        {"most nodes have an instance ID within 3 minutes, and all within 15", ""},
 	report.LateTaints:     {"a Node has its pool's taints within 15 seconds of its registration", "admissionPolicy.enabled"},
 	report.OldLists:       {"lists show a write within 2 minutes", "settings.listLag"},
 	report.OldReads:       {"reads of one pool or Linode show a write within 4 seconds", "settings.settleTime"},

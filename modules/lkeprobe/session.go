@@ -65,7 +65,7 @@ func open(cfg Config) (*session, error) {
 	return s, nil
 }
 
-// owned recognizes the tags of the session's pools, those that the operator made for it included, and their taint as KEY=VALUE.
+// owned recognizes the tags of the session's pools, including pools that the operator made for it, and their taint as KEY=VALUE.
 // Without a run they are the pools of all runs.
 func (s *session) owned(tag string) bool {
 	if s.cfg.Run == "" {
@@ -305,7 +305,7 @@ func (s *session) forget(ctx context.Context) {
 	}
 }
 
-// private are texts that may name an account or what is in it.
+// private are texts that may name an account or its objects.
 var private = []struct {
 	pattern *regexp.Regexp
 	word    string

@@ -101,7 +101,7 @@ func leftovers(what string, targets map[int]*target) []string {
 	return out
 }
 
-// find adds the run's pools, those that are known and those in the list. It
+// find adds the run's pools, from the record and from the list. It
 // reports whether the list could be read.
 func (s *session) find(ctx context.Context, targets map[int]*target) bool {
 	for _, id := range s.guard.Pools() {

@@ -110,7 +110,7 @@ func (s scene) requestsWithDisks() float64 {
 	return writes + lists + s.reads(provisioned) + dataDisks*(s.reads(s.profile.Job)+1) + 1/float64(s.n)
 }
 
-// reads is how many it takes on average until one shows what is ready after a
+// reads is how many it takes on average until one shows a change that is ready after a
 // time of the span.
 func (s scene) reads(ready linodesim.Span) float64 {
 	const samples = 100

@@ -3,8 +3,8 @@
 // targets. `make bench`
 // runs it and writes docs/performance.md. No other package imports it.
 //
-// The package itself is pure arithmetic: results, targets, the report. What is
-// measured is in its test, TestBench, and not in a program, because everything
+// The package itself is pure arithmetic: results, targets, the report. The measurements
+// are in its test, TestBench, and not in a program, because everything
 // happens in virtual time: bursts that take minutes and an hour at rest pass in
 // seconds, every goroutine of client, engine and simulator included. Only
 // testing/synctest does that, and it needs a *testing.T. Without -full the test
@@ -14,11 +14,11 @@
 //	cd tools/bench && go test -run '^TestBench$' -count=1 -args -full -write ../../docs/performance.md
 //
 // It prints a line for each result and one for each target that was missed, and
-// fails if there is one.
+// fails if a target was missed.
 //
-// # What is exact
+// # Exact figures
 //
-// Requests are those that the simulator counted, after the client's retries and
+// Requests are the requests that the simulator counted, after the client's retries and
 // limits. Nodes are counted in the simulator's audit log. Times are virtual, so
 // computing takes none. Each burst is repeated with several seeds and the worst
 // of each figure counts, which need not be of one run; goroutines that are ready
@@ -36,7 +36,7 @@
 // It has the target, because the client's own requests take the same seconds after
 // a floor of 3 s as after one of a minute.
 //
-// # What is simulated
+// # Simulated parts
 //
 // Claims go through the operator's own CloudProvider. Karpenter core is not run;
 // what it does around the provider is simulated, with the constants of v1.15.0

@@ -51,7 +51,7 @@ func runHeap(t *testing.T, tier string, claims int) bench.Crowd {
 	return c
 }
 
-// heap is the memory that objects take, including those that are garbage and
+// heap is the memory that objects take, including objects that are garbage and
 // not yet collected.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

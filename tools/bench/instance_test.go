@@ -29,7 +29,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 )
 
-// The classes of instance mode: what is usual for kubeadm; one in a VPC and
+// The classes of instance mode: the usual fields for kubeadm; one in a VPC and
 // behind a firewall, for which the account's kind of interfaces is read; and one
 // with data disks.
 const (

@@ -158,7 +158,7 @@ type callLog struct {
 	began time.Time
 	on    bool
 	lines []string
-	// creations are how long those of Linodes took, in the order in which they
+	// creations are the times that creations of Linodes took, in the order in which they
 	// were sent, before how long all requests before the first of them did.
 	creations []*time.Duration
 	before    time.Duration

@@ -11,7 +11,7 @@ import (
 // takes it.
 const Scale = "bench-scale"
 
-// LargeTargets are those of Scale.
+// LargeTargets are the targets of Scale.
 var LargeTargets = []Target{
 	{Scale, 0, "memory_mb_per_node", 1.6, all},
 	{Scale, 0, "own_cpu_percent", 1, all},

@@ -105,10 +105,10 @@ func Worst(runs []Result) Result {
 type Burst struct {
 	Tier, Profile string
 	N             int
-	// Calls counts every request, CollectionGETs those to a collection.
+	// Calls counts every request, CollectionGETs the reads of a collection.
 	Calls, CollectionGETs, Throttled int
-	// Requested counts the nodes that requests added, Present those that existed
-	// in the end.
+	// Requested counts the nodes that requests added, Present the nodes that
+	// existed at the end.
 	Requested, Present int
 	// Purchases counts the requests that added them.
 	Purchases int

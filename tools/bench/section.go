@@ -26,7 +26,7 @@ func (s Section) in(text string) string {
 	return s.begins() + cmp.Or(text, "Not measured yet: run `make "+string(s)+"`.") + s.ends()
 }
 
-// Of finds the section's text in a document; "" if there is none.
+// Of finds the section's text in a document; "" if the document has no such section.
 func (s Section) Of(page string) string {
 	_, after, found := strings.Cut(page, s.begins())
 	text, _, closed := strings.Cut(after, s.ends())

@@ -88,7 +88,7 @@ func (t Target) figure(r Result) (float64, bool) {
 	return r.Figure(t.Figure)
 }
 
-// met is false for what is not a number.
+// met is false for a text that is not a number.
 func (t Target) met(value float64) bool { return value <= t.Most }
 
 func (t Target) worst(results []Result) (worst float64, measured bool) {

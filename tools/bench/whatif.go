@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// WhatifRow compares what whatif predicted for a workload with what the operator held at rest. Prices are those of Karpenter's nodes, in
-// USD a month.
+// WhatifRow compares what whatif predicted for a workload with what the operator held at rest. Prices are the prices of Karpenter's nodes,
+// in USD a month.
 type WhatifRow struct {
 	Workload                      string
 	Predicted, Held               map[string]int // nodes by plan

@@ -46,7 +46,7 @@ func TestTypesStaySmall(t *testing.T) {
 }
 
 // listsSettings reports whether a type has one field for each setting of users, who name them one by one: the options of a program, and the
-// fields of LinodeNodeClass, which are those of its schema.
+// fields of LinodeNodeClass, which are the fields of its schema.
 func listsSettings(folder, name string) bool {
 	return strings.EqualFold(name, "Options") || folder == "modules/nodeclass/v1alpha1" && name == "LinodeNodeClassSpec"
 }

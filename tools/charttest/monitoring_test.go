@@ -42,7 +42,7 @@ func TestAlerts(t *testing.T) {
 	if l := rule.Metadata["labels"].(map[string]any); l["release"] != "prom" {
 		t.Errorf("labels: %v", l)
 	}
-	help, err := os.ReadFile("../../docs/troubleshooting.md")
+	help, err := os.ReadFile("../../docs/on-call.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +68,12 @@ func TestAlerts(t *testing.T) {
 				if alert.Annotations["summary"] == "" || alert.Annotations["description"] == "" {
 					t.Errorf("annotations: %v", alert.Annotations)
 				}
-				want := "https://github.com/karpenter-linode/karpenter-linode/blob/main/docs/troubleshooting.md#" + strings.ToLower(alert.Alert)
+				want := "https://github.com/karpenter-linode/karpenter-linode/blob/main/docs/on-call.md#" + strings.ToLower(alert.Alert)
 				if alert.Annotations["runbook_url"] != want {
 					t.Errorf("runbook_url %q, expected %q", alert.Annotations["runbook_url"], want)
 				}
 				if !strings.Contains(string(help), "\n### "+alert.Alert+"\n") {
-					t.Error("docs/troubleshooting.md has no heading of its name")
+					t.Error("docs/on-call.md has no heading of its name")
 				}
 				if s := alert.Labels["severity"]; (s != "warning" && s != "critical") || alert.Labels["team"] != "infra" {
 					t.Errorf("labels: %v", alert.Labels)

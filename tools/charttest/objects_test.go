@@ -118,7 +118,7 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// Each value that only passes through to an object: the value, and what is to be found where.
+// Each value that only passes through to an object: the value, and the expected text with its place.
 func TestPassedThrough(t *testing.T) {
 	pod := func(d appsv1.Deployment) corev1.PodSpec { return d.Spec.Template.Spec }
 	for _, test := range []struct {

@@ -77,7 +77,7 @@ func find(values map[string]any, path string) (any, bool) {
 	return find(child, rest)
 }
 
-// Wrong values are refused, and the message names the value and what is wrong with it.
+// Wrong values are refused, and the message names the value and the error.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name, values string

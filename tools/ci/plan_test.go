@@ -31,7 +31,7 @@ func plan(t *testing.T, files ...string) (modules []string, deep string) {
 	return modules, deep
 }
 
-// A change of few libraries has their whole tests run; what is wider has the next of the six parts.
+// A change of few libraries has their whole tests run; a wider change has the next of the six parts.
 func TestAChangeOfLibrariesHasItsDeepTests(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string

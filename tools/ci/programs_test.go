@@ -35,8 +35,8 @@ type pluginManifest struct {
 	} `json:"spec"`
 }
 
-// The manifest for krew has each archive of a release with its checksum. What is compiled does not matter here, so another program than Go
-// writes it.
+// The manifest for krew has each archive of a release with its checksum. The compiled program does not matter here, so another program than
+// Go writes it.
 func TestTheManifestForKrewHasEachArchive(t *testing.T) {
 	root, bin := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{

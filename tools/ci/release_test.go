@@ -23,7 +23,7 @@ type releaseJob struct {
 	}
 }
 
-// commands are the first words of a job's commands, and of those of the Makefile's targets that it makes.
+// commands are the first words of a job's commands, and of the commands of the Makefile's targets that it makes.
 func (j releaseJob) commands(t *testing.T, makefile string) []string {
 	t.Helper()
 	var all []string
@@ -57,7 +57,7 @@ func (j releaseJob) commands(t *testing.T, makefile string) []string {
 }
 
 // What a dependency does while the release is compiled reaches neither the registry nor the identity that signs: the job with these rights
-// compiles nothing. docs/security.md names the programs that it runs all the same.
+// compiles nothing. docs/threat-model.md names the programs that it runs all the same.
 func TestTheReleaseIsCompiledWithoutTheRightsToPublishIt(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)
@@ -120,8 +120,8 @@ func TestTheReleaseIsCompiledWithoutTheRightsToPublishIt(t *testing.T) {
 		t.Errorf("the job publish runs %q, want %q", got, want)
 	}
 	for _, program := range want {
-		if name, own := strings.CutPrefix(program, ".bin/"); own && !strings.Contains(read("../../docs/security.md"), "`"+name+"`") {
-			t.Errorf("docs/security.md does not say that the job publish runs %s", name)
+		if name, own := strings.CutPrefix(program, ".bin/"); own && !strings.Contains(read("../../docs/threat-model.md"), "`"+name+"`") {
+			t.Errorf("docs/threat-model.md does not say that the job publish runs %s", name)
 		}
 	}
 }

@@ -14,7 +14,7 @@
 //
 // KUBERNETES=1.37.2 builds the control plane of another release into a folder of
 // its own, .bin/kubernetes-1.37.2, with the versions of that release. Kubelets stay
-// those of the default release.
+// at the default release.
 //
 // Guarantees of the script, which the tests here hold it to: a pinned program is
 // built again only when its go.mod, its go.sum, the Go version, the target or the

@@ -58,7 +58,7 @@ var errorText = regexp.MustCompile(`(?:fmt\.Errorf|fmt\.Sprintf|errors\.New)\("(
 func TestTextsOfFailedSchedulingHaveARow(t *testing.T) {
 	checked := 0
 	var quotes []string
-	for _, m := range quoted.FindAllStringSubmatch(parse("", read(t, "docs/troubleshooting.md")).prose, -1) {
+	for _, m := range quoted.FindAllStringSubmatch(parse("", read(t, "docs/pods-pending.md")).prose, -1) {
 		if len(m[1]) > 10 {
 			quotes = append(quotes, m[1])
 		}
@@ -72,7 +72,7 @@ func TestTextsOfFailedSchedulingHaveARow(t *testing.T) {
 				known = known || reason.MatchString(text)
 			}
 			if !known {
-				t.Errorf("docs/troubleshooting.md has no row for %q of %s", text, file)
+				t.Errorf("docs/pods-pending.md has no row for %q of %s", text, file)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ var quoted = regexp.MustCompile("`([^`]+)`")
 
 // A user searches the page for the text of an event; a text that this version of core does not have helps no user.
 func TestTextsOfCoreAreThoseOfItsSource(t *testing.T) {
-	source, page := coreSource(t), read(t, "docs/troubleshooting.md")
+	source, page := coreSource(t), read(t, "docs/pods-pending.md")
 	_, section, found := strings.Cut(page, "| text in the event `FailedScheduling` |")
 	section, _, end := strings.Cut(section, "\n\n")
 	if !found || !end {
@@ -104,20 +104,20 @@ func TestTextsOfCoreAreThoseOfItsSource(t *testing.T) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(page, "`"+text+"`") || !strings.Contains(source, text) {
-			t.Errorf("docs/troubleshooting.md quotes %q, which Karpenter core's scheduling does not have", text)
+			t.Errorf("docs/pods-pending.md quotes %q, which Karpenter core's scheduling does not have", text)
 		}
 	}
 	// What a pod can be refused for at a new node, in both directions: these texts have a row.
 	for _, m := range regexp.MustCompile(`errs\[i\] = serrors\.Wrap\(fmt\.Errorf\("([^"]+)"\)`).FindAllStringSubmatch(source, -1) {
 		if !strings.Contains(section, m[1]) {
-			t.Errorf("docs/troubleshooting.md has no row for %q", m[1])
+			t.Errorf("docs/pods-pending.md has no row for %q", m[1])
 		}
 	}
 }
 
 // The table of labels in the guide has the operator's advice.
 func TestLabelsOfOtherProvidersAreThoseThatTheOperatorNames(t *testing.T) {
-	_, section, found := strings.Cut(read(t, "docs/migrating.md"), "\n| their label | here |\n")
+	_, section, found := strings.Cut(read(t, "docs/labels-of-other-providers.md"), "\n| their label | here |\n")
 	if !found {
 		t.Fatal("the table is not there")
 	}
@@ -137,7 +137,7 @@ func TestLabelsOfOtherProvidersAreThoseThatTheOperatorNames(t *testing.T) {
 		for _, m := range quoted.FindAllStringSubmatch(cells[1], -1) {
 			rows++
 			if ours, elsewhere := requirement.Equivalent(m[1]); !elsewhere || ours != want {
-				t.Errorf("docs/migrating.md has %s for %s, the operator %q", want, m[1], ours)
+				t.Errorf("docs/labels-of-other-providers.md has %s for %s, the operator %q", want, m[1], ours)
 			}
 		}
 	}

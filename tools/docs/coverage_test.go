@@ -46,32 +46,38 @@ func named(t *testing.T, path, pattern string) []string {
 	return slices.Compact(names)
 }
 
-// What a user can meet has a place in the page that explains such things.
+// events are the pages about single symptoms. An event is explained in the page about its symptom.
+const events = "docs/troubleshooting.md docs/pods-pending.md docs/nodeclaim-not-launched.md docs/class-not-ready.md docs/stuck-nodes.md"
+
+// Each reason, event and error that a user can meet is explained in the page about it.
 func TestWhatUsersMeetIsExplained(t *testing.T) {
 	for _, test := range []struct{ what, path, pattern, page, before, after string }{
-		{"reason of a LinodeNodeClass", "modules/nodeclass/v1alpha1/conditions.go", `\bReason\w+ += "(\w+)"`, "docs/troubleshooting.md", "`",
+		{"reason of a LinodeNodeClass", "modules/nodeclass/v1alpha1/conditions.go", `\bReason\w+ += "(\w+)"`, "docs/class-not-ready.md", "`",
 			"`"},
-		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/errors.go", `reason: +"(\w+)"`, "docs/troubleshooting.md",
+		{"reason of a NodeClaim that is not launched", "modules/operator/launches/verdict.go", `reason: +"(\w+)"`, "docs/nodeclaim-not-launched.md",
 			"\n### ", "\n"},
-		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/cloudprovider.go",
-			`(?s)NewCreateError\([^"]*"[^"]*"[^"]*"(\w+)"`, "docs/troubleshooting.md", "\n### ", "\n"},
+		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/offered.go",
+			`(?s)NewCreateError\([^"]*"[^"]*"[^"]*"(\w+)"`, "docs/nodeclaim-not-launched.md", "\n### ", "\n"},
 		{"drift reason", "modules/operator/mode", `core.DriftReason += "(\w+)"`, "docs/drift-and-upgrades.md", "`", "`"},
 		{"drift reason", "modules/operator/cloudprovider/drift.go", `DriftReason += "(\w+)"`, "docs/drift-and-upgrades.md", "`", "`"},
-		{"setting in an error at start", "modules/operator/mode", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
-		{"setting in an error at start", "modules/operator/discovery", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
-		{"setting in an error at start", "modules/operator/options/options.go", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
-		{"setting in an error at start", "modules/operator/cmd/controller", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
-		{"outcome of a claim that an operator has to act on", "modules/operator/cloudprovider/errors.go",
-			`outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
-		{"event on a NodePool", "modules/operator/cloudprovider/events.go", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"event of the provider", "modules/operator/drain", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"event of the provider", "modules/operator/controllers", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"event of a mode", "modules/operator/mode", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"event of a mode", "modules/operator/mode", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/troubleshooting.md",
-			"`", "`"},
+		{"setting in an error at start", "modules/operator/mode", `Name: "([A-Z_]+)"`, "docs/operator-not-ready.md", "`", ": "},
+		{"setting in an error at start", "modules/operator/discovery", `Name: "([A-Z_]+)"`, "docs/operator-not-ready.md", "`", ": "},
+		{"setting in an error at start", "modules/operator/options/options.go", `Name: "([A-Z_]+)"`, "docs/operator-not-ready.md", "`", ": "},
+		{"setting in an error at start", "modules/operator/cmd/controller", `Name: "([A-Z_]+)"`, "docs/operator-not-ready.md", "`", ": "},
+		{"outcome of a claim that an operator has to act on", "modules/operator/launches/verdict.go",
+			`outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/on-call.md", "`", "`"},
+		{"event on a NodePool", "modules/operator/cloudprovider/events.go", `Event\w+ += "(\w+)"`, events, "`", "`"},
+		{"event on a NodePool", "modules/operator/launches/verdict.go", `Event\w+ += "(\w+)"`, events, "`", "`"},
+		{"event of the provider", "modules/operator/drain", `Reason: +"(\w+)"`, events, "`", "`"},
+		{"event of the provider", "modules/operator/controllers", `Event\w+ += "(\w+)"`, events, "`", "`"},
+		{"event of a mode", "modules/operator/mode", `Reason: +"(\w+)"`, events, "`", "`"},
+		{"event of a mode", "modules/operator/mode", `Event\w+ += "(\w+)"`, events, "`", "`"},
+		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/stuck-nodes.md", "`", "`"},
 	} {
-		text := read(t, test.page)
+		text := ""
+		for page := range strings.FieldsSeq(test.page) {
+			text += read(t, page)
+		}
 		for _, name := range named(t, test.path, test.pattern) {
 			if name == "FEATURE_GATES" {
 				continue // core's words are checked for it; "another setting's name" in the page is about it
@@ -90,7 +96,7 @@ var (
 	clientMethod = regexp.MustCompile(`func \(c \*Client\) (\w+)\([^\n]*\n(?:[^}\n][^\n]*\n|\n)*?[^\n]*api\.Op(\w+)`)
 )
 
-// The table of requests in docs/security.md has exactly what the operator calls, with the scopes of the API's
+// The table of requests in docs/token-scopes.md has exactly what the operator calls, with the scopes of the API's
 // description.
 func TestTokenScopes(t *testing.T) {
 	var description struct {
@@ -103,7 +109,7 @@ func TestTokenScopes(t *testing.T) {
 		t.Fatal(err)
 	}
 	documented := map[string]bool{}
-	for _, m := range requestRow.FindAllStringSubmatch(read(t, "docs/security.md"), -1) {
+	for _, m := range requestRow.FindAllStringSubmatch(read(t, "docs/token-scopes.md"), -1) {
 		o, ok := description.Paths[m[2]][strings.ToLower(m[1])]
 		if !ok {
 			t.Errorf("%s %s is not described in openapi/linode.yaml", m[1], m[2])
@@ -152,7 +158,7 @@ func operatorCalls(t *testing.T) []string {
 	return slices.Compact(operations)
 }
 
-// Every resource that the chart gives the controller a right to has its reason in docs/security.md, and none else.
+// Every resource that the chart gives the controller a right to has its reason in docs/cluster-rights.md, and none else.
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
 	values := "{apiToken: a, region: us-ord, verticalPodAutoscalerRights: true, settings: {clusterName: a, mode: instance, " +
@@ -183,7 +189,7 @@ func TestRightsAreExplained(t *testing.T) {
 			}
 		}
 	}
-	_, section, _ := strings.Cut(read(t, "docs/security.md"), "\n## Rights in the cluster\n")
+	_, section, _ := strings.Cut(read(t, "docs/cluster-rights.md"), "\n## Rights in the cluster\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	explained := map[string]bool{}
 	for _, m := range regexp.MustCompile("`([a-z]+(?:/[a-z]+)?)`").FindAllStringSubmatch(section, -1) {
@@ -191,12 +197,12 @@ func TestRightsAreExplained(t *testing.T) {
 	}
 	for resource := range granted {
 		if !explained[resource] {
-			t.Errorf("docs/security.md does not say what the right to %s is for", resource)
+			t.Errorf("docs/cluster-rights.md does not say what the right to %s is for", resource)
 		}
 	}
 	for resource := range explained {
 		if !granted[resource] && resource != "admin" && resource != "view" {
-			t.Errorf("docs/security.md explains a right to %s, which the chart does not give", resource)
+			t.Errorf("docs/cluster-rights.md explains a right to %s, which the chart does not give", resource)
 		}
 	}
 	if len(granted) < 15 {

@@ -9,7 +9,7 @@
 // YAML and no more, `<!-- values of the chart karpenter ... -->` for values. Any other block is one or more objects.
 //
 // README.md and the pages for a newcomer are followed command by command on a local cluster, by package follow; a block that
-// needs what is not there is marked `<!-- not followed: ... -->` with the reason.
+// needs more is marked `<!-- not followed: ... -->` with the reason.
 //
 // Not checked: that a sentence is true, and that the commands of the other pages work.
 package docs

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,30 +40,30 @@ kubectl scale deployment inflate --replicas 1
 kubectl rollout status deployment inflate --timeout 2m
 `
 
-// withHeadroom starts the cluster anew, with the gates that its page tells of.
+// withHeadroom starts the cluster anew, with the gates of the last pages.
 const withHeadroom = `
 make down
-make up GATES=CapacityBuffer=true,StaticCapacity=true
+make up GATES=CapacityBuffer=true,StaticCapacity=true,NodeOverlay=true
 eval "$(make -s status)"
 ` + oneNode + `
 `
 
-// chapter is a page, or a part of one.
+// chapter is a page.
 type chapter struct {
-	page     string
-	from, to string // lines that the part begins with and ends before; empty for the page's begin and end
-	before   string // commands that make the state that the part's reader has
+	page   string
+	before string // commands that make the state that the page's reader has
 }
 
-// followed are the clusters on which pages are followed, all at once, each with its chapters one after the other. The tour is
-// the longest page by far, and most of it is waiting for Karpenter's own windows, so its two halves have a cluster each.
+// followed are the clusters on which pages are followed, all at once, each with its chapters one after the other. The tour and
+// the page that goes on from it mostly wait for Karpenter's own windows, so each has a cluster.
 var followed = map[string][]chapter{
 	"readme": {{page: "README.md"}},
-	"tour":   {{page: "docs/tour.md", to: "## Break it"}},
-	"break":  {{page: "docs/tour.md", from: "## Break it", before: toBreak}},
+	"tour":   {{page: "docs/tour.md"}},
+	"break":  {{page: "docs/breaking.md", before: toBreak}},
 	"lke":    {{page: "docs/from-lke.md"}},
 	"pages": {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean},
-		{page: "docs/cost.md", before: clean + oneNode}, {page: "docs/headroom.md", before: withHeadroom}},
+		{page: "docs/cost.md", before: clean + oneNode}, {page: "docs/headroom.md", before: withHeadroom},
+		{page: "docs/gpu-sharing.md", before: clean}},
 }
 
 // The commands in the pages for a newcomer work, and print the output shown there. A block that needs something that is not here is
@@ -89,21 +88,6 @@ func TestPagesCanBeFollowed(t *testing.T) {
 				r.follow(c)
 			}
 		})
-	}
-}
-
-// Each block of a page that is followed in parts is in one of them.
-func TestThePartsOfAPageAreAllOfIt(t *testing.T) {
-	blocks := map[string]int{}
-	for _, chapters := range followed {
-		for _, c := range chapters {
-			blocks[c.page] += len(part(t, c))
-		}
-	}
-	for name, n := range blocks {
-		if all := len(parse(name, read(t, name)).blocks); n != all {
-			t.Errorf("%s has %d blocks, its parts %d", name, all, n)
-		}
 	}
 }
 
@@ -133,32 +117,11 @@ func newReader(t *testing.T, cluster string) *reader {
 // hinted is a command of make in a hint.
 var hinted = regexp.MustCompile(`\bmake (-s )?[a-z]+`)
 
-// part returns a chapter's blocks.
-func part(t *testing.T, c chapter) (blocks []block) {
-	t.Helper()
-	lines := strings.Split(read(t, c.page), "\n")
-	begin, end := 0, len(lines)
-	for at, line := range map[*int]string{&begin: c.from, &end: c.to} {
-		if line == "" {
-			continue
-		}
-		if *at = slices.Index(lines, line); *at < 0 {
-			t.Fatalf("%s has no line %q", c.page, line)
-		}
-	}
-	for _, b := range parse(c.page, read(t, c.page)).blocks {
-		if b.line > begin && b.line <= end {
-			blocks = append(blocks, b)
-		}
-	}
-	return blocks
-}
-
 // follow runs the commands of a chapter.
 func (r *reader) follow(c chapter) {
 	r.Helper()
 	name, followed, started := c.page, 0, time.Now()
-	for _, b := range part(r.T, c) {
+	for _, b := range parse(name, read(r.T, name)).blocks {
 		if strings.Contains(b.mark, "not followed: ") {
 			continue
 		}

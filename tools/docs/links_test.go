@@ -66,7 +66,7 @@ func TestLinks(t *testing.T) {
 				file = path.Join(path.Dir(p.path), target)
 			}
 			if _, shown := byPath[path.Join(file, "README.md")]; shown && hasAnchor {
-				file = path.Join(file, "README.md") // what is shown of a folder
+				file = path.Join(file, "README.md") // the page that is shown for a folder
 			}
 			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
 				t.Errorf("%s: %s: there is no %s", p.path, m[1], file)
@@ -97,8 +97,8 @@ func TestPagesThatFilesNameExist(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range alert.FindAllStringSubmatch(string(text), -1) {
-				if !byPath["docs/troubleshooting.md"][strings.ToLower(m[1])] {
-					t.Errorf("%s: docs/troubleshooting.md has no heading for the alert %s", file, m[1])
+				if !byPath["docs/on-call.md"][strings.ToLower(m[1])] {
+					t.Errorf("%s: docs/on-call.md has no heading for the alert %s", file, m[1])
 				}
 			}
 			for _, m := range runbook.FindAllStringSubmatch(string(text), -1) {

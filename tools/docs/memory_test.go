@@ -11,9 +11,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-// The table of docs/instance-types.md has what the operator plans with before a node was seen.
+// The table of docs/node-size.md has what the operator plans with before a node was seen.
 func TestTheTableOfMemoryIsTheEstimate(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "instance-types.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "node-size.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

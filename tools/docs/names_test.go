@@ -30,7 +30,7 @@ func mentioned(t *testing.T, pattern string) map[string]string {
 	return found
 }
 
-// unknown reports what is mentioned and does not exist.
+// unknown reports names that are mentioned and do not exist.
 func unknown(t *testing.T, what string, names map[string]string, exists func(string) bool) {
 	t.Helper()
 	if len(names) < 5 {
@@ -92,10 +92,10 @@ func TestVariablesExist(t *testing.T) {
 	for _, m := range environment.FindAllStringSubmatch(read(t, "charts/karpenter/templates/_env.tpl"), -1) {
 		known[m[1]] = true
 	}
-	joining := read(t, "docs/instance-joining.md")
+	joining := read(t, "docs/joining-custom.md")
 	for _, name := range bootstrap.Variables() {
 		if !strings.Contains(joining, "| `"+name+"` |") {
-			t.Errorf("docs/instance-joining.md: the table of variables lacks %s", name)
+			t.Errorf("docs/joining-custom.md: the table of variables lacks %s", name)
 		}
 	}
 	unknown(t, "variable", mentioned(t, `(?:^|[\s"'$(\x60{-])([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`),

@@ -15,10 +15,10 @@ var (
 	operationRow = regexp.MustCompile("(?m)^\\| `(GET|POST|PUT|DELETE) (/\\S+)` \\| ([\\w, ]+) \\| (yes|no) \\|$")
 )
 
-// TestSimulatorServesWhatNeighboursCall holds the tables of docs/simulator.md against the description, from which the
+// TestSimulatorServesWhatNeighboursCall holds the tables of docs/simulator-clients.md against the description, from which the
 // simulator is made.
 func TestSimulatorServesWhatNeighboursCall(t *testing.T) {
-	page := read(t, "docs/simulator.md")
+	page := read(t, "docs/simulator-clients.md")
 	served, calls := map[string]int{}, map[string]int{}
 	for _, row := range operationRow.FindAllStringSubmatch(page, -1) {
 		there := slices.ContainsFunc(api.Operations(), func(o api.Operation) bool { return o.Method == row[1] && o.Route == row[2] })

@@ -27,7 +27,7 @@ type block struct {
 	line           int
 }
 
-// pages reads all of the repository's pages. What is built and what tools leave behind is not ours.
+// pages reads all of the repository's pages. Built files and files that tools leave behind are not ours.
 func pages(t *testing.T) []page {
 	t.Helper()
 	var list []page

@@ -38,7 +38,7 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 			t.Errorf("CHANGELOG.md has no link with %q", link)
 		}
 	}
-	for file, least := range map[string]int{"README.md": 1, "docs/install.md": 5, "docs/instance-mode.md": 1} {
+	for file, least := range map[string]int{"README.md": 1, "docs/install.md": 1, "docs/install-gitops.md": 4, "docs/instance-mode.md": 1} {
 		found := versionIn.FindAllStringSubmatch(read(t, file), -1)
 		if len(found) < least {
 			t.Errorf("%s: only %d versions were found", file, len(found))
@@ -54,7 +54,8 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 		t.Errorf("the table of SECURITY.md has no %s", minor)
 	}
 	releasing := read(t, "RELEASING.md")
-	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`", "`docs/instance-mode.md`",
+	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`",
+		"`docs/install-gitops.md`", "`docs/instance-mode.md`",
 		"`SECURITY.md`",
 		"`docs/drift-and-upgrades.md`", "`docs/plans.md`", "`make generate`"} {
 		if !strings.Contains(releasing, named) {

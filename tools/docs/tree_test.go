@@ -30,9 +30,9 @@ func TestPathsInPagesExist(t *testing.T) {
 
 // The page for readers of the code has at least twenty tasks, each with files: a folder leaves the reader to search.
 func TestTasksNameFiles(t *testing.T) {
-	_, table, found := strings.Cut(read(t, "docs/architecture.md"), "\n| task | files |\n")
+	_, table, found := strings.Cut(read(t, "docs/where-to-change.md"), "\n| task | files |\n")
 	if !found {
-		t.Fatal("docs/architecture.md has no table of tasks")
+		t.Fatal("docs/where-to-change.md has no table of tasks")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	tasks := 0
@@ -49,19 +49,19 @@ func TestTasksNameFiles(t *testing.T) {
 			}
 			named++
 			if found, err := os.Stat(filepath.Join(root, m[1])); err != nil || found.IsDir() {
-				t.Errorf("docs/architecture.md: the task %q names %s, which is no file", task, m[1])
+				t.Errorf("docs/where-to-change.md: the task %q names %s, which is no file", task, m[1])
 			}
 		}
 		if named == 0 {
-			t.Errorf("docs/architecture.md: the task %q names no file", task)
+			t.Errorf("docs/where-to-change.md: the task %q names no file", task)
 		}
 	}
 	if tasks < 20 {
-		t.Errorf("docs/architecture.md has %d tasks, want 20", tasks)
+		t.Errorf("docs/where-to-change.md has %d tasks, want 20", tasks)
 	}
 }
 
-// operatorFolders lists the packages of the operator, relative to its module, those for tests left out.
+// operatorFolders lists the packages of the operator, relative to its module, without packages for tests.
 func operatorFolders(t *testing.T) (folders []string) {
 	t.Helper()
 	operator := filepath.Join(root, "modules", "operator")
@@ -117,18 +117,18 @@ func TestFoldersOfTheOperatorAreListed(t *testing.T) {
 
 // The table of controllers has each package with a controller, and no folder that does not exist.
 func TestControllersAreListed(t *testing.T) {
-	listed := rows(t, "docs/architecture.md", "| package of `modules/operator` |")
+	listed := rows(t, "docs/controllers.md", "| package of `modules/operator` |")
 	for _, folder := range operatorFolders(t) {
 		controller := slices.ContainsFunc(goSources(t, filepath.Join(root, "modules", "operator", folder)), func(text string) bool {
 			return strings.Contains(text, "\nfunc NewController(")
 		})
 		if controller && !slices.Contains(listed, folder) && !hasPackagesBelow(t, folder) {
-			t.Errorf("docs/architecture.md: the table of controllers lacks %s", folder)
+			t.Errorf("docs/controllers.md: the table of controllers lacks %s", folder)
 		}
 	}
 	for _, row := range listed {
 		if _, err := os.Stat(filepath.Join(root, "modules", "operator", row)); err != nil {
-			t.Errorf("docs/architecture.md: the operator has no folder %s", row)
+			t.Errorf("docs/controllers.md: the operator has no folder %s", row)
 		}
 	}
 }

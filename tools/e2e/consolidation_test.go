@@ -49,7 +49,7 @@ func aged() []part {
 }
 
 // consolidation fills two nodes, then needs less and less of them: the nodes are
-// merged, what is left moves to a cheaper type, and the last one goes. Before that
+// merged, the remaining pods move to a cheaper type, and the last one goes. Before that
 // a budget, a pod and a node hold Karpenter back, and an event reports it.
 func consolidation(restarted func()) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {

@@ -4,6 +4,6 @@
 //
 // A test reads what a user reads (pods, nodes, NodeClaims, events) and checks it
 // against what the simulator recorded: which instances were made, who owns them and
-// what is left. It waits for conditions, never for a time. `make build` must have
+// which of them are left. It waits for conditions, never for a time. `make build` must have
 // run; `make test` does that.
 package e2e

@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait. It is far above what anything takes, so that a slow
-// machine does not fail a test; what is asserted never depends on it.
+// machine does not fail a test; no assertion depends on it.
 const (
 	patience = 4 * time.Minute
 	interval = 250 * time.Millisecond
@@ -37,7 +37,7 @@ type environment struct {
 	*localcluster.Cluster
 	tier   string
 	plain  bool // nodes are plain Linodes, as in instance mode
-	fleet  bool // and those of Machines of Cluster API
+	fleet  bool // and nodes that are Machines of Cluster API
 	kube   client.Client
 	theirs map[int]bool // the pools that exist from the start, which are the user's
 	before linodesim.State
@@ -49,7 +49,7 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 	options := localcluster.Options{
 		Name: "e2e-" + name + "-" + tier, Tier: tier, Values: values, Progress: t.Output(), Audit: true,
 		Kubernetes: controlplane.Release(),
-		Env:        []string{"LOG_LEVEL=debug"}, // what is logged least often may show the token, too
+		Env:        []string{"LOG_LEVEL=debug"}, // rare log lines may show the token, too
 	}
 	for _, set := range more {
 		set(&options)
@@ -332,7 +332,7 @@ func (e *environment) describe(t *testing.T) {
 	}
 }
 
-// events are those on nodes, NodeClaims, NodePools and classes, as kubectl shows them.
+// events are the events on nodes, NodeClaims, NodePools and classes, as kubectl shows them.
 func (e *environment) events(ctx context.Context) []string {
 	list := &corev1.EventList{}
 	if err := e.kube.List(ctx, list); err != nil {

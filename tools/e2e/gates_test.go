@@ -95,7 +95,7 @@ func (e *environment) replacedAtLimit(t *testing.T, since history, old []types.U
 	}
 }
 
-// deletionCosts: pods of a node have one cost, those of another node another, and a Deployment that shrinks empties a node.
+// deletionCosts: pods of a node have one cost, pods of another node another, and a Deployment that shrinks empties a node.
 func deletionCosts(t *testing.T, e *environment) {
 	const app = "shrinking"
 	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2"}, consolidate: "5m"})

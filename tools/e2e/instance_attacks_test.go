@@ -23,12 +23,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clientcertificates"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/certificates"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// TestInstanceAttacks tries what docs/security.md lists for a writer of classes and for a node that boots. Each attack fails, and what it
-// attacks goes on working.
+// TestInstanceAttacks tries the attacks that docs/threat-model.md lists for a writer of classes and for a node that boots. Each attack
+// fails, and the attacked object goes on working.
 func TestInstanceAttacks(t *testing.T) {
 	t.Parallel()
 	values := map[string]any{"settings": map[string]any{"instance": map[string]any{
@@ -119,8 +119,8 @@ func impostor(t *testing.T, e *environment) {
 		g.Expect(e.kube.Get(ctx, client.ObjectKeyFromObject(csr), csr)).To(Succeed())
 		g.Expect(csr.Status.Certificate).NotTo(BeEmpty())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed(), "its own certificate")
-	e.event(t, "CertificateSigningRequest", others[0].Name, clientcertificates.EventNotApproved, victim.Name)
-	e.event(t, "CertificateSigningRequest", others[1].Name, clientcertificates.EventNotApproved, "control-plane-1") // after half a minute
+	e.event(t, "CertificateSigningRequest", others[0].Name, certificates.EventClientNotApproved, victim.Name)
+	e.event(t, "CertificateSigningRequest", others[1].Name, certificates.EventClientNotApproved, "control-plane-1") // after half a minute
 	for _, other := range others {
 		g.Expect(e.kube.Get(ctx, client.ObjectKeyFromObject(other), other)).To(Succeed())
 		g.Expect(other.Status.Conditions).To(BeEmpty(), "the request for %s", other.Name)

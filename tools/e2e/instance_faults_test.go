@@ -172,7 +172,7 @@ func takenLabel(t *testing.T, e *environment) {
 	}
 }
 
-// unusableClasses: the condition of each names the field and what to do; nothing is made of those that are not ready.
+// unusableClasses: the condition of each names the field and what to do; nothing is made from classes that are not ready.
 func unusableClasses(t *testing.T, e *environment) {
 	made := e.made()
 	network, subnet := e.vpc(t, "unreachable")

@@ -150,7 +150,7 @@ func (e *environment) watchBackends(t *testing.T) (ended func()) {
 // backendWatch records what was seen of a NodeBalancer.
 type backendWatch struct {
 	serving            map[string]time.Time // nodes that can serve, by name, since when
-	joined             map[string]bool      // those of them that were backends
+	joined             map[string]bool      // the Linodes that were backends
 	down               map[string]time.Time // backends that do not answer, by address, since when
 	looks, least, most int
 	silent             time.Duration // of a backend

@@ -16,9 +16,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
@@ -171,7 +171,7 @@ func priceCeiling(fields string) func(*testing.T, *environment) {
 		e.nodePool(t, spec)
 		since, requested := e.now(), e.creations()
 		e.apply(t, deployment(app, 3, apart(app)))
-		e.event(t, "NodePool", "default", cloudprovider.EventCeilingReached, "maxHourlyPrice")
+		e.event(t, "NodePool", "default", launches.EventCeilingReached, "maxHourlyPrice")
 		ctx, g := t.Context(), NewWithT(t)
 		running := func() int {
 			return len(slices.DeleteFunc(e.pods(ctx, g, app), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning }))
@@ -196,7 +196,7 @@ func linodeLimit(t *testing.T, e *environment) {
 	refused := 0.0
 	for _, metric := range families["karpenter_linode_offering_refusals_total"].GetMetric() {
 		for _, label := range metric.GetLabel() {
-			if label.GetName() == "cause" && label.GetValue() != string(catalog.AccountLimit) && metric.GetCounter().GetValue() > 0 {
+			if label.GetName() == "cause" && label.GetValue() != string(launches.AccountLimit) && metric.GetCounter().GetValue() > 0 {
 				t.Errorf("plans are marked because of %s: %v", label.GetValue(), metric)
 			}
 		}

@@ -174,7 +174,7 @@ func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 	}
 }
 
-// driftedImage publishes a newer image that the class's selector matches. New nodes would get it; those that run are
+// driftedImage publishes a newer image that the class's selector matches. New nodes would get it; running nodes are
 // replaced when the class requires that.
 func driftedImage(t *testing.T, e *environment) {
 	older := e.image(t, "workers-1")

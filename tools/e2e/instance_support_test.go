@@ -30,7 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/joining"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/certificates"
 )
 
 // linode is a client for what the owner of the account does.
@@ -56,7 +56,7 @@ func (e *environment) linodeByHand(t *testing.T, change func(*api.InstanceCreate
 	return made.ID
 }
 
-// isTheUsers keeps a Linode out of those that a scenario's end waits for, and deletes it after that.
+// isTheUsers keeps a Linode out of the Linodes that a scenario's end waits for, and deletes it after that.
 func (e *environment) isTheUsers(t *testing.T, id int) {
 	t.Helper()
 	for _, i := range e.Sim.Snapshot().Instances {
@@ -200,7 +200,7 @@ func (e *environment) servingCertificate(t *testing.T, name string) {
 		g.Expect(served.VerifyHostname(address.Address)).To(Succeed())
 	}
 	foreign := e.requestAs(t, name, "kubernetes.default.svc")
-	e.event(t, "CertificateSigningRequest", foreign, servingcertificates.EventNotApproved, "kubernetes.default.svc")
+	e.event(t, "CertificateSigningRequest", foreign, certificates.EventServingNotApproved, "kubernetes.default.svc")
 	csr := &certificatesv1.CertificateSigningRequest{}
 	g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: foreign}, csr)).To(Succeed())
 	g.Expect(csr.Status.Conditions).To(BeEmpty())

@@ -91,7 +91,7 @@ func (e *environment) patient(t *testing.T) corev1.Node {
 	return found
 }
 
-// fallIll makes a node ill. What is unknown comes of a kubelet that is gone.
+// fallIll makes a node ill. An unknown condition comes from a kubelet that is gone.
 func (e *environment) fallIll(t *testing.T, node corev1.Node, status corev1.ConditionStatus) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)

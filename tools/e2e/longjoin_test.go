@@ -85,7 +85,7 @@ func oneForEach(t *testing.T, e *environment, join time.Duration) {
 	e.matched(t, n)
 }
 
-// refusedByPolicy: even an administrator cannot make what is bought without a
+// refusedByPolicy: even an administrator cannot make a NodeClaim without a
 // NodePool, nor a NodePool without limits.
 func refusedByPolicy(t *testing.T, e *environment) {
 	ctx := t.Context()

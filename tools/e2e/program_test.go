@@ -19,15 +19,25 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
-// runProgram runs karpenter-linode as a user does, and returns what it prints.
-func (e *environment) runProgram(ctx context.Context, args ...string) ([]byte, error) {
+// command is karpenter-linode as a user runs it.
+func (e *environment) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	root, err := controlplane.FindRoot(".")
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(controlplane.BinDir(root), "karpenter-linode"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+e.Kubeconfig, "LINODE_URL="+e.SimURL, "LINODE_TOKEN="+e.SimToken)
+	return cmd, nil
+}
+
+// runProgram runs karpenter-linode, and returns what it prints.
+func (e *environment) runProgram(ctx context.Context, args ...string) ([]byte, error) {
+	cmd, err := e.command(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
 	var problems bytes.Buffer
-	cmd.Env, cmd.Stderr = append(os.Environ(), "KUBECONFIG="+e.Kubeconfig, "LINODE_URL="+e.SimURL, "LINODE_TOKEN="+e.SimToken), &problems
+	cmd.Stderr = &problems
 	printed, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("karpenter-linode %s: %w: %s", strings.Join(args, " "), err, problems.String())

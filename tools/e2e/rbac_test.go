@@ -83,7 +83,7 @@ func spareRights() []rbacaudit.Right {
 			rbacaudit.Use{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: signer})
 	}
 	// An informer begins with a watch that sends what there is. It lists where the API
-	// server cannot do that, as those of the oldest Kubernetes that the charts are for.
+	// server cannot do that, as the API servers of the oldest Kubernetes that the charts are for.
 	for _, right := range ledger.granted {
 		if right.Verb == "list" {
 			watch := right.Use

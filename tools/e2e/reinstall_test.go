@@ -194,15 +194,23 @@ func (e *environment) installDefinitions(t *testing.T, value ...any) {
 	NewWithT(t).Expect(charts.Apply(t.Context(), e.Kubeconfig, release, slog.DiscardHandler)).To(Succeed())
 }
 
-// definitionsGoing names the custom resource definitions that are being deleted.
+// definitions lists the custom resource definitions of the chart.
+func (e *environment) definitions(t *testing.T) []string {
+	return e.definitionsThat(t, func(metav1.PartialObjectMetadata) bool { return true })
+}
+
+// definitionsGoing lists the definitions that are being deleted.
 func (e *environment) definitionsGoing(t *testing.T) []string {
+	return e.definitionsThat(t, func(d metav1.PartialObjectMetadata) bool { return d.DeletionTimestamp != nil })
+}
+
+func (e *environment) definitionsThat(t *testing.T, are func(metav1.PartialObjectMetadata) bool) (names []string) {
 	t.Helper()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
 	NewWithT(t).Expect(e.kube.List(t.Context(), list)).To(Succeed())
-	var names []string
 	for _, definition := range list.Items {
-		if definition.DeletionTimestamp != nil {
+		if definition.Annotations["meta.helm.sh/release-name"] == "karpenter-crd" && are(definition) {
 			names = append(names, definition.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"crypto/x509"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -37,6 +38,9 @@ func rotatedAuthority(t *testing.T, e *environment) {
 		{"the new one signs", rotation.Switch, true},
 		{"the new one alone is published", func() error { return rotation.Finish(t.Context()) }, true},
 	} {
+		if i == 2 {
+			forgotten(t)
+		}
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
@@ -57,6 +61,17 @@ func rotatedAuthority(t *testing.T, e *environment) {
 		}
 	}
 	e.matched(t, 4)
+}
+
+// forgotten waits until the operator remembers nothing of cluster-info from before the first step: it remembers for ten seconds
+// (clusterinfo). A Linode with the old CA's hash alone never joins once the new CA alone is published.
+func forgotten(t *testing.T) {
+	t.Helper()
+	select {
+	case <-time.After(11 * time.Second):
+	case <-t.Context().Done():
+		t.Fatal(t.Context().Err())
+	}
 }
 
 // issuedBy returns whether an authority has signed the client certificate of a node's kubelet.

@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
-// An expected ERROR line: words of its message and error, with ... for what is between
+// An expected ERROR line: words of its message and error, with ... for the text between
 // them, and why no operator is called for nothing.
 type expected struct{ words, why string }
 
@@ -32,7 +32,7 @@ var always = []expected{
 	{"context canceled", "the process was terminated; the next one takes up what was interrupted"},
 }
 
-// The provider's own controllers. Core's lines at level ERROR are core's: docs/troubleshooting.md lists those that need nothing.
+// The provider's own controllers. Core's lines at level ERROR are core's: docs/troubleshooting.md lists the lines that need nothing.
 var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "node.unclaimed", "nodeclaim.upkeep",
 	"node.garbagecollection", "node.learnedcapacity", "nodepool.status", "nodepool.rollout", "nodepool.offhours",
 	"nodeclaim.bootstraptokens", "certificatesigningrequest.servingcertificates"}

@@ -337,7 +337,7 @@ func (e *environment) otherNode(ctx context.Context, g Gomega, first corev1.Node
 }
 
 // gone waits until a node's instance is gone, and sees to it that no pod is on the
-// node by then. Pods are read after instances: what is left then was killed.
+// node by then. Pods are read after instances: a pod that is left then was killed.
 func (e *environment) gone(t *testing.T, node corev1.Node) {
 	t.Helper()
 	g, ctx := NewWithT(t), t.Context()
@@ -367,7 +367,7 @@ func (e *environment) evicted(t *testing.T, pods []corev1.Pod) {
 	}
 }
 
-// messages returns those of events with a reason on objects of a kind, of one
+// messages returns the messages of events with a reason on objects of a kind, of one
 // or all.
 func (e *environment) messages(t *testing.T, kind, name, reason string) []string {
 	t.Helper()

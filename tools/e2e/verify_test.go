@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -37,6 +40,95 @@ func verified(t *testing.T, tier string) {
 	e.scenario(t, "verify with nodes that come, and a kill of the operator", verifies("limits", "arrival", "up-and-down", "killed"))
 	e.scenario(t, "verify with nodes that are replaced", verifies("volume", "cheaper", "drift", "deleted-node", "deleted-linode"))
 	e.scenario(t, "verify is killed in a scale-up, and --clean removes everything", verifyKilled)
+}
+
+// TestVerifyProfiles plays the operator's part on each way in which the simulated platform behaves, ten times as fast. The runs on the
+// profile realistic are whole; docs/verify-example.md is the page of such a run.
+func TestVerifyProfiles(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []string{localcluster.Standard, localcluster.Enterprise} {
+		for _, profile := range []string{"realistic", "slow", "stale", "hostile"} {
+			t.Run(tier+"/"+profile, func(t *testing.T) {
+				t.Parallel()
+				e := start(t, profile, tier, soonCollected(), func(o *localcluster.Options) { o.Profile, o.TimeScale = profile, 10 })
+				parts := []string{"up-and-down", "volume", "cheaper", "drift", "deleted-node", "deleted-linode", "killed"}
+				if profile == "realistic" {
+					parts = nil
+				}
+				e.scenario(t, "verify is green and leaves nothing", verifies(parts...))
+			})
+		}
+	}
+}
+
+// TestVerifyInstall has the program install the operator with Helm's own program, and uninstall it.
+func TestVerifyInstall(t *testing.T) {
+	t.Parallel()
+	e := start(t, "verify-install", "standard", nil)
+	e.scenario(t, "verify installs the operator, is green, and leaves nothing", verifyInstalls)
+}
+
+func verifyInstalls(t *testing.T, e *environment) {
+	g, bin := NewWithT(t), t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "helm"), "helm.sh/helm/v4/cmd/helm")
+	built, err := build.CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(built))
+	e.uninstall(t)
+	e.installDefinitions(t, "keepOnUninstall", false)
+	e.removeRelease(t, "karpenter-crd")
+	g.Eventually(t.Context(), func() []string { return e.definitions(t) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+
+	kubelet, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.asPod(kubelet, t) }()
+	cmd, err := e.command(t.Context(), "verify", "--cluster", fmt.Sprint(e.ClusterID), "--yes", "--install", "--charts",
+		filepath.Join(repositoryRoot(t), "charts"), "--only", "up-and-down,killed,uninstall", "--report", filepath.Join(bin, "verify.json"))
+	g.Expect(err).NotTo(HaveOccurred())
+	cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"))
+	printed, err := cmd.CombinedOutput()
+	stop()
+	<-ended
+	t.Logf("%s", printed)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(e.definitions(t)).To(BeEmpty())
+	g.Expect(e.ourInstances()).To(BeEmpty())
+
+	e.installDefinitions(t) // for what the test looks at afterwards
+	g.Expect(e.Upgrade(t.Context(), nil)).To(Succeed())
+	if err := e.Operator.Start(t.Context()); err != nil {
+		g.Expect(e.Operator.Running()).To(BeTrue(), "%v", err)
+	}
+}
+
+// asPod lets the operator's process come and go with its Pod, as a kubelet does, until the context ends.
+func (e *environment) asPod(ctx context.Context, t *testing.T) {
+	running := types.UID("")
+	for ctx.Err() == nil {
+		pods := &corev1.PodList{}
+		err := e.kube.List(ctx, pods, client.InNamespace(localcluster.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "karpenter"})
+		at := slices.IndexFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning })
+		switch {
+		case err != nil:
+		case at < 0 && running != "":
+			e.Operator.Kill()
+			<-e.Operator.Exited()
+			running = ""
+		case at >= 0 && pods.Items[at].UID != running:
+			if running != "" {
+				e.Operator.Kill()
+				<-e.Operator.Exited()
+			}
+			// One that lost its Lease is started again beside this.
+			if err := e.Operator.Start(ctx); err != nil && ctx.Err() == nil && !e.Operator.Running() {
+				t.Errorf("the operator's pod: %v", err)
+			}
+			running = pods.Items[at].UID
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(interval):
+		}
+	}
 }
 
 // verifyKilled kills the program while five nodes come.
@@ -73,10 +165,12 @@ func TestVerifyInstance(t *testing.T) {
 // verifies runs verify, or the named experiments and scenarios of it.
 func verifies(only ...string) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
+		before := e.lostLeases()
 		r, printed := e.verify(t, only...)
 		NewWithT(t).Expect(lkeprobe.Red(r)).To(BeEmpty(), printed)
+		restarted := e.lostLeases() > before // by a busy machine: another process counts its calls from zero
 		for _, s := range r.Scenarios {
-			counted := s.Calls >= 0 || s.Name == "killed" || s.Name == "nothing-left"
+			counted := s.Calls >= 0 || restarted || s.Name == "killed" || s.Name == "nothing-left"
 			if !s.Passed || !counted || s.Linodes > 6 || s.Dollars < 0.018*float64(s.Linodes) {
 				t.Errorf("%+v", s)
 			}
@@ -85,6 +179,12 @@ func verifies(only ...string) func(*testing.T, *environment) {
 			writePage(t, keep+"-"+e.Name+"-"+r.Scenarios[0].Name+".md", r)
 		}
 	}
+}
+
+// lostLeases counts how often the operator ended because it lost its Lease.
+func (e *environment) lostLeases() int {
+	log, _ := os.ReadFile(e.Operator.LogPath()) // none before its first line
+	return strings.Count(string(log), "leader election lost") + strings.Count(string(log), "leadership lost")
 }
 
 // writePage writes the page for people.

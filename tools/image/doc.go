@@ -3,7 +3,7 @@
 // empty image.
 //
 // It is called by cmd/image (`make image`). It is a module of its own, because ko's
-// dependencies are many and differ in version from those of the rest of tools/.
+// dependencies are many and differ in version from the dependencies of the rest of tools/.
 //
 // A layout holds one image index for all platforms, annotated with the version, and one
 // SPDX document for the index and for each image, as an OCI artifact whose subject is the described

@@ -81,7 +81,7 @@ func (o CloudController) vpcNames() []string {
 	return []string{o.VPC}
 }
 
-// tags are those of the user's own nodes.
+// tags are the tags of the user's own nodes.
 func (o CloudController) tags() []string {
 	if o.TagFilter == "" {
 		return nil

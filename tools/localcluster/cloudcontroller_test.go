@@ -45,7 +45,7 @@ func TestServicesGetNodeBalancers(t *testing.T) {
 	}
 }
 
-// backends counts those of all NodeBalancers in a network by their health.
+// backends counts the backends of all NodeBalancers in a network by their health.
 func (w *world) backends(network string) (up, down int) {
 	w.Helper()
 	type listed struct {

@@ -21,8 +21,7 @@ const (
 // Operator is a replica of the Karpenter operator, run as a child process with what
 // the installed Deployment gives the container of its Pod. It can be stopped or
 // killed and started again; each start reads the Deployment anew, so that a changed
-// release takes effect. Replicas beyond the first have ports of their own: here they
-// share a host.
+// release takes effect. Each has ports of its own: here replicas share a host.
 type Operator struct {
 	cluster     *Cluster
 	replica     int // from 0
@@ -41,10 +40,8 @@ func (o *Operator) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("operator: %w", err)
 	}
-	run.env = append(run.env, "METRICS_BIND_ADDRESS=127.0.0.1", "HEALTH_PROBE_BIND_ADDRESS=127.0.0.1")
-	if o.replica > 0 {
-		run.env = append(run.env, "METRICS_PORT="+strconv.Itoa(o.metricsPort), "HEALTH_PROBE_PORT="+strconv.Itoa(o.healthPort))
-	}
+	run.env = append(run.env, "METRICS_BIND_ADDRESS=127.0.0.1", "HEALTH_PROBE_BIND_ADDRESS=127.0.0.1",
+		"METRICS_PORT="+strconv.Itoa(o.metricsPort), "HEALTH_PROBE_PORT="+strconv.Itoa(o.healthPort))
 	child, err := o.launch(run)
 	if err != nil {
 		return err

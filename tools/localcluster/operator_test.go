@@ -99,7 +99,7 @@ func (w *world) checkIdentity(want string) {
 	}
 }
 
-// shows looks for words in what is served.
+// shows looks for words in the served text.
 func (w *world) shows(url, words string) {
 	w.Helper()
 	answer, err := http.Get(url) //nolint:gosec // of the local cluster

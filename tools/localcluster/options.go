@@ -48,10 +48,10 @@ type Options struct {
 	Kubernetes string  // release of the control plane, such as 1.37.2; "" = the default one
 
 	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 where plain Linodes join, and -1 = none: a real one
-	// mounts no volume here. 0 = none in lke mode, where those of Karpenter's nodes are real that join first.
+	// mounts no volume here. 0 = none in lke mode, where the first of Karpenter's nodes to join are real.
 	Kubelets int
 
-	// KwokPools names NodePools of instance mode all of whose nodes kwok simulates, such as those of pods with volumes.
+	// KwokPools names NodePools of instance mode all of whose nodes kwok simulates, such as nodes of pods with volumes.
 	KwokPools []string
 
 	// ManagementApart: in clusterapi mode another control plane has Cluster API's objects, and the operator reaches it with a kubeconfig of

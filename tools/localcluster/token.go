@@ -58,7 +58,7 @@ func writeToken(ctx context.Context, kube kubernetes.Interface, namespace, name,
 // renewal keeps the token of the latest start fresh.
 type renewal struct {
 	mu  sync.Mutex
-	end func() // nil = there is none
+	end func() // nil = no token
 }
 
 // replace ends the renewal of the start before; end, which may be nil, ends the one that takes its place.

@@ -82,29 +82,41 @@ cause() {
 	sed -e 1d -e '/ /!d' -e '/^go: downloading/d' -e '/^#/d' "$1" | grep . | head -1 || true
 }
 
-# count adds the packages of a program to those that are counted already, and prints how many there are then.
+# count reads the programs that are stale and writes how many packages there are before and after each of them: NAME BEFORE AFTER, and
+# in the end ALL. It also downloads their modules, which takes most of a minute on a new machine, while the first program is compiled.
 count() {
-	(cd "$2" && "$go" list -deps -buildvcs=false -f '{{.ImportPath}} {{with .Module}}{{.Version}}{{end}}' "$3" 2>>"$root/.local/logs/build-$1.log") >>"$counted" || true
-	sort -u -o "$counted" "$counted"
-	wc -l <"$counted"
+	all=$(mktemp) total=0
+	while IFS='|' read -r name module package kind _ folder _; do
+		before=$total
+		if [ "$kind" != own ] || [ ! -f "$folder/$name" ]; then
+			(cd "$module" && "$go" list -deps -buildvcs=false -f '{{.ImportPath}} {{with .Module}}{{.Version}}{{end}}' "$package" 2>/dev/null) >>"$all" || true
+			sort -u -o "$all" "$all"
+			total=$(wc -l <"$all")
+		fi
+		echo "$name $before $total"
+	done <"$stale" >"$counted"
+	echo "ALL 0 $total" >>"$counted"
+	rm -f "$all"
 }
 
-# progress shows how far the build of NAME is: its log names a package each line, from BEFORE of TOTAL packages to AFTER.
+# progress shows how far the build of NAME is: its log names a package each line.
 progress() {
-	done=$(($2 + $(grep -vc ' ' "$root/.local/logs/build-$1.log" || true)))
-	[ "$done" -le "$3" ] || done=$3
 	now=$(date +%s)
 	[ -n "$terminal" ] || [ $((now - shown)) -ge 30 ] || return 0
 	shown=$now
-	awk -v name="$1" -v done="$done" -v total="$4" -v place="$number of $programs_left" -v took=$((now - start)) -v terminal="$terminal" 'BEGIN {
+	awk -v name="$1" -v packages="$(grep -vc ' ' "$root/.local/logs/build-$1.log" || true)" -v place="$number of $programs_left" \
+		-v took=$((now - start)) -v terminal="$terminal" '
+	$1 == name { done = $2 + packages; if (done > $3) done = $3 }
+	$1 == "ALL" { total = $3 }
+	END {
 		width = 24
-		for (i = 0; i < width; i++) bar = bar (i < width * done / total ? "#" : ".")
-		if (done > total / 20) left = sprintf(", about %d min left", took * (total - done) / done / 60 + 1)
-		printf terminal ? "\r\033[K[%s] %3d%% %s, program %s%s" : "build: [%s] %3d%% %s, program %s%s\n", bar, 100 * done / total, name, place, left
-	}' >&2
+		for (i = 0; i < width; i++) bar = bar (i < width * done / (total ? total : 1) ? "#" : ".")
+		if (total && done > total / 20) left = sprintf(", about %d min left", took * (total - done) / done / 60 + 1)
+		printf terminal ? "\r\033[K[%s] %3d%% %s, program %s%s" : "build: [%s] %3d%% %s, program %s%s\n", bar, total ? 100 * done / total : 0, name, place, left
+	}' "$counted" >&2
 }
 
-# compile NAME MODULE PACKAGE LDFLAGS FOLDER BEFORE AFTER TOTAL begins to build a program in the background. It returns when the
+# compile NAME MODULE PACKAGE LDFLAGS FOLDER begins to build a program in the background. It returns when the
 # program's last package is compiled: linking takes one processor only, and the next program's packages are compiled beside it.
 compile() {
 	log=$root/.local/logs/build-$1.log
@@ -113,7 +125,7 @@ compile() {
 	(cd "$2" && exec "$go" build -v -buildvcs=false -mod=readonly -ldflags "$4" -o "$root/$5/$1" "$3") >>"$log" 2>&1 &
 	building=$!
 	while kill -0 "$building" 2>/dev/null && ! grep -qx "$main" "$log"; do
-		progress "$1" "$6" "$7" "$8"
+		progress "$1"
 		sleep 0.2
 	done
 	[ -z "$terminal" ] || printf '\r\033[K' >&2
@@ -164,12 +176,12 @@ mkdir -p .bin/.stamps .local/logs "$plane/.stamps"
 
 terminal=
 [ ! -t 2 ] || terminal=1
-counted=$(mktemp) stale=$(mktemp) building= linking=
-trap 'rm -f "$counted" "$stale"; kill ${building:-} ${linking%% *} 2>/dev/null || true' EXIT
+counted=$(mktemp) stale=$(mktemp) building= linking= counting=
+trap 'kill ${building:-} ${linking%% *} ${counting:-} 2>/dev/null || true; rm -f "$counted" "$stale"' EXIT
 trap 'exit 130' INT TERM # what runs in the background does not hear Ctrl-C
 
-# First which programs are to be built, and how many packages each of them adds: it tells how long the rest takes.
-start=$(date +%s) total=0
+# First which programs are to be built; how many packages each of them adds tells how long the rest takes.
+start=$(date +%s)
 while IFS='|' read -r name module package kind ldflags folder; do
 	: >".local/logs/build-$name.log"
 	want=
@@ -180,17 +192,17 @@ while IFS='|' read -r name module package kind ldflags folder; do
 		fi
 		rm -f "$folder/.stamps/$name" # a build that dies leaves none
 	fi
-	before=$total
-	[ "$kind" = own ] && [ -f "$folder/$name" ] || total=$(count "$name" "$module" "$package")
-	echo "$name|$module|$package|$kind|$ldflags|$folder|$want|$before|$total"
+	echo "$name|$module|$package|$kind|$ldflags|$folder|$want"
 done >"$stale" <<EOF2
 $chosen
 EOF2
 programs_left=$(wc -l <"$stale" | tr -d ' ') number=0 shown=$start
 echo "build: $programs_left programs to build, $(($(echo "$chosen" | wc -l) - programs_left)) up to date"
-while IFS='|' read -r name module package kind ldflags folder want before after; do
+count &
+counting=$!
+while IFS='|' read -r name module package kind ldflags folder want; do
 	number=$((number + 1)) began=$(date +%s)
-	compile "$name" "$module" "$package" "$ldflags" "$folder" "$before" "$after" "$((total > 0 ? total : 1))" </dev/null
+	compile "$name" "$module" "$package" "$ldflags" "$folder" </dev/null
 	[ -z "$linking" ] || finish $linking
 	linking="$building $number $began $name $module $folder $want"
 done <"$stale"

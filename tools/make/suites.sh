@@ -36,13 +36,14 @@ trap 'trap - TERM; kill 0' INT TERM # what runs in the background does not hear 
 
 fail() { echo "$*" >>"$work/failed"; }
 
-# counted runs a test program and adds its processor time, with that of all programs that it started, to the file that CPU names.
+# counted runs a test program and adds its processor time, with that of all programs that it started, and its name to the file that CPU
+# names.
 cat >"$work/counted" <<'SH'
 #!/bin/sh
 code=0
 "$@" || code=$?
 times >"$CPU.$$" # not in a pipe, whose shell has no children
-tail -1 "$CPU.$$" >>"$CPU"
+echo "$(tail -1 "$CPU.$$") ${1##*/}" >>"$CPU"
 rm -f "$CPU.$$"
 exit "$code"
 SH

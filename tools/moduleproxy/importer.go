@@ -12,7 +12,7 @@ import (
 
 // Environment is the environment of a project that reaches the repository only through the proxy.
 // Its module cache is
-// a folder of its own, because what is published changes under the same version; everything that is not
+// a folder of its own, because the published module changes under the same version; everything that is not
 // published comes from the machine's cache first, so that no network is needed.
 func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()

@@ -30,7 +30,7 @@ type release struct {
 	list               func(sum string) string
 }
 
-// The paths and the forms of the lists are those of dl.k8s.io and of the three projects' releases at GitHub.
+// The paths and the forms of the lists come from dl.k8s.io and of the three projects' releases at GitHub.
 var (
 	kubelet = release{"/release/v1.35.8/bin/linux/amd64/kubelet", "kubelet", "/release/v1.35.8/bin/linux/amd64/kubelet.sha256",
 		func(sum string) string { return sum }}

@@ -90,7 +90,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Now is the time of what is scraped now.
+// Now is the time of the scrape.
 func (s *Server) Now() time.Time { return time.UnixMilli(s.lapse.at(time.Now().UnixMilli())) }
 
 // Query evaluates an expression now. A scalar is a vector of one.

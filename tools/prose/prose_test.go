@@ -20,37 +20,26 @@ import (
 
 const root = "../.."
 
-const (
-	// mostPerThousand bounds each phrase of phrases in a module's comments. controller-runtime has 0.02 and 0.15.
-	mostPerThousand = 0.3
-	// widest is the most columns of a line of Go.
-	widest = 140
-)
+// widest is the most columns of a line of Go.
+const widest = 140
 
-// A phrase is a turn of speech that hides what a declaration does.
-type phrase struct {
-	name string
-	at   func(words []string) bool // at the beginning of words, which are lower case and without punctuation
+// A habit is a turn of speech that hides its noun: a reader has to look back for it. Comments with many of them are read twice.
+type habit struct {
+	words []string
+	most  float64 // per 1,000 words of comments; controller-runtime has 0.15, 0 and 0
 }
 
-var phrases = []phrase{
-	{`"X is what"`, func(words []string) bool {
-		return len(words) > 1 && (words[0] == "is" || words[0] == "are") && words[1] == "what"
-	}},
-	{`"ask"`, func(words []string) bool {
-		return slices.Contains([]string{"ask", "asks", "asked", "asking"}, words[0])
-	}},
-}
+var habits = []habit{{[]string{"those"}, 0.4}, {[]string{"what", "is"}, 0.1}, {[]string{"is", "none"}, 0.05}}
 
 // A prose holds the words of // comments, each with its file and line.
 type prose struct {
 	words, places []string
 }
 
-// found returns where a phrase stands.
-func (p prose) found(ph phrase) (places []string) {
+// found returns where a habit stands.
+func (p prose) found(h habit) (places []string) {
 	for i := range p.words {
-		if ph.at(p.words[i:]) {
+		if i+len(h.words) <= len(p.words) && slices.Equal(p.words[i:i+len(h.words)], h.words) {
 			places = append(places, p.places[i])
 		}
 	}
@@ -79,7 +68,7 @@ func directive(text string) bool {
 	return strings.HasPrefix(text, "nolint") || strings.HasPrefix(text, "go:") || strings.HasPrefix(strings.TrimSpace(text), "+")
 }
 
-// wide returns the lines with more than widest columns, without those that a raw string or a marker of a generator fills.
+// wide returns the lines with more than widest columns, without lines that a raw string or a marker of a generator fills.
 func wide(set *token.FileSet, file *ast.File, name string, text []byte) (places []string) {
 	raw := map[int]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -145,22 +134,24 @@ func writtenGo(t *testing.T, folder string, yield func(set *token.FileSet, file 
 	}
 }
 
-// A first sentence with a verb in the third person shows what a declaration does; these phrases hide it.
-func TestCommentsAreInPlainGrammar(t *testing.T) {
+// A sentence that names its noun is understood at the first reading.
+func TestCommentsNameTheirNouns(t *testing.T) {
+	var p prose
 	for _, folder := range goModules(t) {
-		t.Run(folder, func(t *testing.T) {
-			var p prose
-			writtenGo(t, folder, func(set *token.FileSet, file *ast.File, name string, _ []byte) { p.add(set, file, name) })
-			for _, ph := range phrases {
-				places := p.found(ph)
-				rate := float64(len(places)) * 1000 / float64(max(len(p.words), 1))
-				t.Logf("%s stands %.2f times per 1,000 words of %d", ph.name, rate, len(p.words))
-				if rate > mostPerThousand {
-					t.Errorf("%s stands %d times in %d words of comments, at most %.1f per 1,000 are plain:\n%s", ph.name, len(places), len(p.words),
-						mostPerThousand, strings.Join(places, "\n"))
-				}
+		writtenGo(t, folder, func(set *token.FileSet, file *ast.File, name string, _ []byte) {
+			if !strings.HasPrefix(name, "modules/lkepool/internal/") { // its engine is being written anew
+				p.add(set, file, name)
 			}
 		})
+	}
+	for _, h := range habits {
+		places := p.found(h)
+		rate := float64(len(places)) * 1000 / float64(max(len(p.words), 1))
+		t.Logf("%q stands %.2f times per 1,000 words of %d", strings.Join(h.words, " "), rate, len(p.words))
+		if rate > h.most {
+			t.Errorf("%q stands %.2f times per 1,000 words of comments, more than %.2f: repeat the noun instead\n%s",
+				strings.Join(h.words, " "), rate, h.most, strings.Join(places, "\n"))
+		}
 	}
 }
 
@@ -188,10 +179,10 @@ func TestLinesAreAtMost140Columns(t *testing.T) {
 	}
 }
 
-func TestPhrasesAndWideLinesAreFound(t *testing.T) {
+func TestHabitsAndWideLinesAreFound(t *testing.T) {
 	long := strings.Repeat("x", widest)
-	text := "package p\n\n// Sweep is\n// what a call goes by; it asked. //nolint is not one.\nvar a = 1 //nolint:is,what // ask\n\n" +
-		"// +kubebuilder:ask=" + long + "\n// " + long + "\nvar b = `is what\n" + long +
+	text := "package p\n\n// Sweep is\n// none; those go. //nolint is not one.\nvar a = 1 // What is due\nvar n = 2 //nolint:what,is\n\n" +
+		"// +kubebuilder:those=" + long + "\n// " + long + "\nvar b = `is none\n" + long +
 		long + "`\n\ntype c struct {\n\td int `ask:\"" + long + "\"`\n}\n"
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "p.go", text, parser.ParseComments)
@@ -200,13 +191,12 @@ func TestPhrasesAndWideLinesAreFound(t *testing.T) {
 	}
 	var p prose
 	p.add(set, file, "p.go")
-	if got := p.found(phrases[0]); !slices.Equal(got, []string{"p.go:3"}) {
-		t.Errorf("%s at %q", phrases[0].name, got)
+	for i, want := range []string{"p.go:4", "p.go:5", "p.go:3"} {
+		if got := p.found(habits[i]); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q at %q, expected %s", habits[i].words, got, want)
+		}
 	}
-	if got := p.found(phrases[1]); !slices.Equal(got, []string{"p.go:4"}) {
-		t.Errorf("%s at %q", phrases[1].name, got)
-	}
-	if got := wide(set, file, "p.go", []byte(text)); !slices.Equal(got, []string{"p.go:8"}) {
+	if got := wide(set, file, "p.go", []byte(text)); !slices.Equal(got, []string{"p.go:9"}) {
 		t.Errorf("wide lines at %q", got)
 	}
 }

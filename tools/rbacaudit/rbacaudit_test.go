@@ -13,7 +13,7 @@ import (
 
 const me = "system:serviceaccount:kube-system:karpenter"
 
-// line is an audit entry as an API server writes it, with what is not read left out.
+// line is an audit entry as an API server writes it, without the fields that are not read.
 func line(user, verb, group, resource, subresource, namespace, name, decision string) string {
 	return fmt.Sprintf(`{"kind":"Event","stage":"ResponseComplete","verb":%q,"user":{"username":%q},`+
 		`"objectRef":{"apiGroup":%q,"resource":%q,"subresource":%q,"namespace":%q,"name":%q},"annotations":{"authorization.k8s.io/decision":%q}}`+"\n",

@@ -135,8 +135,8 @@ func (c *Config) checkModules(ctx context.Context, work string, r *Result) error
 	return nil
 }
 
-// checkBuild builds the images twice, the second time in another folder: the digests are to be the same. What is not
-// committed is in this folder alone.
+// checkBuild builds the images twice, the second time in another folder: the digests are to be the same. Files that are
+// not committed are in this folder alone.
 func (c *Config) checkBuild(ctx context.Context, work string) ([]image, error) {
 	built, err := c.buildImages(ctx, c.Root, c.imageDir())
 	if err != nil {

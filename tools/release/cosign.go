@@ -23,7 +23,7 @@ func throwAwayKey(ctx context.Context, program, dir string) (signer, error) {
 	return s, s.run(ctx, "generate-key-pair")
 }
 
-// sign signs what is at a reference with digest.
+// sign signs the object at a reference with digest.
 func (s signer) sign(ctx context.Context, reference string) error {
 	return s.run(ctx, append([]string{"sign", "--yes", "--allow-http-registry"}, append(s.offline("cosign.key"), reference)...)...)
 }

@@ -219,7 +219,7 @@ func (i *installation) gone(ctx context.Context, kind schema.GroupVersionKind) e
 	return nil
 }
 
-// count counts the objects of a kind; of definitions, those of Karpenter.
+// count counts the objects of a kind; of definitions, only Karpenter's.
 func (i *installation) count(ctx context.Context, kind schema.GroupVersionKind) (int, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
 )
 
-// modules from the leaves up: each comes after those that it requires.
+// modules from the leaves up: each comes after the modules that it requires.
 var modules = []string{"modules/claims", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
 	"modules/instances", "modules/clusterapi", "modules/nodeclass", "modules/operator", "modules/advisor"}
 

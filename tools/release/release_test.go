@@ -106,7 +106,7 @@ func TestEveryModuleIsReleased(t *testing.T) {
 	}
 }
 
-// Each module is tagged after those that it requires, and its tag requires them at that version.
+// Each module is tagged after the modules that it requires, and its tag requires them at that version.
 func TestTagsRequireTheSiblingsTags(t *testing.T) {
 	root, err := filepath.Abs(repository)
 	if err != nil {

@@ -7,7 +7,7 @@ const readme = readFileSync(process.env.README!, 'utf8')
 const pages = process.env.PAGES!
 
 type Item = { text: string; link: string }
-type Group = { text: string; collapsed?: boolean; items: (Item | Group)[] }
+type Group = { text: string; items: Item[] }
 
 function title(file: string): string {
   return /^# (.*)$/m.exec(readFileSync(`${pages}/${file}`, 'utf8'))![1]
@@ -19,14 +19,10 @@ function listed(part: string): Item[] {
   return [...new Set(files)].map((file) => ({ text: title(file), link: `/${file.replace('.md', '')}` }))
 }
 
-const [, documentation] = readme.split('\n## Documentation\n')
-const [forUsers, afterwards] = documentation.split('\nFor development: ')
-const groups: Group[] = forUsers.split('\n### ').slice(1).map((part) => ({ text: part.split('\n')[0], items: listed(part) }))
-const known = groups.flatMap((group) => group.items as Item[]).map((page) => page.link)
-const developers = listed(afterwards.split('\n## ')[0]).filter((page) => !known.includes(page.link))
-groups[groups.length - 1].items.push({ text: 'For development', collapsed: true, items: developers })
-const missing = readdirSync(pages).filter((file) => file.endsWith('.md') && file !== 'index.md' &&
-  ![...known, ...developers.map((page) => page.link)].includes(`/${file.replace('.md', '')}`))
+const [, list] = readme.split('\n## Pages\n')
+const groups: Group[] = list.split('\n### ').slice(1).map((part) => ({ text: part.split('\n')[0], items: listed(part) }))
+const known = groups.flatMap((group) => group.items).map((page) => page.link)
+const missing = readdirSync(pages).filter((file) => file.endsWith('.md') && file !== 'index.md' && !known.includes(`/${file.replace('.md', '')}`))
 if (groups.length !== 4 || missing.length > 0) {
   throw new Error(`site: README's list of pages has ${groups.length} groups, and no ${missing.join(', ')}`)
 }

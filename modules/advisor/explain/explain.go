@@ -65,7 +65,7 @@ func (e Explainer) object(kind, name string) (Explanation, error) {
 		}
 		return Explanation{}, fmt.Errorf("there is no NodeClaim %s", name)
 	}
-	return Explanation{}, fmt.Errorf("%q is none of pod, node, nodeclaim", kind)
+	return Explanation{}, fmt.Errorf("%q is not one of pod, node, nodeclaim", kind)
 }
 
 // Any explains the pod, node or NodeClaim of a name, if only one of them has it. A pod without a namespace is searched in all.

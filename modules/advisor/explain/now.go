@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -18,7 +18,7 @@ func (e Explainer) stopped(x *Explanation) bool {
 	if e.Reports == nil {
 		return false
 	}
-	const cure = "nothing is made or removed until an operator runs (docs/troubleshooting.md, The operator is not ready)"
+	const cure = "nothing is made or removed until an operator runs (docs/operator-not-ready.md)"
 	unread := slices.ContainsFunc(e.Reports.Unread, func(what string) bool { return strings.HasPrefix(what, theLease) })
 	switch lease := e.Reports.Lease; {
 	case lease == nil && unread:
@@ -91,7 +91,7 @@ func (e Explainer) trouble(x *Explanation, name string) {
 // tokenRefused returns the message of a NodePool about a token that the Linode API refuses, "" without one.
 func (e Explainer) tokenRefused() string {
 	for _, nodePool := range e.Cluster.NodePools {
-		if c := nodePool.StatusConditions().Get(nodepoolstatus.ConditionAvailable); c.IsFalse() && c.Reason == cloudprovider.EventTokenRefused {
+		if c := nodePool.StatusConditions().Get(nodepoolstatus.ConditionAvailable); c.IsFalse() && c.Reason == launches.EventTokenRefused {
 			return c.Message
 		}
 	}
@@ -99,7 +99,7 @@ func (e Explainer) tokenRefused() string {
 }
 
 // mirrored are reasons of events whose cause a condition has for as long as it lasts: the event stays for an hour.
-var mirrored = []string{cloudprovider.EventTokenRefused, nodepoolstatus.EventNodePoolNotReady, nodepoolstatus.EventNoLimits,
+var mirrored = []string{launches.EventTokenRefused, nodepoolstatus.EventNodePoolNotReady, nodepoolstatus.EventNoLimits,
 	nodepoolstatus.ConditionAvailable, nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered,
 	nodepoolstatus.ConditionEmptyStay, nodepoolstatus.ConditionDriftStalled}
 

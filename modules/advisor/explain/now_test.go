@@ -15,9 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/advisor/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/advisor/whatif"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/pricelist"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
@@ -75,9 +73,9 @@ func (r *running) condition(conditionType, reason, message string) {
 		Message: message})
 }
 
-func (r *running) marked(cause catalog.Cause, plans ...string) {
+func (r *running) marked(cause launches.Cause, plans ...string) {
 	for _, plan := range plans {
-		r.reports.Marks = append(r.reports.Marks, catalog.Mark{Plan: plan, Cause: cause, Ends: now.Add(2 * time.Minute)})
+		r.reports.Rests = append(r.reports.Rests, launches.Rest{Plan: plan, Cause: cause, Ends: now.Add(2 * time.Minute)})
 	}
 }
 
@@ -123,19 +121,19 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 	}{
 		"nothing is broken": {func(*testing.T, *running) {}, []string{plans + ": NodePool default gets g6-standard-1 ($12 a month).", "!waited"}},
 		"no-capacity": {func(_ *testing.T, r *running) {
-			r.marked(catalog.NoCapacity, "g6-standard-1")
+			r.marked(launches.NoCapacity, "g6-standard-1")
 			r.event("NodePool", "default", "InsufficientCapacity",
-				"Linode has no capacity for g6-standard-1 in us-ord; not asked for again for 3m0s", time.Minute)
+				"Linode has no capacity for g6-standard-1 in us-ord; not tried again for 3m0s", time.Minute)
 			r.nominated("default-gone")
 			r.event("NodeClaim", "default-gone", "InsufficientCapacityError", "no room", 15*time.Second)
 		}, []string{"NodeClaim default-gone, which was made for it, is gone.",
 			"15s ago, InsufficientCapacityError on NodeClaim default-gone: no room.",
 			"60s ago, InsufficientCapacity on NodePool default: Linode has no capacity for g6-standard-1", plans, "!gets g6-standard-1 "}},
-		"no-capacity of any plan": {func(t *testing.T, r *running) { r.marked(catalog.NoCapacity, r.every(t)...) },
+		"no-capacity of any plan": {func(t *testing.T, r *running) { r.marked(launches.NoCapacity, r.every(t)...) },
 			[]string{"It waits, because no NodePool can make a node for it.", "none of them is available now",
 				"g6-standard-1: the region has no capacity, until 12:02:00 UTC", "!" + plans}},
 		"account-limit": {func(t *testing.T, r *running) {
-			r.marked(catalog.AccountLimit, r.every(t)...)
+			r.marked(launches.AccountLimit, r.every(t)...)
 			r.condition(nodepoolstatus.ConditionAvailable, "NothingToBuy",
 				"none of the 40 plans that meet its requirements can be bought now: a limit of the account or of the cluster is reached: all")
 			r.event("NodePool", "default", "AccountLimitReached", "Linode refuses one more g6-standard-1", 40*time.Second)
@@ -165,12 +163,12 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 			r.reports.Events[len(r.reports.Events)-1].LastTimestamp = metav1.NewTime(now.Add(-time.Hour))
 		}, []string{"NodeClaim default-x7k2p of NodePool default is for it", "!another", "!" + plans}},
 		"revoked-token": {func(_ *testing.T, r *running) {
-			r.claim("", "TokenRefused", cloudprovider.TokenRefused+"; trying again")
-			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused", cloudprovider.TokenRefused+"; no node is bought or removed meanwhile")
+			r.claim("", "TokenRefused", launches.TokenRefused+"; trying again")
+			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused", launches.TokenRefused+"; until it works no node is bought or removed")
 		}, []string{"is not launched yet: TokenRefused: The Linode API refuses the token (401): set LINODE_TOKEN",
 			"NodePool default: InstanceTypesAvailable is False, TokenRefused: ", "!" + plans}},
 		"revoked-token, before a NodeClaim is made": {func(_ *testing.T, r *running) {
-			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused", cloudprovider.TokenRefused)
+			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused", launches.TokenRefused)
 		}, []string{"Karpenter can make no node: The Linode API refuses the token (401)", "!" + plans}},
 		"the operator is stopped": {func(_ *testing.T, r *running) {
 			r.reports.Lease.Renewed, r.reports.Lease.Expired = now.Add(-5*time.Minute), true
@@ -191,14 +189,14 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		}, []string{"Karpenter plans nothing until NodeClaim default-x7k2p of NodePool default is launched or gone.",
 			"NodeClaim default-x7k2p is not launched yet: LinodeAPIUnavailable", "!" + plans}},
 		"nodes that never join": {func(_ *testing.T, r *running) {
-			r.reports.Failures = []launches.ExportedFailure{{NodePool: "default", Plan: "g6-standard-1", InARow: 3, Until: now.Add(time.Minute)}}
+			r.reports.Pauses = []launches.Pause{{NodePool: "default", Plan: "g6-standard-1", InARow: 3, Until: now.Add(time.Minute)}}
 			r.condition(nodepoolstatus.ConditionNodesJoining, "NodesNeverJoin", "3 nodes of g6-standard-1 in a row were launched and never joined")
 		}, []string{"NodePool default: NodesJoining is False, NodesNeverJoin: 3 nodes of g6-standard-1", plans, "!gets g6-standard-1 "}},
 		"launches that were given up": {func(_ *testing.T, r *running) {
-			r.reports.Failures = []launches.ExportedFailure{{NodePool: "default", InARow: 2, Until: now.Add(time.Minute)}}
+			r.reports.Pauses = []launches.Pause{{NodePool: "default", InARow: 2, Until: now.Add(time.Minute)}}
 		}, []string{"launches were given up, 2 in a row, until 12:01:00 UTC", "!" + plans}},
 		"a pause that has ended": {func(_ *testing.T, r *running) {
-			r.reports.Failures = []launches.ExportedFailure{{NodePool: "default", InARow: 2, Until: now.Add(-time.Second)}}
+			r.reports.Pauses = []launches.Pause{{NodePool: "default", InARow: 2, Until: now.Add(-time.Second)}}
 		}, []string{plans}},
 		"a refused class": {func(_ *testing.T, r *running) {
 			r.reports.Refusals = []launches.Refusal{{NodeClass: launches.Version{UID: types.UID("class"), Generation: 1}, Message: "no firewall 7",
@@ -249,7 +247,7 @@ func TestTheNearestNodePoolComesFirst(t *testing.T) {
 		Reason: "NothingToBuy", Message: "the launch is refused until the NodePool or its LinodeNodeClass is changed: no firewall 7"})
 	r.NodePools = append(r.NodePools, paused)
 	r.Pods[0].Spec.NodeSelector = map[string]string{"example.com/windows-build": "true"}
-	r.reports.Failures = []launches.ExportedFailure{{NodePool: "windows-build", InARow: 2, Until: now.Add(time.Minute)}}
+	r.reports.Pauses = []launches.Pause{{NodePool: "windows-build", InARow: 2, Until: now.Add(time.Minute)}}
 	lines := strings.Split(r.explained(t, "pod", "default/web"), "\n")
 	if len(lines) != 3 || lines[1] != "NodePool windows-build: it buys nothing now: the launch is refused until the NodePool or its "+
 		"LinodeNodeClass is changed: no firewall 7." || !strings.HasPrefix(lines[2], "It does not fit these NodePools either: ") {

@@ -154,7 +154,7 @@ func (e Explainer) excluding(x *Explanation, pod *corev1.Pod, reason string) {
 	}
 }
 
-// verdicts are about all NodePools, the nearest first, and of those that are equally near the one that Karpenter tries first.
+// verdicts are about all NodePools, the nearest first, and of equally near NodePools the one that Karpenter tries first.
 func (e Explainer) verdicts(pod *corev1.Pod) (all []verdict) {
 	nodePools := slices.Clone(e.Cluster.NodePools)
 	nodepoolutil.OrderByWeight(nodePools)
@@ -261,7 +261,7 @@ func (e Explainer) tooLarge(nodePool *karpv1.NodePool, pod *corev1.Pod, wanted s
 	return text + e.nearest(nodePool, wanted, claim, all)
 }
 
-// withheld returns why the operator does not buy the cheapest plan that holds a NodeClaim's pods, "" if that is not why there is none.
+// withheld returns why the operator does not buy the cheapest plan that holds a NodeClaim's pods, "" if the operator has another reason.
 func (e Explainer) withheld(nodePool *karpv1.NodePool, claim *karpv1.NodeClaim, all []*cloudprovider.InstanceType) string {
 	meeting := slices.Clone(requirement.Meeting(claim.Spec.Requirements, all))
 	slices.SortStableFunc(meeting, func(a, b *cloudprovider.InstanceType) int { return cmp.Compare(hourly(a), hourly(b)) })
@@ -313,7 +313,7 @@ func (e Explainer) limited(nodePool *karpv1.NodePool, plan *cloudprovider.Instan
 	return ""
 }
 
-// requests are those of a pod and of the DaemonSets on a node of the NodePool.
+// requests are the requests of a pod and of the DaemonSets on a node of the NodePool.
 func (e Explainer) requests(nodePool *karpv1.NodePool, pod *corev1.Pod) corev1.ResourceList {
 	pods := []*corev1.Pod{pod}
 	labels := scheduling.NewNodeSelectorRequirementsWithMinValues(nodePool.Spec.Template.Spec.Requirements...)

@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,20 +18,16 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/advisor/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 )
 
 // Reports hold the operator's records in a running cluster: its Lease, events and pauses.
 type Reports struct {
-	Lease    *Lease // nil = there is none: no operator has run, or only one without leader election
-	Events   []corev1.Event
-	Failures []launches.ExportedFailure
-	Refusals []launches.Refusal
-	Marks    []catalog.Mark
-	Unread   []string // what could not be read, with the reason
+	Lease  *Lease // nil = no Lease: no operator has run, or only one without leader election
+	Events []corev1.Event
+	launches.State
+	Unread []string // what could not be read, with the reason
 }
 
 // A Lease is the operator's claim to work.
@@ -125,15 +120,11 @@ func (r *Reports) readPauses(ctx context.Context, kube client.Reader, namespace 
 		return err
 	}
 	for _, object := range list.Items {
-		for annotation, into := range map[string]any{
-			stored.Annotation: &r.Failures, stored.RefusedAnnotation: &r.Refusals, stored.PlansAnnotation: &r.Marks,
-		} {
-			if text := object.Annotations[annotation]; text != "" {
-				if err := json.Unmarshal([]byte(text), into); err != nil {
-					return fmt.Errorf("annotation %s of ConfigMap %s/%s: %w", annotation, namespace, object.Name, err)
-				}
-			}
+		state, err := stored.Read(object.Annotations)
+		if err != nil {
+			return fmt.Errorf("ConfigMap %s/%s: %w", namespace, object.Name, err)
 		}
+		r.Pauses, r.Refusals, r.Rests = append(r.Pauses, state.Pauses...), append(r.Refusals, state.Refusals...), append(r.Rests, state.Rests...)
 	}
 	return nil
 }
@@ -153,7 +144,7 @@ func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, no
 			}
 		}
 	}
-	for _, failure := range r.Failures {
+	for _, failure := range r.Pauses {
 		if failure.NodePool == nodePool && (failure.Plan == "" || failure.Plan == plan) && now.Before(failure.Until) {
 			what := "nodes of it never joined"
 			if failure.Plan == "" {
@@ -162,9 +153,9 @@ func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, no
 			return fmt.Sprintf("%s, %d in a row%s", what, failure.InARow, until(failure.Until))
 		}
 	}
-	for _, mark := range r.Marks {
-		if mark.Plan == plan && now.Before(mark.Ends) {
-			return cloudprovider.CauseText(mark.Cause) + until(mark.Ends)
+	for _, rest := range r.Rests {
+		if rest.Plan == plan && now.Before(rest.Ends) {
+			return rest.Cause.Text() + until(rest.Ends)
 		}
 	}
 	return ""
@@ -212,7 +203,7 @@ func (r *Reports) warnings(kind, name string, now time.Time) (all []corev1.Event
 
 var nominatedClaim = regexp.MustCompile(`\bnodeclaim/([a-z0-9.-]+)`)
 
-// nominated returns the NodeClaim that core has named last for a pod, "" if there is none.
+// nominated returns the NodeClaim that core has named last for a pod, "" if core has named no NodeClaim.
 func (r *Reports) nominated(pod *corev1.Pod) (claim string) {
 	if r == nil {
 		return ""

@@ -1,6 +1,6 @@
 // Package nodeview summarises the nodes of a cluster: what pods request of them, what they cost, and what Karpenter does with them.
 //
-// Of is a pure function of a snapshot, prices and a time. Requests are those of all pods on a node that have not ended, DaemonSets'
+// Of is a pure function of a snapshot, prices and a time. Requests are the requests of all pods on a node that have not ended, DaemonSets'
 // included, as the scheduler counts them; use is not measured. A NodeClaim whose node does not exist yet has a row of its own. Prices
 // are USD, without NodeOverlays; a plan without a price counts as free and is marked by Node.Priced.
 //
@@ -46,7 +46,7 @@ type Node struct {
 	Name        string  `json:"name"`
 	Pool        string  `json:"pool"`
 	Plan        string  `json:"plan"`
-	CPU         float64 `json:"cpu"` // requested share of what is allocatable
+	CPU         float64 `json:"cpu"` // requested share of the allocatable resources
 	Memory      float64 `json:"memory"`
 	Pods        int     `json:"pods"`
 	MaxPods     int     `json:"maxPods"`

@@ -181,7 +181,7 @@ func TestNamesAndErrorsHaveNoEscapeSequences(t *testing.T) {
 	}
 }
 
-// terminal keeps what is drawn, and ends the program when a text is.
+// terminal keeps the drawn text, and ends the program when a text is.
 type terminal struct {
 	until string
 	end   func()

@@ -94,8 +94,8 @@ func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.S
 	return table.Flush()
 }
 
-// Markdown returns the rows of the generated page: each plan once, with the regions whose price differs and those without it, and with
-// what its nodes have to allocate on each tier.
+// Markdown returns the rows of the generated page: each plan once, with the regions whose price differs and the regions without the plan,
+// and with what its nodes have to allocate on each tier.
 func Markdown(shown Shown) string {
 	var rows strings.Builder
 	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | memory on Enterprise | GPU | USD/hour | USD/month | " +

@@ -8,7 +8,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// Select keeps the nodes and NodeClaims that a selector matches, and the pods on those nodes and on none.
+// Select keeps the nodes and NodeClaims that a selector matches, and the pods that are on these nodes or on no node.
 func (s *Snapshot) Select(selector labels.Selector) {
 	if selector.Empty() {
 		return

@@ -1,14 +1,15 @@
-// Package snapshot reads from a cluster, or from a file that kubectl has written, the objects that decide where pods run.
+// Package snapshot reads the objects that decide where pods run, from a cluster or from a file that kubectl has written.
 //
-// A Snapshot has typed objects in order of namespace and name, so that the same file always gives the same result. Read accepts JSON
-// and YAML, several documents, and Lists in Lists; kinds that decide nothing are skipped and counted. NodePools get the defaults
+// A Snapshot has typed objects in order of namespace and name, so that the same file always gives the same result. Read accepts JSON and
+// YAML, several documents, and Lists in Lists; it skips and counts kinds that decide nothing. FromCluster reads all these objects of a
+// cluster, and Running only its nodes, pods, NodePools and NodeClaims. Neither reads Secrets or ConfigMaps. NodePools get the defaults
 // that the API server would set.
 //
-// Trim removes what scheduling does not read, and with it what can be confidential: environment, commands, images, annotations of other
-// programs, conditions' texts. What it writes holds names, labels, resource requests and constraints.
+// Trim removes every field that scheduling does not read, and with them the confidential ones: environment, commands, images, annotations
+// of other programs, and texts of conditions. Write then writes names, labels, resource requests and constraints.
 //
 // Quantities that no node can have are bounded (package quantity). Requirements are checked as far as core's scheduler relies on it.
-// Nothing else here validates objects: they come from an API server, or are refused by one later.
+// Nothing else here validates objects: an API server has validated them, or refuses them later.
 package snapshot
 
 import (
@@ -324,7 +325,8 @@ func (s *Snapshot) Write(w io.Writer) error {
 	return err
 }
 
-// mostOfStandard is more than nodes of LKE Standard keep back of their memory, 100 MiB, and less than those of LKE Enterprise are known to.
+// mostOfStandard is more than nodes of LKE Standard keep back of their memory, 100 MiB, and less than nodes of LKE Enterprise are known to
+// keep back.
 const mostOfStandard = 255 << 20
 
 // Tier returns the tier of an LKE cluster, "" if nothing shows that it is an Enterprise one. The operator writes the version of an

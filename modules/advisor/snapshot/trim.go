@@ -65,7 +65,7 @@ func trimMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// deciding keeps the annotations of Karpenter, and those by which Kubernetes chooses among pods.
+// deciding keeps the annotations of Karpenter, and the annotations by which Kubernetes chooses among pods.
 func deciding(annotations map[string]string) map[string]string {
 	kept := maps.Clone(annotations)
 	maps.DeleteFunc(kept, func(key, _ string) bool {

@@ -34,7 +34,7 @@ type stage struct {
 // errTooMany ends a run that would cost more than its plan.
 var errTooMany = errors.New("more Linodes than the plan of the run counts; its NodePool was deleted")
 
-// claims lists the run's NodeClaims, and notes those with a Linode.
+// claims lists the run's NodeClaims, and notes the NodeClaims with a Linode.
 func (s *stage) claims(ctx context.Context) ([]karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := s.cfg.Kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: s.name()}); err != nil {

@@ -1,5 +1,5 @@
 // Package verify plays what the installed operator has to do in a real cluster: nodes come and go, drift, are lost and are replaced. It
-// is the operator's part of a run of module lkeprobe, which bounds the cost, removes what is left and writes the report.
+// is the operator's part of a run of module lkeprobe, which bounds the cost, removes the remaining objects and writes the report.
 //
 // Everything is in one namespace, one NodePool and one LinodeNodeClass, which are named after the run. The NodePool's nodes carry the
 // run's taint, so that no other pod is bound to them, and its limits bound the vCPUs. A scenario that sees more NodeClaims than the plan

@@ -16,5 +16,5 @@
 //     with constraints on other pods, volumes or ports are where core has planned them in all of them;
 //   - refusals: a plan that the catalogue lists as available is bought, quotas of the account do not count;
 //   - NodeOverlays, CapacityBuffers, static NodePools, Dynamic Resource Allocation, autoscaled replicas;
-//   - what is not a node: volumes, NodeBalancers, transfer, the control plane.
+//   - anything other than nodes: volumes, NodeBalancers, transfer, the control plane.
 package whatif

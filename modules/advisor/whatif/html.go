@@ -47,7 +47,7 @@ type segment struct {
 	Title string
 }
 
-// Colours of the page. Groups of nodes have those before grey, one after the other.
+// Colours of the page. Groups of nodes have the colours before grey, one after the other.
 const (
 	blue   = 0
 	green  = 2
@@ -79,7 +79,7 @@ func costs(r *Report) *chart {
 	return c
 }
 
-// usage shows what is requested of CPU and memory in each group.
+// usage shows the requested CPU and memory in each group.
 func usage(groups []Group) *chart {
 	c := &chart{Key: []swatch{{blue, "CPU"}, {violet, "memory"}}}
 	for _, g := range groups {

@@ -13,8 +13,8 @@ import (
 // An arrival is the order in which planned nodes join and pods of one age are in the scheduler's queue.
 type arrival int
 
-// The arrivals that are tried. The kube-scheduler has not read Karpenter's plan: it gives each node that joins those of the waiting pods
-// that fit, in the order of its queue.
+// The arrivals that are tried. The kube-scheduler has not read Karpenter's plan: it gives each node that joins the waiting pods that
+// fit, in the order of its queue.
 const (
 	asPlanned     arrival = iota // each pod runs where Karpenter has planned it
 	inOrder                      // nodes join one after the other
@@ -66,7 +66,7 @@ func (w *world) join(ctx context.Context, planned []*scheduling.NodeClaim) error
 		if w.arrival == together {
 			continue
 		}
-		var joined []string // all nodes at first; then those that have joined before are only fuller than when they did not take the pod
+		var joined []string // all nodes at first; then the nodes that have joined before are only fuller than when they did not take the pod
 		if i > 0 {
 			joined = []string{name}
 		}

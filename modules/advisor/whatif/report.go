@@ -16,7 +16,7 @@ import (
 type Report struct {
 	Region string  `json:"region"`
 	Prices string  `json:"prices"` // where they are from, and from when
-	Pods   int     `json:"pods"`   // that move, without those of DaemonSets
+	Pods   int     `json:"pods"`   // that move, without pods of DaemonSets
 	Today  []Group `json:"today"`
 	Then   []Group `json:"then"`
 	Totals
@@ -43,7 +43,7 @@ type Group struct {
 	Pool       string  `json:"pool"` // "LKE pool 7", "NodePool default"
 	Plan       string  `json:"plan"`
 	Nodes      int     `json:"nodes"`
-	CPUUsed    float64 `json:"cpuUsed"` // requested share of what is allocatable, DaemonSets included
+	CPUUsed    float64 `json:"cpuUsed"` // requested share of the allocatable resources, DaemonSets included
 	MemoryUsed float64 `json:"memoryUsed"`
 	Pods       int     `json:"pods"`
 	Monthly    float64 `json:"monthly"` // of all nodes together
@@ -167,7 +167,7 @@ func PoolOf(node *corev1.Node) string {
 	return "other nodes"
 }
 
-// then groups the nodes of the simulated cluster: those that it keeps and those that it has made.
+// then groups the nodes of the simulated cluster: the kept nodes and the made ones.
 func (r *run) then(w *world) (groups []Group, monthly float64) {
 	t := newTally()
 	onNode := func(node string) (pods []*corev1.Pod) {

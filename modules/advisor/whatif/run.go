@@ -109,8 +109,8 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 	}
 	if len(r.nodePools) == 0 {
 		r.nodePools = []*karpv1.NodePool{ready(DefaultNodePool())}
-		report.Notes = append(report.Notes, fmt.Sprintf("no NodePool is given: that of the quickstart is assumed, with standard and dedicated "+
-			"plans of at most %d vCPUs and without limits; --nodepools takes others", bounds[0]))
+		report.Notes = append(report.Notes, fmt.Sprintf("no NodePool is given: whatif assumes the NodePool of the quickstart, with "+
+			"standard and dedicated plans of at most %d vCPUs and without limits; --nodepools takes others", bounds[0]))
 	}
 	all, err := catalog.Plans(ctx, input.API)
 	if err != nil {
@@ -318,7 +318,7 @@ func (w *world) reason(ctx context.Context, pod *corev1.Pod) string {
 
 var placeholder = regexp.MustCompile(`hostname-placeholder-\d+`)
 
-// plainly removes from a text of core the names of nodes that were only considered, which differ every time, and those of objects.
+// plainly removes from a text of core the names of nodes that were only considered, which differ every time, and the names of objects.
 func plainly(text string) string {
 	return withoutNames(placeholder.ReplaceAllString(strings.Join(strings.Fields(text), " "), "a new node"))
 }

@@ -25,7 +25,7 @@ type board struct {
 	slots []*slot
 }
 
-// A slot is a node with what is free on it.
+// A slot is a node with its free resources.
 type slot struct {
 	name        string
 	node        *corev1.Node
@@ -35,8 +35,8 @@ type slot struct {
 	owned       map[any]int // pods by their controller
 }
 
-// newBoard reads nodes of the simulated cluster and their pods. Without names these are all nodes: those that it keeps and those that it
-// has made.
+// newBoard reads nodes of the simulated cluster and their pods. Without names these are all nodes: the kept nodes and the made
+// ones.
 func (w *world) newBoard(ctx context.Context, names ...string) (*board, error) {
 	b, nodes := &board{}, &corev1.NodeList{}
 	if err := w.store.List(ctx, nodes); err != nil {
@@ -83,7 +83,7 @@ func demandOf(pod *corev1.Pod) demand {
 		owner: controllerOf(pod)}
 }
 
-// takes checks the resources first: nodes that are full are most of those that do not take a pod.
+// takes checks the resources first: nodes that are full are most of the nodes that do not take a pod.
 func (s *slot) takes(d demand) bool {
 	for name, quantity := range d.requests {
 		if quantity.IsZero() {
@@ -110,7 +110,7 @@ func (s *slot) room(d demand) float64 {
 	return 100*(1-(cpu+memory)/2) + 100*(1-math.Abs(cpu-memory)/2)
 }
 
-// best returns the node with the highest score of those that take the pod, nil if none does. Of equal ones it is the first: the
+// best returns the node with the highest score of the nodes that take the pod, nil if none does. Of equal ones it is the first: the
 // kube-scheduler takes any.
 func (b *board) best(pod *corev1.Pod) *slot {
 	wanted := demandOf(pod)
@@ -137,7 +137,7 @@ func (b *board) best(pod *corev1.Pod) *slot {
 	return best
 }
 
-// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns those that fit nowhere. With names only
+// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns the pods that fit nowhere. With names only
 // these nodes are looked at.
 func (w *world) schedule(ctx context.Context, queue []*corev1.Pod, names ...string) (left []*corev1.Pod, _ error) {
 	if len(queue) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-// A change is requirements that a NodePool gets in addition. Those that it has on a replaced label are dropped.
+// A change is requirements that a NodePool gets in addition. Its requirements on a replaced label are dropped.
 type change struct {
 	text         string
 	requirements []karpv1.NodeSelectorRequirementWithMinValues
@@ -52,8 +52,8 @@ func upTo(vCPUs int) change {
 	}, ""}
 }
 
-// changes returns what is tried for a NodePool: each of the common classes alone, smaller nodes where it has large ones, and each of the
-// two plans that it spends most on left out.
+// changes returns the variants that are tried for a NodePool: each of the common classes alone, smaller nodes where it has large ones, and
+// each of the two plans that it spends most on left out.
 func (r *run) changes(nodePool string, then []Group) (list []change) {
 	var used []catalog.Plan
 	for _, group := range then { // by price within a pool

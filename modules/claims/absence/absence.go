@@ -1,23 +1,22 @@
-// Package absence proves that an object of the platform is gone, for engines whose
-// platform answers wrongly at times: a list may lag and lack an object that exists, and
-// direct reads may answer 404 for one, even for many objects at once.
+// Package absence proves that an object of the platform is gone, for engines whose platform sometimes answers wrongly: a list may lag and
+// lack an object that exists, and direct reads may answer 404 for existing objects, even for many at once.
 //
-// An object is gone when two direct reads, the settle time apart, answered 404 and a
-// list that began after the second one lacks it; or when its removal was accepted and
-// either two direct reads, or one and a later list, lack it.
+// An object is gone in two cases:
 //
-// A [Proof] holds the evidence about one object. It is a plain value without a clock:
-// the caller passes when a request began and when it was answered, and the proof
-// compares the times that are unsafe for the conclusion. An attempt may have been
-// carried out at any moment between the two, because a client repeats requests and waits for rate limits.
-// Therefore the first 404 counts from its answer, the second from its beginning.
+//   - Two direct reads, the settle time apart, answered 404, and a list that began after the second one lacks the object.
+//   - Its removal was accepted, and either two direct reads, or one direct read and a later list, lack it.
 //
-// An [Evidence] adds when the object was seen, and takes every fact in by one rule; an
-// engine that keeps one for each object needs nothing else to know what exists.
+// A [Proof] holds the evidence about one object. It is a plain value without a clock: the caller passes when a request began and when it
+// was answered. A client repeats requests and waits for rate limits, so the platform may have carried out an attempt at any moment
+// between these two times. The proof uses the time that is unsafe for its conclusion: the first 404 counts from its answer, and the
+// second from its beginning. Example, with a settle time of 4 s: a read from 10:00:00 to 10:00:03 answers 404. A second 404 counts if its
+// read began at 10:00:07 or later.
 //
-// Not decided by a Proof: whether a list must show the object. A list that lags behind the
-// object's creation lacks it rightly, so its caller reports only lists that began the
-// list lag after the object existed, as Evidence does.
+// An [Evidence] adds when the object was seen, and takes every fact in by one rule. An engine that keeps one for each object needs
+// nothing else to know which objects exist.
+//
+// A Proof does not decide whether a list must show the object: a list that began shortly after the creation may lack it rightly. So the
+// caller reports only lists that began the list lag after the object existed, as Evidence does.
 package absence
 
 import "time"

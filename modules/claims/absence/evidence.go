@@ -38,7 +38,7 @@ func (f Fact) Covers(at time.Time, b Bounds) bool {
 type Evidence struct {
 	// First is when the object was first seen, Last when the newest fact began that shows it.
 	First, Last time.Time
-	// Missing is when the first fact began that lacks it, of those since it was shown.
+	// Missing is when the first fact began that lacks it, of the facts since it was shown.
 	Missing time.Time
 	// Ended is when it was proven gone.
 	Ended time.Time

@@ -47,7 +47,7 @@ func TestAWriteThatWaitedTooLongIsNotSent(t *testing.T) {
 	})
 }
 
-// The time in which a request waits for its slot is none of its own.
+// The time in which a request waits for its slot does not count as its own.
 func TestATimeoutBeginsWhenARequestIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := effects.NewRunner(1, system{})

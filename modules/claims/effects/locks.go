@@ -40,7 +40,7 @@ func (l locks) take(ctx context.Context, name string, shared bool) (release func
 	}
 }
 
-// try takes the lock and returns nil, or returns what is closed when to try again.
+// try takes the lock and returns nil, or returns a channel that is closed when to try again.
 func (l locks) try(name string, shared bool) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -98,7 +98,7 @@ func (l *Loop[Q, E, A, R]) Call(ctx context.Context, request Q) R {
 	return <-done
 }
 
-// post queues an event, and starts the loop if there is none. The caller holds mu.
+// post queues an event, and starts the loop if no loop runs. The caller holds mu.
 func (l *Loop[Q, E, A, R]) post(e E) {
 	l.inbox = append(l.inbox, e)
 	if !l.running {
@@ -141,7 +141,7 @@ func (l *Loop[Q, E, A, R]) wait(until time.Time) {
 	}
 }
 
-// step handles what is in the inbox: callers are answered, requests begun. It returns when
+// step handles the events in the inbox: callers are answered, requests begun. It returns when
 // the core needs a tick, and false when the loop may end.
 func (l *Loop[Q, E, A, R]) step() (wake time.Time, more bool) {
 	l.mu.Lock()

@@ -29,7 +29,7 @@ type Claim struct {
 	Since    time.Time
 }
 
-// Held reports whether the object has a claimant. A claim that was only sent is none yet.
+// Held reports whether the object has a claimant. A claim that was only sent does not count yet.
 func (c Claim) Held() bool { return c.Source > Sent }
 
 // Of reports whether the claim is one of this claimant, also one that was only sent.

@@ -14,7 +14,7 @@
 //     gone when its removal was accepted and a read that began after that is answered 404, or when a list that began Lag
 //     after the first 404 lacks it and a read that began Settle after that is answered 404, too.
 //
-// Four words say what is in doubt: an object is missing, aside, removing or gone.
+// Four words name the doubts: an object is missing, aside, removing or gone.
 //
 //	missing    a direct read was answered 404, and nothing has shown the object since
 //	aside      a write of ours, or of the leader before, may still take effect: the object is not changed and not handed out

@@ -25,7 +25,7 @@ type Record[V any] struct {
 	Shown time.Time
 	// Wrote is when the newest own write to the object ended.
 	Wrote time.Time
-	// Missing is when the first direct read was answered 404, of those since it was shown. Zero means that it is shown.
+	// Missing is when the first direct read was answered 404, of the 404s since it was shown. Zero means that it is shown.
 	Missing time.Time
 	// Aside is until when a write may still take effect that was not answered with success.
 	Aside time.Time
@@ -60,13 +60,13 @@ const (
 type Verdict int
 
 const (
-	// Ignored: the reading may be older than what is known, and says something else.
+	// Ignored: the reading may be older than the record, and differs from it.
 	Ignored Verdict = iota
-	// Agreed: it shows what is known.
+	// Agreed: it agrees with the record.
 	Agreed
 	// Replaced: Value is the one that was read.
 	Replaced
-	// Contradicted: it may be older or newer than what is known. A direct read that begins Settle after [Record.Shown] decides.
+	// Contradicted: it may be older or newer than the record. A direct read that begins Settle after [Record.Shown] decides.
 	Contradicted
 )
 
@@ -96,7 +96,7 @@ func (r *Record[V]) Merge(in Reading[V], b Bounds, differ func(known, read V) Di
 	return r.take(in, Replaced)
 }
 
-// agree follows a reading that shows what is known. One that may be older than an own write changes nothing else.
+// agree follows a reading that agrees with the record. One that may be older than an own write changes nothing else.
 func (r *Record[V]) agree(in Reading[V], b Bounds) Verdict {
 	switch {
 	case !in.Direct || in.Began.Before(r.Wrote):

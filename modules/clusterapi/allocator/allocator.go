@@ -104,7 +104,7 @@ func (a *Allocator) List(ctx context.Context) ([]clusterapi.Machine, error) {
 	return claimed, err
 }
 
-// Collect removes Machines that nothing needs: free ones, and those of claimants that do not exist.
+// Collect removes Machines that nothing needs: free ones, and Machines whose claimants do not exist.
 func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	if how.Alive == nil {
 		return claims.Collected{}, claims.Invalid("collect", "Sweep.Alive", "is nil")

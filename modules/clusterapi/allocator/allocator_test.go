@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/allocator"
 )
 
-// cluster is one deployment whose controllers act at once; the schedules of package core have those that do not.
+// cluster is one deployment whose controllers act at once; the schedules of package core have controllers that act late.
 type cluster struct {
 	mu       sync.Mutex
 	replicas int

@@ -60,7 +60,7 @@ func TestTheNameOfTheNodeIsThatOfTheInfrastructureMachine(t *testing.T) {
 	}
 }
 
-// The texts are those of linodego's errors, as CAPL puts them into its conditions.
+// The texts are linodego's errors, as CAPL puts them into its conditions.
 func TestAMachineThatCannotBeMadeHasTheKindOfItsRefusal(t *testing.T) {
 	infra := func(message string) infraMachine {
 		var m infraMachine

@@ -18,7 +18,7 @@ import (
 // Variables of Custom, written ${NAME}. There are no others.
 const (
 	VarNodeName      = "KARPENTER_NODE_NAME"
-	VarNodeLabels    = "KARPENTER_NODE_LABELS"    // key=value,key=value: those that a kubelet may set
+	VarNodeLabels    = "KARPENTER_NODE_LABELS"    // key=value,key=value: labels that a kubelet may set
 	VarNodeTaints    = "KARPENTER_NODE_TAINTS"    // key=value:Effect,key=value:Effect
 	VarKubeletArgs   = "KARPENTER_KUBELET_ARGS"   // all flags, labels and taints among them: --a=b --c=d
 	VarEndpoint      = "KARPENTER_ENDPOINT"       // host:port

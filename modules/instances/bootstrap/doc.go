@@ -6,8 +6,8 @@
 // # Nothing is pasted
 //
 // User data is a tree of values that a YAML library writes. Scripts are constant:
-// what differs from node to node is in files of its own, and what is given as an
-// argument is an argument of its own. A name, label, token or version therefore
+// each value that differs from node to node is in a file of its own, and each argument
+// stays one argument. A name, label, token or version therefore
 // never becomes a part of a command or of the document's structure. Values are
 // checked before that all the same, because kubelet and kubeadm have formats of
 // their own: an [Error] names the field, and never has a secret in its text.

@@ -7,10 +7,10 @@ const (
 	sysctlFile  = "/etc/sysctl.d/99-karpenter.conf"
 )
 
-// kernelModules are those that container runtimes and network plugins need.
+// kernelModules are the modules that container runtimes and network plugins need.
 const kernelModules = "overlay\nbr_netfilter\n"
 
-// kernelSettings are those that kubeadm checks and network plugins need.
+// kernelSettings are the settings that kubeadm checks and network plugins need.
 const kernelSettings = `net.ipv4.ip_forward = 1
 net.bridge.bridge-nf-call-iptables = 1
 net.bridge.bridge-nf-call-ip6tables = 1

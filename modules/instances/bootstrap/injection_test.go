@@ -17,8 +17,8 @@ var hostile = []string{
 	"{a: b}", "a\\nb", "a\u2028b", "${KARPENTER_TOKEN}", "a|b", "a&&b", "a\tb",
 }
 
-// What a value may not be is refused, and its field named. What is not refused
-// changes nothing but itself.
+// What a value may not be is refused, and its field named. A value that is
+// not refused changes nothing but itself.
 func TestHostileValuesAreRefusedByField(t *testing.T) {
 	for field, set := range map[string]func(*Config, string){
 		"Node.Name":            func(c *Config, v string) { c.Node.Name = v },

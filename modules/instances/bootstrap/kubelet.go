@@ -34,11 +34,11 @@ type Kubelet struct {
 	Extra map[string]any
 }
 
-// managedFields are the fields of a KubeletConfiguration that Extra may not have, beside those of settings, each with the reason.
+// managedFields are the fields of a KubeletConfiguration that Extra may not have, beside the fields of settings, each with the reason.
 var managedFields = map[string]string{
 	"apiVersion": "the user data sets it", "kind": "the user data sets it",
 	"failSwapOn": "it follows the size of swap", "serverTLSBootstrap": "a setting of the operator decides about it",
-	"registerNode": "the node has to register", "registerWithTaints": "taints are those of the NodePool",
+	"registerNode": "the node has to register", "registerWithTaints": "the taints come from the NodePool",
 	"providerID":     "the cloud controller manager sets it",
 	"authentication": "the cluster's servers have to reach the kubelet", "authorization": "the cluster's servers have to reach the kubelet",
 	"port": "the cluster's servers have to reach the kubelet", "rotateCertificates": "the node's certificate has to be renewed",
@@ -115,7 +115,7 @@ func (k *Kubelet) check() error {
 // serverTLSFlag is the flag for serverTLSBootstrap.
 const serverTLSFlag = "rotate-server-certificates"
 
-// settings returns those that are set, in one order.
+// settings returns the fields that are set, in one order.
 func (k *Kubelet) settings() []setting {
 	var all []setting
 	number := func(field, flag string, value *int) {

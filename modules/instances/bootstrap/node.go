@@ -39,7 +39,7 @@ type Config struct {
 type Node struct {
 	// Name is the Linode's label.
 	Name string
-	// Labels are set by the kubelet, those of them that it may set; see SelfLabels.
+	// Labels are set by the kubelet, as far as the kubelet may set them; see SelfLabels.
 	Labels  map[string]string
 	Taints  []Taint
 	Kubelet Kubelet

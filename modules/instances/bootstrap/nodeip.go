@@ -57,7 +57,7 @@ fi
 `
 }
 
-// check refuses what is no Network.
+// check refuses a text that is no Network.
 func (n Network) check() error {
 	switch n {
 	case AnyNetwork, PrivateNetwork, VPCNetwork:

@@ -50,7 +50,7 @@ type Type struct {
 // NoInstaller is the value of an installer's address for images that contain Kubernetes already.
 const NoInstaller = "none"
 
-// Inputs has the values that the user data of one node is rendered from. A type ignores those that its traits do not name.
+// Inputs has the values that the user data of one node is rendered from. A type ignores parameters that its traits do not name.
 type Inputs struct {
 	Config
 	Token     string

@@ -1,8 +1,12 @@
-// Package linodeapi implements the platform of package instances over the API client of
-// module linode. It translates requests, answers and refusals, and decides nothing.
+// Package linodeapi implements the platform of package instances over the API client of module linode. It translates requests, answers
+// and refusals, and decides nothing.
 //
-// The whole program should use one client, because it applies the rate limits of its
-// token. The error of a refused request has the field of instances.Spec at fault if the
-// API names one, except the instance type: claims.FieldInstanceType. Refusals about the
-// size of the account or about capacity have kinds of their own (failure.go).
+// The whole program should use one client, because the client applies the rate limits of its token. The error of a refused request has
+// the field of instances.Spec at fault if the API names one; for the instance type the field is claims.FieldInstanceType. The kinds of
+// refusals:
+//
+//	the label is taken                      claims.KindConflict, with instances.ErrLabelTaken
+//	capacity, the account's size            kinds of their own, by the words of the API (failure.go)
+//	404 of a request about one instance     claims.KindNotFound
+//	404 of a creation or of the whole list  claims.KindUnavailable, because it proves nothing about an instance
 package linodeapi

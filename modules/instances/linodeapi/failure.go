@@ -27,33 +27,6 @@ func unlisted(op string, id int, err error) *claims.Error {
 	return e
 }
 
-// fields maps the first part of the API's fields to fields of instances.Spec.
-var fields = map[string]string{
-	"type": claims.FieldInstanceType, "region": "Spec.Region", "image": "Spec.Image", "kernel": "Spec.Kernel", "label": "label",
-	"metadata": "Spec.UserData", "tags": "Spec.Tags", "firewall_id": "Spec.Network.FirewallID",
-	"interfaces": "Spec.Network.Interfaces", "interface_generation": "Spec.Network.Generation", "private_ip": "Spec.Network.PrivateIP",
-	"placement_group": "Spec.PlacementGroup", "boot_size": "Spec.Storage.BootMB", "swap_size": "Spec.Storage.SwapMB",
-	"disk_encryption": "Spec.Storage.Encryption", "backups_enabled": "Spec.Backups", "maintenance_policy": "Spec.MaintenancePolicy",
-	"authorized_keys": "Spec.Access.Keys", "authorized_users": "Spec.Access.Users",
-}
-
-// fieldOf translates the path of a field of the API, such as interfaces[0].subnet_id.
-// It returns a path without a counterpart unchanged.
-func fieldOf(path string) string {
-	first := path
-	if at := strings.IndexAny(path, ".["); at >= 0 {
-		first = path[:at]
-	}
-	field, known := fields[first]
-	switch {
-	case !known:
-		return path
-	case first == "interfaces" || first == "tags":
-		return field + path[len(first):]
-	}
-	return field
-}
-
 // Words that distinguish refusals about a label or a placement group. "Label must be
 // unique" was reported; the texts about placement groups are unknown, so several likely
 // phrases are listed.

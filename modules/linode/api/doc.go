@@ -9,7 +9,7 @@
 // send as null is a nullable.Nullable, which distinguishes the two. In requests every optional field is a pointer:
 // nil is not sent, and a pointer to an empty slice or map is sent as [] or {}, which clears the value.
 //
-// Units are those of the API: MB, Mbit/s, GB of transfer a month, US dollars. Enumerations are strings; a value that the
+// Units are the API's: MB, Mbit/s, GB of transfer a month, US dollars. Enumerations are strings; a value that the
 // description lacks is kept as it is.
 //
 // Values of these types are plain data: safe for concurrent reading, not for writing.

@@ -33,14 +33,14 @@ type Operation struct {
 	Public bool
 	// Scopes are the OAuth scopes that a token needs.
 	Scopes []string
-	// Filterable are the fields that an X-Filter may name, those of nested objects with a dot.
+	// Filterable are the fields that an X-Filter may name, fields of nested objects with a dot.
 	Filterable []string
 }
 
 // Operations returns all operations of the description, ordered by ID. The slice is the caller's.
 func Operations() []Operation { return slices.Clone(operations) }
 
-// OperationByID returns the operation of that ID, and false when there is none.
+// OperationByID returns the operation of that ID, and false when the API has no such operation.
 func OperationByID(id OperationID) (Operation, bool) {
 	for _, operation := range operations {
 		if operation.ID == id {
@@ -50,7 +50,7 @@ func OperationByID(id OperationID) (Operation, bool) {
 	return Operation{}, false
 }
 
-// DocumentedRateLimit returns the documented limit of a class, and false when there is none.
+// DocumentedRateLimit returns the documented limit of a class, and false when no limit is documented.
 func DocumentedRateLimit(class RateClass) (RateLimit, bool) {
 	limit, ok := rateLimits[class]
 	return limit, ok

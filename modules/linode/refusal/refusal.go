@@ -1,7 +1,7 @@
 // Package refusal maps errors of the API client to the kinds and effects of package
 // claims.
 //
-// It contains what is established about refusals of the Linode API, in one place. A
+// It contains the established facts about refusals of the Linode API, in one place. A
 // request that was answered with a refusal had no effect. One without an answer, or
 // answered with a failure of the API's own, may have had one. The API has one status,
 // 400, for everything that it refuses, and no codes; only there, and only for a field

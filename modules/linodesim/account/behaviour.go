@@ -105,3 +105,18 @@ const (
 	LabelPool    = "<pool>"
 	LabelHex     = "<12 hex digits>"
 )
+
+// NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
+// means any. The API's real words for it are not known: Reason may give some.
+type NoCapacity struct {
+	Type, Region string
+	Status       int    // 0 = 400
+	Reason       string // "" = words of our own
+
+	// Silent: an Enterprise cluster accepts the nodes, and they get no Linode until there is capacity (LKE Enterprise is known for that, and
+	// when it is so and when it refuses is not known). On Standard, and for plain Linodes, it is a refusal all the same.
+	Silent bool
+}
+
+// NoCapability takes a capability from a region: the platform does not offer it there.
+type NoCapability struct{ Region, Capability string }

@@ -10,8 +10,8 @@
 //
 // What the file has without that: the 75 plans and 47 regions that were listed
 // on the date. Capabilities of the 34 core regions were recorded in June 2026,
-// those of the 13 distributed ones between 2025 and 2026. Sizes and prices are those
-// recorded in 2024 (US dollars; Jakarta, id-cgk, and Sao Paulo, br-gru, cost
+// capabilities of the 13 distributed ones between 2025 and 2026. Sizes and prices were recorded
+// in 2024 (US dollars; Jakarta, id-cgk, and Sao Paulo, br-gru, cost
 // more), for plans that exist since then. Missing names, for each other plan,
 // the fields for which there is no source. They are 0, which clients have to
 // take for unknown, and the plan is offered in no region where its availability

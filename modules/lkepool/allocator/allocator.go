@@ -44,8 +44,8 @@ const (
 	// take effect later: it died, or nothing is known of it. Pools that it made are neither made larger nor deleted for
 	// Config.LateEffect and Config.SettleTime; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
-	// Ended is a process of which no write may take effect any more, nor one of those before
-	// it: each was answered with success or a refusal, or is older than Config.LateEffect. Or
+	// Ended is a process of which no write may take effect any more, nor a write of an
+	// earlier process: each was answered with success or a refusal, or is older than Config.LateEffect. Or
 	// there was none. Config.SettleTime is waited for, and no more.
 	Ended = claims.Ended
 )
@@ -136,15 +136,15 @@ func (a *Allocator) SetTags(ctx context.Context, instanceID int, by claims.Claim
 	return a.shell.call(ctx, core.Ask{Kind: core.AskTags, ID: instanceID, By: by, Remove: remove, Add: add}).Err
 }
 
-// Owns reports whether a pool of the cluster was made by this engine, from what
-// is known: it makes no request. While known is false, that is not certain yet:
+// Owns reports whether a pool of the cluster was made by this engine, from the
+// record: it makes no request. While known is false, that is not certain yet:
 // nothing was read so far, or the pool is newer than the last reading.
 func (a *Allocator) Owns(poolID int) (owned, known bool) {
 	a.shell.tell(func(c *core.Core) { owned, known = c.Owns(poolID) })
 	return owned, known
 }
 
-// PoolOf returns the pool of an instance from what is known, 0 if none is known: it makes no request.
+// PoolOf returns the pool of an instance from the record, 0 if the record has no pool: it makes no request.
 func (a *Allocator) PoolOf(instanceID int) (poolID int) {
 	a.shell.tell(func(c *core.Core) { poolID = c.PoolOf(instanceID) })
 	return poolID

@@ -61,7 +61,7 @@ func TestMaxHourlyPriceBoundsAllKeys(t *testing.T) {
 	})
 }
 
-// Bursts of two keys at the same time: what is being bought for one counts for
+// Bursts of two keys at the same time: nodes that are being bought for one count for
 // the other.
 func TestCeilingsCountPurchasesUnderWay(t *testing.T) {
 	for name, ceilings := range map[string]claims.Ceilings{

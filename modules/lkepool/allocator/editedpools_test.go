@@ -118,7 +118,7 @@ func TestEditedPoolsAreLeftAlone(t *testing.T) {
 				if after, _, _ := l.calls(); after-before > 121 {
 					t.Errorf("%d calls for 60 pairs of lists", after-before)
 				}
-				// Those who have a node keep it, and give it back.
+				// Claimants with a node keep it, and give it back.
 				for i, node := range nodes {
 					got, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: claims.Claimant{Name: names(3)[i]}, Key: k})
 					if err != nil || got.InstanceID != node.InstanceID {

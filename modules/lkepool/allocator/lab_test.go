@@ -167,7 +167,7 @@ func (l *lab) inPages(r *http.Request) *http.Request {
 	return r
 }
 
-// errorf fails the test and remembers why, for those who watch a long run.
+// errorf fails the test and remembers why, for people who watch a long run.
 func (l *lab) errorf(format string, args ...any) {
 	l.t.Helper()
 	l.t.Errorf(format, args...)

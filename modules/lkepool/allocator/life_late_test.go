@@ -32,8 +32,8 @@ const (
 	manyLives = 30
 )
 
-// drawn counts over all lives of a run the writes that were to land late, those of them that
-// changed something then, and the reads that a group of wrong 404s answered.
+// drawn counts over all lives of a run the writes that were to land late, the writes that had
+// an effect then, and the reads that a group of wrong 404s answered.
 var drawn struct{ late, landed, grouped atomic.Int64 }
 
 // checkDrawn fails a run of many lives that had no late writes, or no groups of 404s.
@@ -189,8 +189,8 @@ func (s *life) noteEnd(end sentRequest) {
 	}
 }
 
-// predecessor is how a program that counts its writes says that it ended: MayStillWrite if one
-// of those that were not answered with success or a refusal may still take effect.
+// predecessor is how a program that counts its writes says that it ended: MayStillWrite if a
+// write that was not answered with success or a refusal may still take effect.
 func (s *life) predecessor() allocator.Predecessor {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,8 +63,8 @@ type weather struct {
 	// lagging: lists lag behind writes by up to two minutes, not by 3 s.
 	lagging bool
 	// lossy: accepted writes have no effect. ghosts: a read answers 404 although
-	// the object exists, once for each object. Together they would prove what is
-	// not so: one 404 after an accepted removal is taken as its end.
+	// the object exists, once for each object. Together they would prove a
+	// falsehood: one 404 after an accepted removal is taken as its end.
 	lossy, ghosts bool
 	// tardy: writes land after they were answered. grouped: everything that is read by its ID is
 	// answered 404 for a while, and lists lack nothing.
@@ -95,7 +95,7 @@ type life struct {
 	events  history
 	log     []string
 
-	// writes are all that engines sent, underWay those that were not answered, died is when the
+	// writes are all that engines sent, underWay the unanswered writes, died is when the
 	// process with this context was killed.
 	writes   []*sentWrite
 	underWay map[*http.Request]*sentWrite
@@ -110,7 +110,7 @@ type history struct {
 	forbidden time.Time
 	counted   map[int]time.Time
 	// taken counts nodes taken out of pools by hand, stripped the instances
-	// whose claim was taken away, vacated those that may be collected.
+	// whose claim was taken away, vacated the nodes that may be collected.
 	taken    int
 	stripped map[int]bool
 	vacated  map[int]bool

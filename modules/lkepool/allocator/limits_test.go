@@ -110,7 +110,7 @@ func TestNewPoolMissingInTheList(t *testing.T) {
 	})
 }
 
-// MaxNodes bounds what all keys together may own; what is released is free for
+// MaxNodes bounds what all keys together may own; a released node makes room for
 // others.
 func TestMaxNodesBoundsAllKeys(t *testing.T) {
 	onBothTiers(t, realistic, func(t *testing.T, l *lab) {

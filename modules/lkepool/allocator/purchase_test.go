@@ -87,7 +87,7 @@ func TestTemplateHasItsOwnPool(t *testing.T) {
 // refusing is an account whose limits both tiers enforce by refusals; by default LKE Enterprise says nothing.
 var refusing = linodesim.Behaviour{RefuseBeyondLimits: true}
 
-// A refused scale-up is reported to those who cannot be served, at once, and
+// A refused scale-up is reported to the claimants that cannot be served, at once, and
 // to no others.
 func TestRefusedPurchasesAreReported(t *testing.T) {
 	for _, c := range []struct {

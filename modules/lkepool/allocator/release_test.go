@@ -93,7 +93,7 @@ func TestOnlyA404IsNotFound(t *testing.T) {
 	}
 }
 
-// What is gone is reported as gone, or the claimant never ends.
+// A node that is gone is reported as gone, or the claimant never ends.
 func TestReleasedInstanceIsReportedAsGone(t *testing.T) {
 	onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})

@@ -29,8 +29,8 @@ func supplied(t *testing.T, cfg linodesim.Config, test func(t *testing.T, l *lab
 }
 
 // A Linode that a person deletes leaves a slot that LKE fills again. One node may
-// be bought for it, because one list without it proves nothing; what is then too
-// many is collected.
+// be bought for it, because one list without it proves nothing; a surplus node is
+// then collected.
 func TestSlotOfADeletedInstanceCounts(t *testing.T) {
 	supplied(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab, p *process, a lkepool.Node) {
 		var group sync.WaitGroup

@@ -27,7 +27,7 @@ type crowded struct {
 	pool    int
 	// crowd is closed when all slots but one are taken, let lets the claims go on.
 	crowd, let chan struct{}
-	// reads and counts are when those of the pool began.
+	// reads and counts are when reads and counts of the pool began.
 	reads, counts []time.Time
 }
 

@@ -61,7 +61,7 @@ func checkName(field, name string, longest int) error {
 	return nil
 }
 
-// checkTags refuses tags that the API would refuse, and those that only the
+// checkTags refuses tags that the API would refuse, and tags that only the
 // engine or the platform may set.
 func (a *Allocator) checkTags(op, field string, tags []string) error {
 	for i, tag := range tags {

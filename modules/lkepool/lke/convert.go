@@ -72,7 +72,7 @@ func stateOf(status api.InstanceStatus) lkepool.State {
 	return lkepool.Up
 }
 
-// creation leaves out what is empty: the API's defaults differ by tier.
+// creation leaves out empty fields: the API's defaults differ by tier.
 func (b *base) creation(spec lkepool.PoolSpec, version string) api.LKENodePoolCreate {
 	template := spec.Key.Template
 	pool := api.LKENodePoolCreate{Type: spec.Key.InstanceType, Count: spec.Count, Tags: &spec.Tags}

@@ -25,7 +25,7 @@
 //
 // The API gives no machine-readable reason for a refusal, so this package, and
 // no other, reads the texts of refused purchases to distinguish a lack of
-// capacity and a limit of the account from a mistake in the request: those of a
-// 400 whose field is empty, type or count, and no others. Words that are not
+// capacity and a limit of the account from a mistake in the request: the texts of
+// a 400 whose field is empty, type or count, and no others. Words that are not
 // known make it KindInvalid.
 package lke

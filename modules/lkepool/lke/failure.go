@@ -48,8 +48,8 @@ func (b *base) refused(op string, poolID int, err error) *claims.Error {
 	return e
 }
 
-// removed translates the outcome of a removal. What is gone already is removed;
-// what the API refuses to remove (a locked pool, the last pool of a Standard
+// removed translates the outcome of a removal. An object that is gone counts
+// as removed; an object that the API refuses to remove (a locked pool, the last pool of a Standard
 // cluster) needs a person.
 func removed(op string, poolID int, err error) error {
 	if err == nil || linode.KindOf(err) == linode.KindNotFound {

@@ -54,9 +54,9 @@ var (
 	}}
 )
 
-// The status and the field of an answer decide what is known: only a 400 about
+// The status and the field of an answer decide the kind and the effect: only a 400 about
 // no field, type or count is searched for words of capacity or quota, a refusal
-// has no effect, and what the API failed to answer may have had one.
+// has no effect, and a request that the API failed to answer may have had one.
 func TestAnswersBecomeKindsAndEffects(t *testing.T) {
 	purchases := []call{create, scale}
 	for _, c := range []struct {

@@ -62,7 +62,7 @@ type suite struct {
 	Harness
 }
 
-// joined is a pool with its members, each once: those that its slots name, and the
+// joined is a pool with its members, each once: the members that its slots name, and the
 // instances that name it themselves.
 type joined struct {
 	lkepool.Pool

@@ -1,7 +1,7 @@
-// Package apiserver starts a real API server, with etcd, for the tests of this module and of those that build on it.
+// Package apiserver starts a real API server, with etcd, for the tests of this module and of modules that build on it.
 // Only tests import it.
 //
-// The programs are those that `make build` puts into .bin beside go.work, or those in $KUBEBUILDER_ASSETS.
+// The programs come from `make build`, which puts them into .bin beside go.work, or from $KUBEBUILDER_ASSETS.
 package apiserver
 
 import (

@@ -2,7 +2,7 @@
 // docs/deprecation.md has the way from one to the other. Only tests call this package until then.
 //
 // v1 has one name for each setting where v1alpha1 has two: swap_size becomes swapSize, and placementGroup a list placementGroups of one.
-// All other fields, also those that this package does not know, stay as they are.
+// All other fields, also fields that this package does not know, stay as they are.
 //
 // Guarantees: an object that v1alpha1 accepts is the same after ToV1 and ToV1alpha1, under the names that its user chose: an annotation
 // keeps these. An object of v1 without this annotation is the same after ToV1alpha1 and ToV1. No conversion changes the hash by which drift

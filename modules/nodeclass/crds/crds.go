@@ -1,8 +1,8 @@
 // Package crds holds the CustomResourceDefinitions that a cluster needs for this provider, for tests that install
 // them into an API server without Helm. Users install the chart karpenter-crd, whose files are the same.
 //
-// The definition of LinodeNodeClass is a generated copy (charts/karpenter-crd/generate.sh); those of Karpenter's
-// core come from the version of core that this module requires.
+// The definition of LinodeNodeClass is a generated copy (charts/karpenter-crd/generate.sh); the definitions of
+// Karpenter's core come from the version of core that this module requires.
 package crds
 
 import (

@@ -16,7 +16,7 @@ var (
 	instance   = status.Cluster{Mode: v1alpha1.ModeInstance, Region: "us-ord", ControlPlaneVersion: "v1.35.1"}
 )
 
-// account answers lookups. Its objects are those a test names; err, when set, answers everything.
+// account answers lookups. Its objects are the objects that a test names; err, when set, answers everything.
 type account struct {
 	firewalls map[int]status.Firewall
 	images    map[string]status.Image

@@ -30,7 +30,7 @@ type Cluster struct {
 	Bootstrap func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
 	// MachineDeployments checks what a class selects, in clusterapi mode; nil = it is not checked.
 	MachineDeployments func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
-	// LinodeInterfaces returns whether new Linodes get Linode interfaces, in instance mode, and not legacy ones or what is not known;
+	// LinodeInterfaces returns whether new Linodes get Linode interfaces, in instance mode, and not legacy ones or an unknown kind;
 	// nil = they do not.
 	LinodeInterfaces func(context.Context) bool
 }
@@ -45,8 +45,8 @@ type Finding struct {
 // at all proves nothing about the object, and is an error like any other.
 var ErrForbidden = errors.New("the token may not read it")
 
-// Lookup reads objects that a class names. A nil object without an error means that the Linode API answered that there is
-// none; an error means that it is not known.
+// Lookup reads objects that a class names. A nil object without an error means that the Linode API answered that the object
+// does not exist; an error means that it is not known.
 type Lookup interface {
 	Firewall(ctx context.Context, id int) (*Firewall, error)
 	Image(ctx context.Context, id string) (*Image, error)
@@ -86,7 +86,7 @@ type PlacementGroup struct {
 // Region is a region of Linode.
 type Region struct{ Capabilities []string }
 
-// VPC is a VPC of the account, with the IDs of its subnets, of those that have an IPv6 network, and the labels of all.
+// VPC is a VPC of the account, with the IDs of its subnets, of the subnets that have an IPv6 network, and the labels of all.
 type VPC struct {
 	Label        string
 	Region       string

@@ -3,7 +3,7 @@
 //
 // The controller that reconciles LinodeNodeClasses calls [Evaluate] with the class, the facts of the cluster,
 // and a [Lookup] that reads the Linode API, writes the [Result] into the object with [Apply], and stores it.
-// The package depends on nothing of Linode's client, of caching, or of scheduling of the next check: those are the
+// The package depends on nothing of Linode's client, of caching, or of scheduling of the next check: these are the
 // controller's.
 //
 // # Guarantees
@@ -20,7 +20,7 @@
 // # Where a rule is checked
 //
 // Rules of format (length and key of a tag, an image's form, keys of eviction thresholds) are refused by the API server
-// from the CRD. Those on tags are checked here again, with reason TagValidationFailed, for objects that were stored
+// from the CRD. Rules on tags are checked here again, with reason TagValidationFailed, for objects that were stored
 // under an older CRD: a managed key could make the provider take an instance for claimed.
 //
 // # Not guaranteed

@@ -119,7 +119,7 @@ func (e *evaluation) network(ctx context.Context) status.Condition {
 		}
 		if spec.IPv6InVPC() != nil && !slices.Contains(found.IPv6Subnets, subnet) {
 			return isFalse(conditionType, v1alpha1.ReasonSubnetWithoutIPv6,
-				"spec.ipv6Options asks for IPv6 addresses, but subnet %d of VPC %d has no IPv6 network; choose a subnet that has one in "+
+				"spec.ipv6Options requests IPv6 addresses, but subnet %d of VPC %d has no IPv6 network; choose a subnet that has one in "+
 					"spec.subnetID, or remove spec.ipv6Options", subnet, id)
 		}
 	}

@@ -45,8 +45,8 @@ type Bootstrap struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$')`,message="apiServerEndpoint must be a host, a colon and a port, without https://, for example 10.0.0.2:6443"
 	// +optional
 	APIServerEndpoint string `json:"apiServerEndpoint,omitempty"`
-	// CACertHashes are the SHA-256 hashes of the public keys of CAs that a node accepts (kubeadm, custom). Default: those
-	// of the cluster's CA. Example: ["sha256:<64 hexadecimal digits>"].
+	// CACertHashes are the SHA-256 hashes of the public keys of CAs that a node accepts (kubeadm, custom). Default: the
+	// hashes of the cluster's CA. Example: ["sha256:<64 hexadecimal digits>"].
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=71
 	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^sha256:[0-9a-f]{64}$')`,message="each of caCertHashes must be sha256: and 64 hexadecimal digits in lower case"

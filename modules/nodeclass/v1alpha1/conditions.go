@@ -30,7 +30,7 @@ const (
 	ConditionMachineDeploymentsReady = "MachineDeploymentsReady"
 )
 
-// ConditionLaunchesAccepted is False, with ReasonLaunchRefused, while the Linode API refuses what is launched from the class, and absent
+// ConditionLaunchesAccepted is False, with ReasonLaunchRefused, while the Linode API refuses launches from the class, and absent
 // otherwise. Ready does not depend on it.
 const (
 	ConditionLaunchesAccepted = "LaunchesAccepted"

@@ -8,7 +8,7 @@ import (
 
 // Disk is one disk of an instance.
 type Disk struct {
-	// Size of the disk, a quantity of bytes of at least 1Mi. Linode counts in MiB; what is left over is cut off.
+	// Size of the disk, a quantity of bytes of at least 1Mi. Linode counts in MiB; the remainder is cut off.
 	// Example: 20Gi.
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1048576 : (isQuantity(self) && quantity(self).compareTo(quantity('1Mi')) >= 0)",message="size must be a quantity of at least 1Mi, for example 20Gi"
 	Size resource.Quantity `json:"size"`

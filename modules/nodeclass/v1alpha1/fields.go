@@ -52,7 +52,7 @@ func (in *LinodeNodeClassSpec) fields() []field {
 	return fields(reflect.ValueOf(in).Elem(), "", []Mode{ModeInstance})
 }
 
-// set reports whether the field has a value. An empty list is none.
+// set reports whether the field has a value. An empty list counts as not set.
 func (f field) set() bool {
 	if kind := f.value.Kind(); kind == reflect.Slice || kind == reflect.Map {
 		return f.value.Len() > 0

@@ -18,7 +18,7 @@ import (
 const HashVersion = "linode-v5"
 
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
-// differently now. The fields that count are those that have an effect in the mode and are not changed on the running Linode; their
+// differently now. The fields that count are the fields that have an effect in the mode and are not changed on the running Linode; their
 // struct tags list that. Fields that are not set do not count, so that a field added to the type
 // later changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
@@ -101,8 +101,8 @@ func (in *LinodeNodeClassSpec) disks() []*Disk {
 	return append([]*Disk{in.OSDisk}, in.DataDisks.All()...)
 }
 
-// hashOf hashes the value's JSON with sorted keys and without what is not set. It panics on a value that has no JSON; the values are
-// of this package's types, which all have.
+// hashOf hashes the value's JSON with sorted keys and without fields that are not set. It panics on a value that has no JSON; the values
+// are of this package's types, which all have.
 func hashOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -121,7 +121,7 @@ func TestHashOfFurtherKubeletFields(t *testing.T) {
 }
 
 // Every field that there is, however deep, has an effect on the hash in instance mode when it is set, and in lke mode
-// when it is one of those that LKE's pools have. A field that is added to the type is found here.
+// when LKE's pools have the field. A field that is added to the type is found here.
 func TestHashCoversEveryField(t *testing.T) {
 	lke := []string{"FirewallID", "DiskEncryption", "Isolation"}
 	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation", "ImageDriftPolicy", "MachineDeploymentSelector"}

@@ -25,7 +25,7 @@ type EvictionGracePeriod string
 type ReservedQuantity string
 
 // KubeletConfiguration is the part of the kubelet's configuration that a class sets (instance mode). Names and
-// meanings are the kubelet's own, and so are the defaults of what is not set. Fields that count in both modes, for the
+// meanings are the kubelet's own, and so are the defaults of unset fields. Fields that count in both modes, for the
 // estimate of a node's capacity, are marked.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.podsPerCore) || !has(self.maxPods) || self.podsPerCore <= self.maxPods",message="podsPerCore must not be above maxPods",fieldPath=".podsPerCore"

@@ -60,7 +60,7 @@ const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
 )
 
-// Isolation is which public addresses nodes have. What is not set is left to LKE.
+// Isolation is which public addresses nodes have. LKE decides about a field that is not set.
 //
 // +kubebuilder:validation:MinProperties=1
 type Isolation struct {
@@ -76,7 +76,7 @@ type Isolation struct {
 //
 // Fields marked "(no effect in lke mode)" are of instance mode: LKE makes its nodes from an image and settings of its
 // own. In lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
-// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for those of instance mode too.
+// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for nodes of instance mode too.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.imageSelector)",message="image and imageSelector exclude each other; set one of them",fieldPath=".imageSelector"
 // +kubebuilder:validation:XValidation:rule="!has(self.placementGroup) || !has(self.placementGroups)",message="placementGroup and placementGroups exclude each other; set one of them",fieldPath=".placementGroups"
@@ -88,7 +88,7 @@ type LinodeNodeClassSpec struct {
 	// Tags are put on each instance, beside the tags that the provider manages (both modes). A change is made on
 	// the running instances and replaces no node; tags that another client has put on an instance stay.
 	// A tag has 3 to 50 characters, exactly as it is written here: nothing is added to it. Keys, the part
-	// before the first "=", must not be those that Karpenter, this provider or LKE manages: any under
+	// before the first "=", must not be managed by Karpenter, this provider or LKE: any under
 	// karpenter.sh/ or karpenter.k8s.linode/, kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>.
 	// Example: ["team=payments", "production"].
 	// +kubebuilder:validation:MaxItems=50
@@ -291,7 +291,7 @@ type LinodeNodeClassStatus struct {
 	Images []Image `json:"images,omitempty"`
 	// Conditions are Ready, and one for each dependency: ValidationSucceeded, KubernetesVersionReady,
 	// FirewallReady, and in instance mode BootstrapReady, RegionReady, ImageReady, NetworkReady and PlacementGroupReady.
-	// LaunchesAccepted is there, and False, while the Linode API refuses what is launched from the class, and KubernetesVersionProvided
+	// LaunchesAccepted is there, and False, while the Linode API refuses launches from the class, and KubernetesVersionProvided
 	// while new nodes of a class with ClusterMinor join with another minor version than the control plane's.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`

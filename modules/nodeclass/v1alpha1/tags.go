@@ -56,7 +56,7 @@ func IsRestrictedTag(tag string) bool {
 	return found && (inDomain(domain, Group) || inDomain(domain, "karpenter.sh"))
 }
 
-// RestrictedTags returns those of the tags that IsRestrictedTag refuses, in the given order.
+// RestrictedTags returns the tags that IsRestrictedTag refuses, in the given order.
 func RestrictedTags(tags []string) []string {
 	var restricted []string
 	for _, tag := range tags {

@@ -1,8 +1,14 @@
 // Package allowlist bounds which images, firewalls, VPCs and logins of an account LinodeNodeClasses may name.
 //
-// A user who may write a class chooses what a new node boots, what reaches it and who logs in to it. An administrator narrows that with a
-// setting; an empty list allows everything. The decision is a pure function of a class and the image that its nodes would get. It is
-// called where a class is checked and again before each purchase, because a class may change in between.
+// A user who may write a class chooses what a new node boots, who reaches it and who logs in to it. An administrator bounds this choice
+// with a setting; an empty list allows everything. Examples:
+//
+//	images [private/12345]         a class with linode/debian12 gets no node; a class with imageSelector only if it selects this image
+//	firewalls [678]                a class must name firewall 678; a class without a firewall gets no node
+//	authorizedKeys [ssh-rsa A x]   a class may name ssh-rsa A, with any comment
+//
+// Check is a pure function of a class and the image that its nodes would get. It is called when a class is checked, and again before each
+// purchase, because a class may change in between.
 package allowlist
 
 import (
@@ -54,8 +60,8 @@ func Parse(text string) (List, error) {
 // Refusal is one value of a class that is not allowed.
 type Refusal struct{ Field, Text string }
 
-// Check returns the first value of a class that is not in the list, nil if there is none. image is the one that nodes would get; "" while
-// it is not known.
+// Check returns the first value of a class that is not in the list, nil if the list has all values. image is the one that nodes would get;
+// "" while it is not known.
 func (l List) Check(spec v1alpha1.LinodeNodeClassSpec, image string) *Refusal {
 	if image != "" && len(l.Images) > 0 && !slices.ContainsFunc(l.Images, matches(image)) {
 		field := "spec.image"
@@ -73,7 +79,7 @@ func (l List) Check(spec v1alpha1.LinodeNodeClassSpec, image string) *Refusal {
 	for i, key := range spec.AuthorizedKeys {
 		if len(l.AuthorizedKeys) > 0 && !slices.ContainsFunc(l.AuthorizedKeys, func(a string) bool { return material(a) == material(key) }) {
 			return &Refusal{fmt.Sprintf("spec.authorizedKeys[%d]", i),
-				"is none of settings.instance.allow.authorizedKeys; use one of these, or have the administrator add it"}
+				"is not in settings.instance.allow.authorizedKeys; use a listed key, or ask the administrator to add it"}
 		}
 	}
 	for i, user := range spec.AuthorizedUsers {

@@ -88,8 +88,8 @@ func overhead(p Plan, total corev1.ResourceList, s Settings) *cloudprovider.Inst
 	return o
 }
 
-// amount reads an eviction threshold, a quantity or a percentage of the total; "100%" turns a threshold off, as the kubelet has it. What
-// is neither, which the schema of the LinodeNodeClass refuses, counts as nothing.
+// amount reads an eviction threshold, a quantity or a percentage of the total; "100%" turns a threshold off, as the kubelet has it. Any
+// other value, which the schema of the LinodeNodeClass refuses, counts as nothing.
 func amount(text string, total resource.Quantity) resource.Quantity {
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)

@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // Config configures a Catalog.
@@ -28,16 +28,14 @@ type Config struct {
 	Tier           string              // of the LKE cluster; "" = standard in lke mode, and not used in the others
 	MemoryOverhead *float64            // see Settings
 	Interval       time.Duration       // between reads; 0 = 5 min
-	PlanRest       time.Duration       // how long a plan is not bought after the region or the account had no room for it; 0 = PlanRest
+	Launches       *launches.Memory    // has the plans that rest; nil = none are known from before
 	OnRefresh      func(error)         // a read has ended; after one that failed the old data stays; may be nil
-	OnRefused      func(Refusal)       // an offering was marked as unavailable that was not; may be nil
 }
 
 // Catalog serves instance types from memory.
 type Catalog struct {
-	client      API
-	cfg         Config
-	unavailable *cache.Expiring // marked, by plan
+	client API
+	cfg    Config
 
 	mu           sync.Mutex
 	plans        []Plan
@@ -57,7 +55,8 @@ func NewCatalog(client API, cfg Config) *Catalog {
 	cfg.Plans = cfg.Plans.OrDefault()
 	cfg.Mode = cmp.Or(cfg.Mode, v1alpha1.ModeLKE)
 	cfg.Tier = TierIn(cfg.Mode, cfg.Tier)
-	return &Catalog{client: client, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}, hourly: map[string]float64{}}
+	cfg.Launches = cmp.Or(cfg.Launches, launches.New(launches.Config{}))
+	return &Catalog{client: client, cfg: cfg, learned: map[string]Figures{}, hourly: map[string]float64{}}
 }
 
 // Refresh reads plans and availability. On an error the old data stays.
@@ -108,7 +107,7 @@ func (e *ExclusionError) Error() string {
 	return fmt.Sprintf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(e.Plans), e.By.Allow, e.By.Deny)
 }
 
-// Unmatched returns the first pattern of the allowed plans that matches none of those that there are, "" if each matches one, and all
+// Unmatched returns the first pattern of the allowed plans that matches no existing plan, "" if each matches one, and all
 // texts that would match one: IDs and classes.
 func (e *ExclusionError) Unmatched() (pattern string, texts []string) {
 	pattern = e.By.Allow.Unmatched(func(yield func(string, []string) bool) {
@@ -141,8 +140,8 @@ func (c *Catalog) Start(ctx context.Context) error {
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
-// InstanceTypes returns all instance types as nodes of a class have them, those that cannot be bought now, or whose disk is too small for
-// the class, with an unavailable offering. A nil class sets nothing. The slice is the caller's, the instance types are shared.
+// InstanceTypes returns all instance types as nodes of a class have them, with an unavailable offering for a type that cannot be bought now
+// or whose disk is too small for the class. A nil class sets nothing. The slice is the caller's, the instance types are shared.
 func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
 	if class != nil {
 		class = class.Effective(c.cfg.Mode)
@@ -154,7 +153,7 @@ func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudpro
 	defer c.mu.Unlock()
 	var refused []string
 	for _, p := range c.plans {
-		if _, is := c.unavailable.Get(p.ID); is {
+		if _, rests := c.cfg.Launches.Resting(p.ID); rests {
 			refused = append(refused, p.ID)
 		}
 	}
@@ -189,8 +188,8 @@ func (c *Catalog) Unpriced() (plans []string) {
 	defer c.mu.Unlock()
 	for _, p := range c.plans {
 		available, restricted := c.availability[p.ID]
-		_, refused := c.unavailable.Get(p.ID)
-		if (available || !restricted) && !refused && p.PriceIn(c.cfg.Region).Hourly <= 0 {
+		_, rests := c.cfg.Launches.Resting(p.ID)
+		if (available || !restricted) && !rests && p.PriceIn(c.cfg.Region).Hourly <= 0 {
 			plans = append(plans, p.ID)
 		}
 	}
@@ -204,4 +203,22 @@ func (c *Catalog) HourlyUSD(plan string) (float64, bool) {
 	defer c.mu.Unlock()
 	price := c.hourly[plan]
 	return price, price > 0
+}
+
+// Launches returns what launches of these plans have shown.
+func (c *Catalog) Launches() *launches.Memory { return c.cfg.Launches }
+
+// AtLeastAsLarge names the other plans that have at least as much of everything as one. A limit, of the account or of the settings,
+// concerns all of them: core would try them in turn, each dearer than the last. Smaller plans stay: the limit may be on large plans alone,
+// or on GPUs.
+func (c *Catalog) AtLeastAsLarge(plan string) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.plans, func(p Plan) bool { return p.ID == plan })
+	for _, p := range c.plans {
+		if i >= 0 && p.ID != plan && p.VCPUs >= c.plans[i].VCPUs && p.Memory >= c.plans[i].Memory && p.GPUs >= c.plans[i].GPUs {
+			names = append(names, p.ID)
+		}
+	}
+	return names
 }

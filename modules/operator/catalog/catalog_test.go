@@ -44,7 +44,7 @@ func named(t *testing.T, all []*cloudprovider.InstanceType, name string) *cloudp
 	return nil
 }
 
-// Of all plans exactly those are offered that LKE allows and whose size is known, but for accelerated ones.
+// Of all plans exactly the plans are offered that LKE allows and whose size is known, but for accelerated ones.
 func TestPlansThatLKERefusesAreLeftOut(t *testing.T) {
 	sim, c := simulated(t, catalog.Config{Region: "us-ord"})
 	offered := map[string]bool{}

@@ -70,7 +70,7 @@ func requirements(p Plan, region string) scheduling.Requirements {
 	)
 }
 
-// is requires a label to have a value, or, if there is none, not to exist: without the second, a
+// is requires a label to have a value, or, for an empty value, not to exist: without the second, a
 // requirement such as `gpu-name In [rtx4000a]` would be met by a plan without a GPU.
 func is(key, value string) *scheduling.Requirement {
 	if value == "" {

@@ -46,7 +46,7 @@ func TestTheRootDiskFollowsFromPlanAndClass(t *testing.T) {
 	}
 }
 
-// A class's disks decide what is planned with in instance mode. In lke mode they have no effect.
+// A class's disks decide the planned sizes in instance mode. In lke mode they have no effect.
 func TestDisksOfAClassAreInTheCapacity(t *testing.T) {
 	class := &v1alpha1.LinodeNodeClassSpec{OSDisk: disk("60Gi"), DataDisks: &v1alpha1.DataDisks{SDB: disk("15Gi")}}
 	const rootDisk = 61440 << 20

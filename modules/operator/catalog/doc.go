@@ -1,23 +1,22 @@
-// Package catalog has what can be bought: it turns Linode plans into Karpenter's instance types.
+// Package catalog has the plans that can be bought: it converts Linode plans into Karpenter's instance types.
 //
 // A Catalog reads plans and their availability in the cluster's region from the Linode API, on an interval, and serves instance types
 // from memory: InstanceTypes never waits for the network. The conversion itself, Convert, is a pure function.
 //
 // Guarantees: every well known label except karpenter.sh/nodepool (which belongs to the NodePool) is a requirement of every instance
-// type, DoesNotExist where a plan has nothing to say; there is exactly one offering per plan, on-demand, at the region's price, whose
-// zone is the region, because Linode has no zones. A failed read keeps what was known before. Which plans are offered at all is a
-// Selection, whose default leaves out what LKE refuses.
+// type, and DoesNotExist if a plan has no value for it. There is exactly one offering for each plan: on-demand, at the region's price, in
+// the zone that is the region, because Linode has no zones. If a read fails, the Catalog keeps the last answer. A Selection bounds the
+// offered plans; its default excludes plans that LKE refuses.
 //
-// Memory and ephemeral storage are, for each type and what of a class changes it, what nodes have shown (Learn), before that those of
-// recorded LKE nodes of that size, and estimates otherwise: on LKE Enterprise less what its kubelets are expected to reserve (see
-// enterpriseReserve). A share that the settings give replaces records and estimates. Estimates err on the low side, because pods that
-// were promised what is not there stay pending. Figures fall at once and rise by a hundredth at least, so that consolidation comes to
-// rest; nodes that exist are planned with by their own figures, and drift does not look at capacity.
+// Memory and ephemeral storage of a plan come from the first of these sources: the figures of registered nodes (Learn), by plan and by
+// the fields of a class that change them; the figures of recorded LKE nodes of that size; an estimate, which on LKE Enterprise subtracts
+// the expected reservations of its kubelets (see enterpriseReserve). A share in the settings replaces records and estimates. Estimates
+// err on the low side, because a pod that was promised too much stays pending. A lower figure counts at once, and a higher one only if it
+// is higher by 1%, so that consolidation comes to rest. Existing nodes are planned with by their own figures, and drift ignores capacity.
 //
-// Not guaranteed: that a plan reported as available can be created at this moment (the API's list is a flag, no stock); callers report a
-// refusal with MarkUnavailable.
+// Not guaranteed: that a plan reported as available can be created at this moment (the API's list is a flag, no stock); package launches
+// remembers which plans were refused.
 //
 // Units: memory and disk of a Plan are MiB (the API writes MB and means MiB: a plan of 4096 MB boots with 4022024 KiB), network MBit/s,
-// transfer GB, prices USD per hour. All methods of Catalog are safe for concurrent use. Callers must not change the instance types they
-// get.
+// transfer GB, prices USD per hour. All methods of Catalog are safe for concurrent use. Callers must not change the instance types.
 package catalog

@@ -19,7 +19,7 @@ type Plan api.LinodeType
 const hoursOfMonth = 730
 
 // PriceIn is the plan's price in a region. Jakarta and Sao Paulo, for two, are dearer than the rest, and not by the same factor for every
-// plan. A plan without a monthly price, as those of the eighth generation are, costs its hourly one for all hours.
+// plan. A plan without a monthly price, as plans of the eighth generation are, costs its hourly one for all hours.
 func (p Plan) PriceIn(region string) api.Price {
 	price := p.Price
 	for _, own := range p.RegionPrices {

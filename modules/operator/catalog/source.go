@@ -26,7 +26,7 @@ func Plans(ctx context.Context, client API) (plans []Plan, err error) {
 	return plans, nil
 }
 
-// Availability reads whether plans can be bought in a region. Only those of restricted availability have an entry.
+// Availability reads whether plans can be bought in a region. Only plans of restricted availability have an entry.
 func Availability(ctx context.Context, client API, region string) (map[string]bool, error) {
 	rows, err := client.RegionAvailability(ctx, region)
 	if err != nil {

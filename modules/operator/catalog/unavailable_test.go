@@ -7,20 +7,30 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
+
+// refuse lets a launch of a plan be refused, as cloudprovider does.
+func refuse(c *catalog.Catalog, plan string, err claims.Error) {
+	c.Launches().Failed(launches.Launch{Plan: plan, Larger: c.AtLeastAsLarge(plan)}, &err)
+}
 
 func TestARefusedPlanIsUnavailableForAWhile(t *testing.T) {
 	tests := []struct {
-		cause catalog.Cause
+		err   claims.Error
 		lasts time.Duration
-	}{{catalog.NoCapacity, 3 * time.Minute}, {catalog.PlanRefused, 30 * time.Minute}}
+	}{
+		{claims.Error{Kind: claims.KindInsufficientCapacity}, 3 * time.Minute},
+		{claims.Error{Kind: claims.KindInvalid, Field: claims.FieldInstanceType}, 30 * time.Minute},
+	}
 	for _, tt := range tests {
-		t.Run(string(tt.cause), func(t *testing.T) {
+		t.Run(string(tt.err.Kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, c := simulated(t, catalog.Config{Region: "us-ord"})
 				all := len(available(c))
-				c.MarkUnavailable("g6-standard-2", tt.cause)
+				refuse(c, "g6-standard-2", tt.err)
 				time.Sleep(tt.lasts - time.Second)
 				if left := available(c); len(left) != all-1 || slices.Contains(left, "g6-standard-2") {
 					t.Errorf("before its end: %s", strings.Join(left, " "))
@@ -34,20 +44,6 @@ func TestARefusedPlanIsUnavailableForAWhile(t *testing.T) {
 	}
 }
 
-func TestALongerBeliefIsNotShortened(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, c := simulated(t, catalog.Config{Region: "us-ord"})
-		c.MarkUnavailable("g6-standard-2", catalog.PlanRefused)
-		c.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
-		time.Sleep(10 * time.Minute)
-		if slices.Contains(available(c), "g6-standard-2") {
-			t.Error("available again too early")
-		}
-	})
-}
-
-// An account's limit takes out whatever is at least as large, for as long as it is believed; smaller plans and those
-// that have less of anything stay.
 func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 	tests := []struct {
 		refused    string
@@ -60,10 +56,9 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.refused, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var told []catalog.Refusal
-				_, c := simulated(t, catalog.Config{Region: "us-ord", OnRefused: func(r catalog.Refusal) { told = append(told, r) }})
+				_, c := simulated(t, catalog.Config{Region: "us-ord"})
 				before := available(c)
-				c.MarkUnavailable(tt.refused, catalog.AccountLimit)
+				refuse(c, tt.refused, claims.Error{Kind: claims.KindQuotaExceeded})
 				time.Sleep(3*time.Minute - time.Second)
 				during := available(c)
 				for _, name := range append(tt.out, tt.refused) {
@@ -79,9 +74,6 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 						t.Errorf("%s is not offered any more", name)
 					}
 				}
-				if len(told) != 1 || told[0].InstanceType != tt.refused || told[0].Others < len(tt.out) || told[0].Lasts != 3*time.Minute {
-					t.Errorf("told %+v", told)
-				}
 				time.Sleep(time.Second)
 				if after := available(c); !slices.Equal(before, after) {
 					t.Errorf("offered before: %v\nafterwards: %v", before, after)
@@ -89,52 +81,4 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Twenty NodeClaims that are refused at the same time are one marking; another cause, and a refusal after the mark has
-// ended, are news.
-func TestAMarkingIsToldOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []catalog.Cause
-		_, c := simulated(t, catalog.Config{Region: "us-ord", OnRefused: func(r catalog.Refusal) { told = append(told, r.Cause) }})
-		for range 20 {
-			c.MarkUnavailable("g6-standard-1", catalog.NoCapacity)
-			time.Sleep(time.Second)
-		}
-		c.MarkUnavailable("g6-standard-1", catalog.AccountLimit)
-		c.MarkUnavailable("g6-standard-1", catalog.AccountLimit)
-		time.Sleep(3 * time.Minute)
-		c.MarkUnavailable("g6-standard-1", catalog.AccountLimit)
-		want := []catalog.Cause{catalog.NoCapacity, catalog.AccountLimit, catalog.AccountLimit}
-		if !slices.Equal(told, want) {
-			t.Errorf("told %v, want %v", told, want)
-		}
-	})
-}
-
-func TestMarksThatCannotBeAreNotTakenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		soon := time.Now().Add(time.Minute)
-		for name, mark := range map[string]catalog.Mark{
-			"an end that its cause does not allow": {Plan: "g6-standard-2", Cause: catalog.Ceiling, Ends: time.Now().Add(time.Hour)},
-			"an end in the past":                   {Plan: "g6-standard-2", Cause: catalog.NoCapacity, Ends: time.Now().Add(-time.Second)},
-			"an unknown cause":                     {Plan: "g6-standard-2", Cause: "Weather", Ends: soon},
-			"no plan":                              {Cause: catalog.NoCapacity, Ends: soon},
-		} {
-			c := catalog.NewCatalog(nil, catalog.Config{Region: "us-ord"})
-			c.TakeUp([]catalog.Mark{mark})
-			if cause, is := c.Unavailable(mark.Plan); is {
-				t.Errorf("%s: %q", name, cause)
-			}
-		}
-		c := catalog.NewCatalog(nil, catalog.Config{Region: "us-ord"})
-		c.TakeUp([]catalog.Mark{{Plan: "g6-standard-2", Cause: catalog.NoCapacity, Ends: soon}})
-		if cause, is := c.Unavailable("g6-standard-2"); !is || cause != catalog.NoCapacity {
-			t.Errorf("a mark that counts: %q", cause)
-		}
-		time.Sleep(time.Minute)
-		if _, is := c.Unavailable("g6-standard-2"); is {
-			t.Error("it does not end when it did before")
-		}
-	})
 }

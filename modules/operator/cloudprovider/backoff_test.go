@@ -23,6 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // since is a NodeClaim's condition, true since a time.
@@ -53,7 +54,8 @@ func TestANodeThatNeverJoinsIsBoughtAgainAfterGrowingPauses(t *testing.T) {
 		told, counted := record.NewFakeRecorder(100), 0
 		kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 		pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, "a")}, nil }}
-		p := cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{
+		plans := market(t)
+		p := cloudprovider.New(kube, over(pools), plans, cloudprovider.Config{
 			Region: "us-ord", Events: quietly(told), OnNeverJoined: func(string) { counted++ },
 		})
 		fail := func(uid string) {
@@ -83,22 +85,11 @@ func TestANodeThatNeverJoinsIsBoughtAgainAfterGrowingPauses(t *testing.T) {
 			t.Errorf("%d counted, %d events left", counted, len(told.Events))
 		}
 		fail("z")
-		joined := nodeClaim(func(c *karpv1.NodeClaim) {
-			c.Status.ProviderID, c.Labels[corev1.LabelInstanceTypeStable] = "linode://5", plan
-			since(c, karpv1.ConditionTypeRegistered, time.Now().Add(-time.Hour))
-		})
-		drifted := func() {
-			if _, err := p.IsDrifted(t.Context(), joined); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if drifted(); offered(t, p, plan) {
+		if plans.Launches().Joined("default", plan, time.Now().Add(-time.Hour)); offered(t, p, plan) {
 			t.Error("a node that joined long before ends the pause")
 		}
 		time.Sleep(time.Second)
-		joined.Status.Conditions = nil
-		since(joined, karpv1.ConditionTypeRegistered, time.Now())
-		if drifted(); !offered(t, p, plan) {
+		if plans.Launches().Joined("default", plan, time.Now()); !offered(t, p, plan) {
 			t.Error("a node that joins does not end the pause")
 		}
 	})
@@ -170,7 +161,7 @@ func TestALaunchWithARefusedTokenGoesOn(t *testing.T) {
 		for attempt := range 10 {
 			_, err := p.Create(t.Context(), numbered(1))
 			var createErr *core.CreateError
-			if !errors.As(err, &createErr) || createErr.ConditionReason != cloudprovider.EventTokenRefused ||
+			if !errors.As(err, &createErr) || createErr.ConditionReason != launches.EventTokenRefused ||
 				!strings.Contains(createErr.ConditionMessage, "LINODE_TOKEN") {
 				t.Fatalf("attempt %d: %v", attempt, err)
 			}

@@ -18,8 +18,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// A client that makes NodeClaims itself, past every NodePool's limits, gets as many nodes as the settings allow. Those beyond are refused
-// without a request that changes anything.
+// A client that makes NodeClaims itself, past every NodePool's limits, gets as many nodes as the settings allow. Purchases beyond it are
+// refused without a request that changes anything.
 func TestNodeClaimsMadeByHandStopAtTheCeilings(t *testing.T) {
 	for name, cfg := range map[string]lkepool.Config{"nodes": {Ceilings: claims.Ceilings{MaxNodes: 3}},
 		"price": {Ceilings: claims.Ceilings{MaxHourlyPrice: 3 * 0.018}}} {

@@ -22,9 +22,9 @@ func Cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim) (*
 	return cheapest(all, nodeClaim, true)
 }
 
-// cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements, hold its resources and can be
-// bought; of two with the same price the first by name, so that the choice is the same every time. Prices are those of the instance types
-// given, overlays applied. strict means that without the choice that minValues requires nothing is bought, as core has it.
+// cheapest picks the instance type of the lowest price among the types that meet the NodeClaim's requirements, hold its resources and can
+// be bought; of two with the same price the first by name, so that the choice is the same every time. Prices come from the given instance
+// types, overlays applied. strict means that without the choice that minValues requires nothing is bought, as core has it.
 func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, strict bool) (*cloudprovider.InstanceType, error) {
 	requests, wanted := launchRequests(nodeClaim), scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)
 	compatible := requirement.Meeting(nodeClaim.Spec.Requirements, all)
@@ -38,7 +38,7 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 			len(all), len(compatible), unbuyable(requests, compatible, fitting))
 	}
 	if _, _, err := candidates.SatisfiesMinValues(wanted); err != nil && strict {
-		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is not the choice that it asks for: %w",
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is less choice than its minValues require: %w",
 			len(candidates), err)
 	}
 	price := func(it *cloudprovider.InstanceType) float64 {

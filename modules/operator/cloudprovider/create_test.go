@@ -101,7 +101,7 @@ type rejected struct {
 	all []cloudprovider.Launch
 }
 
-func (l *rejected) Claim(ctx context.Context, launch cloudprovider.Launch) (claims.Node, error) {
+func (l *rejected) Claim(ctx context.Context, launch cloudprovider.Launch) (cloudprovider.Node, error) {
 	l.all = append(l.all, launch)
 	return l.Backend.Claim(ctx, launch)
 }

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -19,7 +18,7 @@ import (
 // Delete releases the NodeClaim's node. It returns nil when the removal was accepted and NodeClaimNotFound
 // when the instance is proven to be gone.
 func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
-	c.attempts.Delete(nodeClaim.UID)
+	c.launches.End(nodeClaim.UID)
 	c.noteFailure(ctx, nodeClaim)
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil { // none, or one that no Linode can have
@@ -35,19 +34,20 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 	nodePool, plan := nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable]
 	launched, registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeLaunched),
 		nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
-	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || registered.IsTrue() || !launched.IsTrue() ||
-		time.Since(launched.LastTransitionTime.Time) <= joins {
+	if nodePool == "" || registered.IsTrue() || !launched.IsTrue() || time.Since(launched.LastTransitionTime.Time) <= joins {
 		return
 	}
-	c.failed.Set(nodeClaim.UID, true, time.Hour)
-	pause := c.backoff.Failed(launches.Target{NodePool: nodePool, Plan: plan}, pacing.Joins)
+	pause, counted := c.launches.NeverJoined(nodeClaim.UID, launches.Target{NodePool: nodePool, Plan: plan})
+	if !counted {
+		return
+	}
 	if c.cfg.OnNeverJoined != nil {
 		c.cfg.OnNeverJoined(plan)
 	}
 	if found, err := c.objects.nodePoolOf(ctx, nodeClaim); err == nil {
 		c.events.publish(found, events.Event{
 			Reason: EventNodesNeverJoin, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: eventSilence,
-			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not asked for before %s", plan,
+			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not bought before %s", plan,
 				nodeClaim.Name, pause),
 		})
 	}

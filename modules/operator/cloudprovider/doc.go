@@ -5,7 +5,7 @@
 // one that would be made now. Packages mode/lke and mode/instance have the Backends.
 //
 // Guarantees: an instance is reported as not found only when the Linode API has proven it; every error of a Backend reaches core as the
-// type that the table in errors.go gives; a NodeClaim that is tried again gets the plan of its first attempt, so that capacity on its way
+// type that package launches gives; a NodeClaim that is tried again gets the plan of its first attempt, so that capacity on its way
 // is used and nothing is bought twice; nothing is made from a LinodeNodeClass that is not Ready.
 //
 // Not guaranteed: that Create succeeds within one call. It waits up to the configured deadline, then returns an error that core repeats;

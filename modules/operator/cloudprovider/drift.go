@@ -24,7 +24,8 @@ const (
 	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
 )
 
-// IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. What is unknown has not drifted.
+// IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. Unknown values never count as
+// drift.
 func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	if nodeClaim.Spec.NodeClassRef == nil {
 		return "", nil
@@ -32,10 +33,6 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	nodeClass := &v1alpha1.LinodeNodeClass{}
 	if exists, err := c.objects.read(ctx, v1alpha1.Kind, nodeClaim.Spec.NodeClassRef.Name, nodeClass); err != nil || !exists {
 		return "", err // without it there is nothing to compare with; a class that is in use cannot be deleted
-	}
-	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
-		c.backoff.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable],
-			registered.LastTransitionTime.Time)
 	}
 	if staticallyDrifted(nodeClaim, nodeClass) {
 		return DriftNodeClass, nil
@@ -47,7 +44,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	if c.cfg.HostMaintenance != nil && c.cfg.HostMaintenance(id) {
 		return DriftHostMaintenance, nil
 	}
-	node, err := c.inventory.node(ctx, id)
+	node, err := c.nodes.node(ctx, id)
 	if err != nil {
 		return "", lookupError(err)
 	}

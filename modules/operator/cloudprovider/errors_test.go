@@ -17,6 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // failing is an error of an engine about an answer of the API.
@@ -106,7 +107,7 @@ func TestANodeOnItsWayNamesARefusedToken(t *testing.T) {
 		return lkepool.Node{}, failing(claims.KindProvisioning, "")
 	}}
 	p := cloudprovider.New(kube, over(pools), market(t), cloudprovider.Config{Region: "us-ord", TokenRefused: func() bool { return refused }})
-	for _, want := range []string{cloudprovider.EventTokenRefused, "Provisioning"} {
+	for _, want := range []string{launches.EventTokenRefused, "Provisioning"} {
 		_, err := p.Create(t.Context(), nodeClaim())
 		var createErr *core.CreateError
 		if !errors.As(err, &createErr) || createErr.ConditionReason != want {

@@ -8,70 +8,58 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// inventory keeps the last list of claimed nodes, and those that were claimed since. Core checks the drift of every NodeClaim every
-// five minutes, and at every step of a new one; one read per check would be the whole budget of requests of a large cluster.
-type inventory struct {
-	backend Backend
-	reading singleflight.Group
-
+// Inventory keeps the claimed nodes as they were read last: by a list, by their claim or alone. Core checks the drift of every NodeClaim
+// every five minutes, and at every step of a new one; one read per check would be the whole budget of requests of a large cluster. Modes
+// ask it for what a node is named or whose it is, without a request. It is safe for concurrent use.
+type Inventory struct {
 	mu    sync.Mutex
 	nodes map[int]known
 	at    time.Time // of the last list
 }
 
-// known is a node as a list or its claim showed it, and when that was requested.
+// known is a node, and when it was requested.
 type known struct {
-	claims.Node
+	Node
 	at time.Time
 }
 
 // How old a list may be to tell drift from it.
 const inventoryTTL = time.Minute
 
-func newInventory(backend Backend) *inventory {
-	return &inventory{backend: backend, nodes: map[int]known{}}
-}
+// NewInventory returns an empty Inventory.
+func NewInventory() *Inventory { return &Inventory{nodes: map[int]known{}} }
 
-// grant adds a node that was claimed just now: a list that is older does not have it.
-func (i *inventory) grant(node claims.Node) {
+// Note stores a node that was read or claimed just now: a list that is older does not have it.
+func (i *Inventory) Note(node Node) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.nodes[node.InstanceID] = known{node, time.Now()}
 }
 
-// node returns a node from memory, and reads it alone only if it is not there.
-func (i *inventory) node(ctx context.Context, id int) (claims.Node, error) {
-	if err := i.refreshOld(ctx); err != nil {
-		return claims.Node{}, err
-	}
-	i.mu.Lock()
-	found, ok := i.nodes[id]
-	i.mu.Unlock()
-	if ok {
-		return found.Node, nil
-	}
-	return i.backend.Get(ctx, id)
-}
-
-// tags returns an instance's tags as the last list shows them, without reading one. It is not changed while that list is kept.
-func (i *inventory) tags(id int) (tags []string, known bool) {
+// Known returns an instance as it was read last, false for one that no reading of this cluster has. It is not changed while it is kept.
+func (i *Inventory) Known(instanceID int) (Node, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	node, known := i.nodes[id]
-	return node.Tags, known
+	found, is := i.nodes[instanceID]
+	return found.Node, is
 }
 
-// refresh reads the list now.
-func (i *inventory) refresh(ctx context.Context) ([]claims.Node, error) {
-	asked := time.Now()
-	list, err := i.backend.List(ctx)
-	if err != nil {
-		return nil, err
+// Named returns whether some instance has the name.
+func (i *Inventory) Named(name string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, k := range i.nodes {
+		if k.Name == name {
+			return true
+		}
 	}
+	return false
+}
+
+// take stores a list that was requested at a time, and forgets instances that it lacks.
+func (i *Inventory) take(list []Node, asked time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	maps.DeleteFunc(i.nodes, func(_ int, k known) bool { return k.at.Before(asked) })
@@ -79,17 +67,59 @@ func (i *inventory) refresh(ctx context.Context) ([]claims.Node, error) {
 		i.nodes[node.InstanceID] = known{node, asked}
 	}
 	i.at = time.Now()
-	return list, nil
+}
+
+func (i *Inventory) young() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return time.Since(i.at) < inventoryTTL
+}
+
+// reader fills an Inventory from a Backend.
+type reader struct {
+	*Inventory
+	backend Backend
+	reading singleflight.Group
+}
+
+// node returns a node from memory, and reads it alone only if it is not there.
+func (r *reader) node(ctx context.Context, id int) (Node, error) {
+	if err := r.refreshOld(ctx); err != nil {
+		return Node{}, err
+	}
+	if found, is := r.Known(id); is {
+		return found, nil
+	}
+	return r.get(ctx, id)
+}
+
+// get reads one node now.
+func (r *reader) get(ctx context.Context, id int) (Node, error) {
+	node, err := r.backend.Get(ctx, id)
+	if err == nil {
+		r.Note(node)
+	}
+	return node, err
+}
+
+// list reads the list now.
+func (r *reader) list(ctx context.Context) ([]Node, error) {
+	asked := time.Now()
+	list, err := r.backend.List(ctx)
+	if err == nil {
+		r.take(list, asked)
+	}
+	return list, err
 }
 
 // refreshOld reads the list if it is too old. Callers at the same time share one read and its error; the lock is not held while it lasts.
-func (i *inventory) refreshOld(ctx context.Context) error {
-	for !i.young() {
-		read := i.reading.DoChan("", func() (any, error) {
-			if i.young() { // another caller has read it since
+func (r *reader) refreshOld(ctx context.Context) error {
+	for !r.young() {
+		read := r.reading.DoChan("", func() (any, error) {
+			if r.young() { // another caller has read it since
 				return nil, nil
 			}
-			return i.refresh(ctx)
+			return r.list(ctx)
 		})
 		select {
 		case <-ctx.Done():
@@ -102,10 +132,4 @@ func (i *inventory) refreshOld(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (i *inventory) young() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return time.Since(i.at) < inventoryTTL
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -25,18 +26,18 @@ type Launch struct {
 
 // claim claims a node within the deadline of one Create. An instance that another NodeClaim's status names is refused: two NodeClaims with
 // one instance would each remove it.
-func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error) {
+func (c *CloudProvider) claim(ctx context.Context, l Launch) (Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
 	defer cancel()
 	start := time.Now()
 	node, err := c.backend.Claim(ctx, l)
-	c.cfg.OnClaim(l.NodeClaim.Labels[karpv1.NodePoolLabelKey], outcome(err, c.backend.Mode()), time.Since(start))
+	c.cfg.OnClaim(l.NodeClaim.Labels[karpv1.NodePoolLabelKey], launches.Outcome(err, c.lke()), time.Since(start))
 	if err != nil || c.cfg.Holder == nil {
 		return node, err
 	}
 	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != nodeclaim.Claimant(l.NodeClaim) {
 		return node, &claims.Error{Kind: claims.KindConflict, Op: "claim", Effect: claims.EffectUnknown,
-			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
+			Err: fmt.Errorf("instance %d belongs to NodeClaim %s by its status", node.InstanceID, holder.Name)}
 	}
 	return node, nil
 }

@@ -97,7 +97,7 @@ func TestListAndGet(t *testing.T) {
 	}
 }
 
-// A node drifts when its pool's labels, taints, firewall or version differ from those of its NodeClaim and class,
+// A node drifts when its pool's labels, taints, firewall or version differ from its NodeClaim and class,
 // and when LKE recycled its instance or the instance is switched off. An answer without a value is no difference.
 func TestDriftOfPoolsAndInstances(t *testing.T) {
 	firewall := 99

@@ -17,7 +17,7 @@ import (
 )
 
 // launched returns the NodeClaim as Create returns it.
-func launched(node claims.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
+func launched(node Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
 	region string) (*karpv1.NodeClaim, error) {
 	claim, err := observed(node, instanceType, region)
 	if err != nil {
@@ -38,7 +38,7 @@ func launched(node claims.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alph
 
 // observed returns the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
 // catalog (any more): the node is there all the same.
-func observed(node claims.Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
+func observed(node Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
 	if node.InstanceID <= 0 {
 		return nil, fmt.Errorf("node %q has no instance", node.Name)
 	}
@@ -48,7 +48,7 @@ func observed(node claims.Node, instanceType *cloudprovider.InstanceType, region
 			CreationTimestamp: metav1.NewTime(node.Created),
 			Labels:            labels(node, instanceType, region),
 		},
-		Status: karpv1.NodeClaimStatus{ProviderID: nodeclaim.ProviderID(node.InstanceID)},
+		Status: karpv1.NodeClaimStatus{ProviderID: nodeclaim.ProviderID(node.InstanceID), ImageID: node.Image},
 	}
 	if instanceType != nil {
 		claim.Status.Capacity = instanceType.Capacity.DeepCopy()
@@ -63,7 +63,7 @@ func observed(node claims.Node, instanceType *cloudprovider.InstanceType, region
 }
 
 // labels returns the labels that Karpenter puts on the Node.
-func labels(node claims.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
+func labels(node Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := LabelsOf(instanceType, region)
 	result[corev1.LabelInstanceTypeStable] = node.InstanceType
 	for _, tag := range node.Tags {

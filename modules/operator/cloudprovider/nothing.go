@@ -10,8 +10,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // Unbuyable returns why a NodePool can get no node now, "" if it can. What its LinodeNodeClass lacks is no part of it: core's own
@@ -62,35 +62,24 @@ func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool,
 func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 	var plans []string
 	for _, it := range requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, c.market.InstanceTypes(nil)) {
-		if cause, is := c.market.Unavailable(it.Name); is && cause == catalog.Overdue {
+		if cause, is := c.launches.Resting(it.Name); is && cause == launches.Overdue {
 			plans = append(plans, it.Name)
 		}
 	}
 	if len(plans) == 0 {
 		return ""
 	}
-	return bounded(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: %s. %s: %s",
-		requirement.List(plans), silentCauses, silentCure))
-}
-
-// CauseText returns why a plan that is marked with a cause cannot be bought.
-func CauseText(cause catalog.Cause) string { return causeTexts[cause] }
-
-var causeTexts = map[catalog.Cause]string{
-	catalog.NoCapacity:   "the region has no capacity",
-	catalog.PlanRefused:  "Linode refuses the plan in the region",
-	catalog.AccountLimit: "a limit of the account or of the cluster is reached",
-	catalog.Overdue:      "LKE has accepted a purchase and made no Linode, and " + silentCauses,
-	catalog.Ceiling:      "settings.maxNodes or settings.maxHourlyPrice is reached",
+	return bounded(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: %s. %s",
+		requirement.List(plans), launches.Silence))
 }
 
 // planReason returns why one plan is not bought for a NodePool that no refusal of its launches concerns.
 func (c *CloudProvider) planReason(nodePool, plan string) string {
-	if cause, is := c.market.Unavailable(plan); is {
-		return CauseText(cause)
+	if cause, is := c.launches.Resting(plan); is {
+		return cause.Text()
 	}
 	switch {
-	case c.backoff.Pausing(nodePool, plan):
+	case c.launches.Pausing(nodePool, plan):
 		return "earlier launches failed, as the condition NodesJoining and the events show"
 	case slices.Contains(c.market.Unpriced(), plan):
 		return "the Linode API lists no price, and settings.plans.prices has none"

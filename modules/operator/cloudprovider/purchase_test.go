@@ -11,7 +11,7 @@ import (
 )
 
 // LKE takes 2 to 4 seconds for a write. A NodeClaim that arrives meanwhile gets one node, and so does a NodeClaim whose call of Create ends
-// meanwhile and is repeated: what is being bought is neither bought again nor given to two.
+// meanwhile and is repeated: a node that is being bought is neither bought again nor given to two.
 func TestWhatArrivesDuringAPurchaseIsBoughtOnce(t *testing.T) {
 	if writes := linodesim.Realistic().WriteLKE; writes.Min < 2*time.Second {
 		t.Fatalf("a write takes %s: nothing arrives in it", writes.Min)

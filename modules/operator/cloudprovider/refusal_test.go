@@ -29,7 +29,7 @@ type (
 // silence stands for a purchase of which nothing came, in place of a field that the API refuses.
 const silence = "silence"
 
-// What is refused is said on the NodePool, once for as long as it is believed, however many NodeClaims were refused.
+// A refusal is reported on the NodePool, once for as long as it is believed, however many NodeClaims were refused.
 func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 	tests := []struct {
 		kind  claims.Kind

@@ -28,7 +28,7 @@ func (c *CloudProvider) Reboot(ctx context.Context, nodeClaim *karpv1.NodeClaim,
 		return lookupError(err)
 	}
 	if node.Claim != (claims.Tags{}).Value(nodeClaim.Name) {
-		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is not that of NodeClaim %s by its tags", id, nodeClaim.Name))
+		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d does not belong to NodeClaim %s by its tags", id, nodeClaim.Name))
 	}
 	return c.cfg.Reboot(ctx, id, operationID)
 }
@@ -46,7 +46,7 @@ const anyReason = ".*"
 // defaultToleration is longer than LKE takes to reboot a Linode by itself.
 const defaultToleration = 10 * time.Minute
 
-// RepairPolicies returns when a node counts as broken, and what is done about it. Core reboots a node at most twice in 24 hours and then
+// RepairPolicies returns when a node counts as broken, and the repair. Core reboots a node at most twice in 24 hours and then
 // replaces it. What a kubelet that does not answer cannot evict is not waited for. Core takes a condition for no older than its Node, and
 // measures anew after a reboot.
 func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {

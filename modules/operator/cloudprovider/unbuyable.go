@@ -16,7 +16,7 @@ import (
 )
 
 // unbuyable returns why none of the types that meet the requirements can be bought: a resource of which none has enough, or
-// that those which have enough are not available now.
+// that the types with enough are not available now.
 func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovider.InstanceType) string {
 	if len(fitting) > 0 {
 		names := lo.Map(fitting, func(it *cloudprovider.InstanceType, _ int) string { return it.Name })

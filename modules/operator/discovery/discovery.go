@@ -1,4 +1,4 @@
-// Package discovery has what the modes share of finding their cluster at start: what is looked for, the check of what the token may do,
+// Package discovery has the code that all modes share for finding their cluster at start: the search, the check of what the token may do,
 // and the line for the user about an error of the API.
 //
 // Its errors are *options.Error. It makes no write to find out what the token may do: one instance is read, and the scopes that the API
@@ -68,7 +68,7 @@ func (w Wanted) Explain(err error, scope, doing, fix string) error {
 		return &options.Error{Name: "LINODE_URL", Found: "there is no Linode API at " + w.URL + " (404 " + doing + ")",
 			Fix: "set LINODE_URL and LINODE_API_VERSION to the API's, or leave them out"}
 	default:
-		// The Linode API answers errors with a body of its own, which a client recognizes. Outages of it, and of what is before it, are 5xx.
+		// The Linode API answers errors with a body of its own, which a client recognizes. Outages of it, and of proxies before it, are 5xx.
 		var answer *linode.Error
 		if errors.As(err, &answer) && answer.Status != 0 && answer.Status < http.StatusInternalServerError &&
 			answer.Status != http.StatusTooManyRequests && len(answer.Reasons) == 0 {

@@ -1,18 +1,18 @@
 // Package drain empties Nodes that no NodeClaim owns, before their instances go.
 //
-// Karpenter core drains the Nodes of NodeClaims only. A Drainer keeps new pods off another Node with core's taint karpenter.sh/disrupted,
-// and evicts its pods by the Eviction API, so PodDisruptionBudgets hold. Which pods have to leave, and which may be evicted, is
-// core's rule and core's code: not mirror pods, not pods that tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is
-// waited for and never evicted. Pods of DaemonSets and critical ones leave after the others.
+// Karpenter core drains only the Nodes of NodeClaims. A Drainer keeps new pods off another Node with core's taint karpenter.sh/disrupted,
+// and evicts its pods through the Eviction API, so PodDisruptionBudgets hold. Core's own code decides which pods have to leave: not
+// mirror pods, and not pods that tolerate the taint. The Drainer waits for a pod with the annotation karpenter.sh/do-not-disrupt and
+// never evicts it. Pods of DaemonSets and critical pods leave last.
 //
-// An instance that is being drained is still free, so a NodeClaim may get it, mostly the one made for the evicted pods. Keep lifts the
-// taint before the NodeClaim shows its instance. Core's disruption controller would lift it too, within ten seconds, in which
-// core sees a node of that NodeClaim which none of its pods can use, and plans another one for them.
+// An instance that is being drained is still free, so a NodeClaim may get it, often the NodeClaim for the evicted pods. Keep removes the
+// taint before the NodeClaim shows its instance. Core's disruption controller would remove it too, but up to ten seconds later. In these
+// seconds core would see a node of the NodeClaim that no pod can use, and plan another node.
 //
-// Called by garbagecollection, about instances that are to be released, by registrationtaint, about Nodes on which pods
-// settled while no operator ran, and by the cloud provider, about instances that a NodeClaim has got. It never waits: one call
-// checks once and returns the state. What holds a Node back is reported once, in an event on the Node and in the log, and again only
-// when it changes. A Drainer is safe for concurrent use for different Nodes.
+// Callers: garbagecollection, for instances that it is going to release; registrationtaint, for Nodes on which pods came while no
+// operator ran; the cloud provider, for instances that a NodeClaim has got. A call never waits: it checks once and returns the state. The
+// cause that holds a Node is reported once, in an event on the Node and in the log, and again when it changes. A Drainer is safe for
+// concurrent use for different Nodes.
 package drain
 
 import (
@@ -167,7 +167,7 @@ func (d *Drainer) lift(ctx context.Context, name string) error {
 	return nil
 }
 
-// Settled returns how many pods have to leave the Node before it is empty, those of DaemonSets apart: they follow the
+// Settled returns how many pods have to leave the Node before it is empty, without pods of DaemonSets: they follow the
 // Node's taints.
 func (d *Drainer) Settled(ctx context.Context, node *corev1.Node) (int, error) {
 	pods, err := d.leaving(ctx, node)
@@ -239,7 +239,7 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.P
 	return errors.Join(failed...)
 }
 
-// turn is the order in which pods leave: what is critical after the rest, DaemonSets after what they serve.
+// turn is the order in which pods leave: critical pods after the rest, DaemonSets after what they serve.
 func turn(pod *corev1.Pod) int {
 	n := 0
 	if podutils.IsOwnedByDaemonSet(pod) {

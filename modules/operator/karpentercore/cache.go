@@ -12,8 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 )
 
-// CacheOptions are the cache's: the Leases of kubelets only, no fields that nothing here reads, and no quantity that no node can have. What
-// is not cached is not in the patches that are made from the cache either, so it is not removed.
+// CacheOptions are the cache's: the Leases of kubelets only, no fields that nothing here reads, and no quantity that no node can have. A
+// field that is not cached is not in the patches that are made from the cache either, so it is not removed.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: bounded(cache.TransformStripManagedFields()),
@@ -27,8 +27,8 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// bounded bounds the quantities of what a transform leaves: core computes with those of pods, DaemonSets, NodePools, NodeClaims, Nodes,
-// volumes and attachments, and one of 1e9999999 takes a core for minutes.
+// bounded bounds the quantities of the fields that a transform keeps: core computes with the quantities of pods, DaemonSets, NodePools,
+// NodeClaims, Nodes, volumes and attachments, and one of 1e9999999 takes a core for minutes.
 func bounded(next toolscache.TransformFunc) toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		out, err := next(in)

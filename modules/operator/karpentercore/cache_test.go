@@ -2,6 +2,7 @@ package karpentercore_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -13,16 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 )
 
+var apiServer = apiserver.Shared{Definitions: crds.All()}
+
+func TestMain(m *testing.M) { os.Exit(apiServer.Run(m)) }
+
 func TestAPatchFromTheCacheTakesNothingAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out what starts an API server")
-	}
-	environment, err := apiserver.Start(nil)
-	must(t, err)
-	t.Cleanup(func() { must(t, environment.Stop()) })
+	environment := apiServer.Environment(t)
 	kube, err := client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
 	must(t, err)
 	t.Run("node", func(t *testing.T) { aNodeKeepsItsImages(t, environment.Config, kube) })

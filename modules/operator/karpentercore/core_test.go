@@ -143,7 +143,7 @@ func TestCoreStillRunsNoControllerForVerticalPodAutoscalers(t *testing.T) {
 	if len(calls(file, "NewVPAController")) != 0 {
 		t.Error("core runs the controller vpa.prediction: make verticalPodAutoscalerRights of charts/karpenter true by default (or pass " +
 			"WithoutVPAPrediction in cmd/controller), give an end-to-end test a VerticalPodAutoscaler, and correct the value's description, " +
-			"docs/security.md and docs/whatif.md")
+			"docs/cluster-rights.md and docs/whatif.md")
 	}
 	if _, err := os.Stat(coreFile(t, "pkg/controllers/state/informer/vpa.go")); err != nil {
 		t.Errorf("core has no such controller any more (%v): verticalPodAutoscalerRights of charts/karpenter can go", err)

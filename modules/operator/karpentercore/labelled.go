@@ -22,7 +22,7 @@ import (
 // Labelled returns core's controllers. The one for legacy repair, if it is among them, also looks at a Node that gets the label of its
 // class.
 //
-// Core's own looks at labelled Nodes alone, and at those only when a condition changes. A Node of LKE gets the label when it registers, so
+// Core's own looks at labelled Nodes alone, and only when a condition changes. A Node of LKE gets the label when it registers, so
 // that one which was not ready before and never becomes ready would stay until the operator starts again.
 func Labelled(core []opcontroller.Controller, provider cloudprovider.CloudProvider) []opcontroller.Controller {
 	all := slices.Clone(core)

@@ -29,8 +29,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state/informer"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 )
@@ -49,12 +47,7 @@ func (replacing) RepairPolicies() []cloudprovider.RepairPolicy {
 
 // Repair, both core's own and the legacy one, finds a node that is not ready, whether it became so before or after it had its labels.
 func TestANodeThatIsNotReadyIsFoundWheneverItGetsItsLabels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out what starts an API server")
-	}
-	environment, err := apiserver.Start(crds.All())
-	must(t, err)
-	t.Cleanup(func() { must(t, environment.Stop()) })
+	environment := apiServer.Environment(t)
 	ctx := coreoptions.ToContext(t.Context(), &coreoptions.Options{FeatureGates: coreoptions.FeatureGates{NodeRepair: true}})
 	kube, err := client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
 	must(t, err)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// longestLine is how long a line of the log may be, in bytes. Core writes objects and errors about them as they are, and what users put
-	// into those is bounded by the API server's 1.5 MiB alone. Many collectors cut lines at 16 KiB, which leaves no JSON.
+	// longestLine is how long a line of the log may be, in bytes. Core writes objects and errors about them as they are, and texts of users
+	// in them are bounded by the API server's 1.5 MiB alone. Many collectors cut lines at 16 KiB, which leaves no JSON.
 	longestLine = 16 << 10
 	// cutLine is how much of a longer one is kept: as a text in JSON, at most twice as long as it is.
 	cutLine = 7 << 10

@@ -12,7 +12,7 @@
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
 //
-// A Lease that was released says that no write of its holder, or of those before, may take effect any more. While one is under way, and
+// A Lease that was released says that no write of its holder, or of earlier holders, may take effect any more. While one is under way, and
 // for the time in which writes take effect late after one that was answered with a server error or not at all, or after following a
 // replica that died, it is not released, and expires. The next replica then waits for that, and for what the writes may do.
 //

@@ -11,7 +11,7 @@ import (
 var ErrUnanswered = errors.New("a write to the Linode API that was not answered, of this replica or the one before, may take effect yet: " +
 	"the Lease is left to expire")
 
-// unanswered records the writes that may take effect yet: those under way, and those whose answer leaves open what they did.
+// unanswered records the writes that may take effect yet: writes under way, and writes whose answer leaves open what they did.
 type unanswered struct {
 	lateEffect time.Duration // how long after its failure a write may still take effect
 

@@ -1,11 +1,15 @@
-// Package leaving tells which nodes of a NodePool use up its disruption budgets, and what keeps those nodes from going.
+// Package leaving finds the nodes of a NodePool that use up its disruption budgets, and the cause that keeps these nodes from going.
 //
-// Core counts a node against every budget from its deletion on, or while it is not ready, until its Linode is being removed. A node
-// whose pods may not be evicted is such a node for as long as that lasts. Meanwhile the NodePool's other nodes stay, empty nodes too,
-// and core publishes nothing about it. Example: of 10 nodes a budget of 10% lets 1 go; node c is being deleted and waits for a pod whose
-// PodDisruptionBudget allows no eviction; nodes a and b are empty and are billed until a person looks at c.
+// Core counts an initialized node against every budget while it is not ready, and from its deletion until its Linode is being removed. A
+// node whose pods may not be evicted counts for as long as that lasts. In this time the NodePool's other nodes stay, empty nodes too, and
+// core publishes nothing about it. Example: a budget of 10% lets 1 of 10 nodes go. Node c is being deleted and waits for a pod whose
+// PodDisruptionBudget allows no eviction. Nodes a and b are empty, and are billed until a person looks at c.
 //
-// Of is a pure function, but for the clock. Callers: controllers/nodepoolstatus, for the condition, and explain.
+// A pod holds its node if it has the annotation karpenter.sh/do-not-disrupt or if a PodDisruptionBudget allows no eviction of it now. A
+// pod that is already ending does not. A node that leaves for less than two minutes is not reported: every node that goes needs such a
+// time.
+//
+// Of is a pure function, except for the clock. Callers: controllers/nodepoolstatus, for the condition, and explain.
 package leaving
 
 import (
@@ -44,7 +48,7 @@ type Member struct {
 	Pods  []*corev1.Pod
 }
 
-// Members returns the members of a NodePool, by name of the node. pods are those of a node.
+// Members returns the members of a NodePool, by name of the node. pods returns the pods of a node.
 func Members(nodePool string, claims []*karpv1.NodeClaim, nodes []*corev1.Node, pods func(node string) []*corev1.Pod) (all []Member) {
 	byProviderID := map[string]*corev1.Node{}
 	for _, node := range nodes {

@@ -17,6 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
@@ -60,7 +61,7 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	market := catalog.NewCatalog(client, catalog.Config{
-		Region: "us-ord", OnRefused: m.Refused, OnRefresh: func(err error) { m.Refreshed(err, time.Unix(1, 0)) },
+		Region: "us-ord", OnRefresh: func(err error) { m.Refreshed(err, time.Unix(1, 0)) },
 	})
 	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -88,9 +89,9 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 		m.Action(claims.ActionEnd{Op: "list pools", Err: &claims.Error{Kind: claims.KindRateLimited}})
 		m.Action(claims.ActionEnd{Err: errors.New(odd)})
 		m.Collected(claims.Collected{Removed: []claims.Node{{Name: odd}, {Claim: odd}}, Slots: []string{odd}, Pools: []string{odd}})
-		market.MarkUnavailable(odd, catalog.NoCapacity)
-		market.MarkUnavailable("g6-standard-2", catalog.Cause(odd))
-		market.MarkUnavailable("g6-standard-2", catalog.AccountLimit)
+		m.Refused(odd, launches.NoCapacity)
+		m.Refused("g6-standard-2", launches.Cause(odd))
+		m.Refused("g6-standard-2", launches.AccountLimit)
 		m.Refreshed(errors.New(odd), time.Now())
 	}
 	closed := map[string][]string{"instance_type": append(offered, "other"), "capacity_type": {"on-demand"}, "zone": {"us-ord"}}
@@ -107,7 +108,7 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 					allowed = metrics.Values(label.GetName())
 				}
 				if label.GetName() != "nodepool" && !slices.Contains(allowed, label.GetValue()) {
-					t.Errorf("%s: %s=%q is none of its %d values", family.GetName(), label.GetName(), label.GetValue(), len(allowed))
+					t.Errorf("%s: %s=%q is not one of its %d values", family.GetName(), label.GetName(), label.GetValue(), len(allowed))
 				}
 				if seen[label.GetName()] == nil {
 					seen[label.GetName()] = map[string]bool{}
@@ -149,7 +150,7 @@ func TestDescribeIsComplete(t *testing.T) {
 	m.Unidentified()
 	m.NeverJoined("a")
 	m.HostMaintenance(2)
-	m.Refused(catalog.Refusal{})
+	m.Refused("", "")
 	m.Refreshed(nil, time.Now())
 	m.Refreshed(context.Canceled, time.Now())
 	client, err := linode.New(linode.Config{Token: linode.StaticToken("t"), Transport: hostile()})

@@ -13,8 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 const (
@@ -51,7 +50,7 @@ type Description struct {
 	Labels []string
 }
 
-// Describe returns all metrics of the provider, ordered by name. Those of Karpenter core are not among them.
+// Describe returns all metrics of the provider, ordered by name. Metrics of Karpenter core are not among them.
 func Describe() []Description {
 	_, all := declare(prometheus.NewRegistry())
 	return all.described
@@ -64,7 +63,7 @@ func Values(label string) []string { return slices.Clone(closedSets()[label]) }
 // closedSets are the values of labels that are known beforehand.
 var closedSets = sync.OnceValue(func() map[string][]string {
 	sets := map[string][]string{
-		labelOutcome: cloudprovider.Outcomes(),
+		labelOutcome: launches.Outcomes(),
 		labelKind:    {collectedSurplus, collectedOrphan, collectedPlace, collectedPool},
 		labelResult:  {resultOK, resultError},
 		labelAction:  slices.Concat(allocator.Actions(), instances.Actions()),
@@ -85,7 +84,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 	} {
 		sets[labelResult] = append(sets[labelResult], string(kind))
 	}
-	for _, cause := range catalog.Causes() {
+	for _, cause := range launches.Causes() {
 		sets[labelCause] = append(sets[labelCause], string(cause))
 	}
 	for label := range sets {

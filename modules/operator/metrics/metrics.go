@@ -22,7 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // Metrics are the provider's metrics. All methods are safe for concurrent use.
@@ -103,7 +103,7 @@ func (m *Metrics) Claim(nodePool, outcome string, elapsed time.Duration) {
 // beginClaims lets every outcome of a NodePool begin at 0: an alert on the increase does not see a counter that begins at 1. The attempts
 // before the first bad outcome begin the series, because a purchase is attempted again and again until it is known to be bad.
 func (m *Metrics) beginClaims(nodePool string) {
-	for _, outcome := range cloudprovider.Outcomes() {
+	for _, outcome := range launches.Outcomes() {
 		m.claims.WithLabelValues(nodePool, outcome)
 	}
 }
@@ -158,8 +158,8 @@ func (m *Metrics) NeverJoined(instanceType string) {
 func (m *Metrics) HostMaintenance(nodes int) { m.maintenance.WithLabelValues().Set(float64(nodes)) }
 
 // Refused counts an offering that was marked unavailable.
-func (m *Metrics) Refused(refusal catalog.Refusal) {
-	m.refusals.WithLabelValues(m.offeredName(refusal.InstanceType), bounded(labelCause, string(refusal.Cause))).Inc()
+func (m *Metrics) Refused(plan string, cause launches.Cause) {
+	m.refusals.WithLabelValues(m.offeredName(plan), bounded(labelCause, string(cause))).Inc()
 }
 
 // Refreshed counts a read of plans, prices and availability, at the time at.
@@ -182,7 +182,7 @@ func (m *Metrics) offered() []*karpcloud.InstanceType {
 	return nil
 }
 
-// offeredName bounds the name of an instance type by what is offered now.
+// offeredName bounds the name of an instance type by the types that are offered now.
 func (m *Metrics) offeredName(name string) string {
 	if slices.ContainsFunc(m.offered(), func(it *karpcloud.InstanceType) bool { return it.Name == name }) {
 		return name

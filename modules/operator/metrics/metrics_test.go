@@ -65,7 +65,7 @@ func TestLabelsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i := range 10 { // a round has not all requests: those about a pool that is gone come minutes later
+		for i := range 10 { // a round has not all requests: requests about a pool that is gone come minutes later
 			round("claim-" + strconv.Itoa(i))
 		}
 		first := series(t, registry)

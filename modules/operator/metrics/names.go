@@ -11,7 +11,7 @@ type names struct {
 	known map[string]bool
 }
 
-// name returns the name, or "other" for an empty one and for those beyond the bound, and whether the name is counted for the first time.
+// name returns the name, or "other" for an empty one and for names beyond the bound, and whether the name is counted for the first time.
 func (n *names) name(of string) (name string, isNew bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

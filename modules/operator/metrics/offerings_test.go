@@ -7,9 +7,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
@@ -22,7 +23,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		market := catalog.NewCatalog(client, catalog.Config{Region: "us-ord", OnRefused: m.Refused})
+		market := catalog.NewCatalog(client, catalog.Config{Region: "us-ord", Launches: launches.New(launches.Config{OnRest: m.Refused})})
 		if err := market.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		}
 		const available = "karpenter_cloudprovider_instance_type_offering_available"
 		// Outcomes of claims begin at 0, so that an alert on an increase sees the first one.
-		if n, outcomes := len(series(t, registry)), len(cloudprovider.Outcomes()); n != outcomes {
+		if n, outcomes := len(series(t, registry)), len(launches.Outcomes()); n != outcomes {
 			t.Errorf("%d series before there is a catalog, want one for each of %d outcomes", n, outcomes)
 		}
 		m.Offerings(market)
@@ -63,8 +64,11 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if got := value(available, "g6-dedicated-2"); got != 0 {
 			t.Errorf("a plan that the API lists as unavailable: got %v", got)
 		}
+		soldOut := func() {
+			market.Launches().Failed(launches.Launch{Plan: "g6-standard-2"}, &claims.Error{Kind: claims.KindInsufficientCapacity})
+		}
 		for range 20 { // NodeClaims that are refused at the same time
-			market.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
+			soldOut()
 		}
 		if got := value("karpenter_linode_offering_refusals_total", "g6-standard-2"); got != 1 {
 			t.Errorf("one marking is counted as %v", got)
@@ -76,7 +80,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if got := value(available, "g6-standard-2"); got != 1 {
 			t.Errorf("after the mark's end: got %v", got)
 		}
-		market.MarkUnavailable("g6-standard-2", catalog.NoCapacity)
+		soldOut()
 		if got := value("karpenter_linode_offering_refusals_total", "g6-standard-2"); got != 2 {
 			t.Errorf("a second marking: the counter is at %v", got)
 		}

@@ -60,6 +60,7 @@ type Deps struct {
 	Drainer     *drain.Drainer
 	Holder      claims.Holder // the NodeClaim whose status names an instance
 	Catalog     cloudprovider.Catalog
+	Inventory   *cloudprovider.Inventory                  // the nodes as they were read last
 	Guard       func(http.RoundTripper) http.RoundTripper // holds writes back while another replica leads
 }
 
@@ -74,7 +75,7 @@ type Nodes struct {
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone
 	Firewalls   upkeep.Firewalls                     // of the instances; nil: they have none of their own
-	// Naming returns which Node may be a NodeClaim's, of those that claim its provider ID.
+	// Naming returns which Node may be a NodeClaim's, of the Nodes that claim its provider ID.
 	Naming karpentercore.Naming
 	// NodeLabels returns the labels that the platform puts on the Node of an instance; nil: none.
 	NodeLabels func(instanceID int) map[string]string

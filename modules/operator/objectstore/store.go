@@ -112,7 +112,7 @@ func (s *Store) List(_ context.Context, list client.ObjectList, opts ...client.L
 	return nil
 }
 
-// objects are those of one kind.
+// objects are the objects of one kind.
 type objects = map[client.ObjectKey]client.Object
 
 // candidates returns the objects that may match, and what the options require besides the namespace.

@@ -194,7 +194,7 @@ func (w window) end(start time.Time) time.Time {
 	return time.Date(start.Year(), start.Month(), start.Day(), start.Hour(), minute, 0, 0, start.Location())
 }
 
-// latest returns the last start until a time, of those whose window may contain it. It looks back twice as far each time, because a
+// latest returns the last start until a time, of the starts whose window may contain it. It looks back twice as far each time, because a
 // schedule has a next start alone and may have one in each minute.
 func (w window) latest(at time.Time) (time.Time, bool) {
 	const clockChange = 2 * time.Hour

@@ -34,7 +34,7 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// What the help tells and what is described are the same settings.
+// What the help tells and the described settings are the same.
 func TestDescriptionsAreTheHelp(t *testing.T) {
 	var help bytes.Buffer
 	options.Usage(&help)

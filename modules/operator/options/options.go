@@ -111,7 +111,7 @@ func (o Options) Tags() []string {
 	return tags
 }
 
-// Prices are those of plans for which the Linode API lists none.
+// Prices are the prices of plans for which the Linode API lists none.
 func (o Options) Prices() selection.Prices {
 	prices, _ := selection.ParsePrices(o.PlanPrices) // it is valid
 	return prices
@@ -190,7 +190,7 @@ func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
 // Usage writes the help text: the settings of this package, then Karpenter core's.
 func Usage(w io.Writer) {
 	fmt.Fprintln(w, "karpenter-linode: Karpenter for Linode Kubernetes Engine")
-	fmt.Fprintln(w, "\nEvery setting is an environment variable; those with a flag can be given as a flag, which wins.")
+	fmt.Fprintln(w, "\nEvery setting is an environment variable; a setting with a flag can be given as a flag, which wins.")
 	fmt.Fprintln(w, "\nSettings for Linode:")
 	for _, s := range Describe() {
 		name := strings.Join(s.Variables, " or ")
@@ -215,7 +215,8 @@ func defaultText(def string) string {
 
 var clusterName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
-// validate refuses what is missing or contradictory, and settings that would have no effect in instance mode although they promise a bound.
+// validate refuses missing or contradictory settings, and settings that would have no effect in instance mode although they promise a
+// bound.
 func (o *Options) validate() error {
 	_, plans := selection.Parse(o.AllowedPlans, o.DeniedPlans)
 	instance := o.Mode == v1alpha1.ModeInstance
@@ -251,7 +252,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// validateClusterAPI refuses what is missing or contradictory in clusterapi mode.
+// validateClusterAPI refuses missing or contradictory settings in clusterapi mode.
 func (o *Options) validateClusterAPI() error {
 	switch {
 	case o.ClusterName == "":

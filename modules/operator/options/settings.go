@@ -76,7 +76,7 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 		{flag: "clusterapi-kubeconfig", usage: "file with the kubeconfig of the management cluster; clusterapi mode only; not set: the cluster " +
 			"manages itself", kind: kindText, set: text(&o.ClusterAPIKubeconfig, nil)},
 		boolean("approve-serving-certificates",
-			"let kubelets ask the cluster for their serving certificates, and approve those of NodeClaims' nodes; instance mode only",
+			"let kubelets request serving certificates from the cluster, and approve the requests of NodeClaims' nodes; instance mode only",
 			&o.ServingCertificates),
 		{flag: "instance-tags", usage: "tags that are put on all Linodes, with commas between them; instance mode only", kind: kindText,
 			fix: "use a list of tags of 3 to 50 characters such as team=a,production, without keys that Karpenter, this provider or LKE manages",
@@ -94,10 +94,10 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 			usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
 			fix: plansFix, set: text(&o.AllowedPlans, isPlans)},
 		{flag: "plans-deny", def: selection.DefaultDeny, instance: selection.NoPlans,
-			usage: "plans that are not bought, of those that may be; none, the default in instance and clusterapi mode: all may", kind: kindText,
-			fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
+			usage: "plans that may not be bought although PLANS_ALLOW has them; none, the default in instance and clusterapi mode, excludes no plan",
+			kind:  kindText, fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
 		{flag: "plans-prices",
-			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; such a plan is not bought without",
+			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; a plan without a price is not bought",
 			kind:  kindText, fix: "use a list such as g2-gpu-rtx4000a1-s=0.52,g2-gpu-*=1.5",
 			set: text(&o.PlanPrices, isPrices)},
 		{flag: "vm-memory-overhead-percent",
@@ -105,18 +105,18 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 			kind:  kindNumber, fix: "use a share between 0 and 1, such as 0.075, or leave it out",
 			set: optional(&o.VMMemoryOverhead, parseShare)},
 		{flag: "learned-capacity-configmap",
-			usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers", kind: kindText,
+			usage: "namespace/name of the ConfigMap with the learned sizes of nodes; not set: they last as long as the process", kind: kindText,
 			fix: "use namespace/name, such as kube-system/karpenter-learned-capacity", set: parsed(&o.LearnedCapacity, parseNamespacedName, nil)},
 		boolean("disable-dry-run", "skip the checks of a LinodeNodeClass that call the API", &o.DisableDryRun),
 		boolean("linode-allow-http", "send the token to a LINODE_URL that is plain http and not loopback", &o.AllowHTTP),
 		duration("lke-create-deadline", "10s", "how long one Create waits for a claimable node", &o.CreateDeadline),
 		formerly("lke-tag-verification-timeout", duration("settle-time", "4s",
-			"how far a direct read of a pool or an instance may lag behind writes; for that long nothing is changed after a start",
+			"how far a direct read of a pool or an instance may lag behind writes; after a start, nothing is changed for that long",
 			&o.SettleTime)),
 		duration("list-lag", "2m", "how far a list of pools or instances may lag behind writes", &o.ListLag),
 		duration("late-effect", "2m",
-			"how long after it failed without an answer a write to the Linode API may still take effect; for that long after a replica that died "+
-				"nothing is changed of what it made", &o.LateEffect),
+			"how long a write to the Linode API without an answer may still take effect; for that long after a replica died, "+
+				"its pools and instances are not changed", &o.LateEffect),
 		duration("plan-rest", "3m",
 			"how long a plan is not bought after the region had no capacity for it, or the account's limit was reached", &o.PlanRest),
 		duration("lke-retry-delay", "2s", "first pause after a failed request to a pool or an instance", &o.RetryDelay),
@@ -139,7 +139,7 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 			fix: addressFix, set: text(&o.MetricsAddress, isIP)},
 		{flag: "health-probe-bind-address", usage: "IP address on which HEALTH_PROBE_PORT is served; not set: all addresses of the host",
 			kind: kindText, fix: addressFix, set: text(&o.ProbeAddress, isIP)},
-		{flag: "max-nodes", def: "0", usage: "how many nodes the pools of all NodePools may have together; 0: no bound but the NodePools' limits",
+		{flag: "max-nodes", def: "0", usage: "how many nodes the pools of all NodePools may have together; 0: only NodePool limits apply",
 			kind: kindNumber,
 			fix:  "use a number of nodes such as 50, or 0 for no bound", set: parsed(&o.MaxNodes, strconv.Atoi, func(n int) bool { return n >= 0 })},
 		{flag: "max-hourly-price", def: "0",
@@ -382,8 +382,8 @@ func Describe() []Description {
 	return list
 }
 
-// DescribeCore lists the settings of Karpenter core in the order of their names. Defaults are those of an empty
-// environment only if the process has one: core takes its variables for defaults.
+// DescribeCore lists the settings of Karpenter core in the order of their names. Defaults are the defaults of an
+// empty environment only if the process's environment is empty: core takes its variables for defaults.
 func DescribeCore() []Description {
 	var list []Description
 	core, _ := coreFlags()

@@ -31,7 +31,7 @@ func Bounded(text string, most int) string {
 }
 
 // Lines returns a writer that passes printable runes, line feeds and tabs on, and a space for every other rune. Each write must hold whole
-// runes, as those of fmt and text/tabwriter do.
+// runes, as the writes of fmt and text/tabwriter do.
 func Lines(w io.Writer) io.Writer { return lines{w} }
 
 type lines struct{ w io.Writer }

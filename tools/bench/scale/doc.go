@@ -5,7 +5,7 @@
 // Package bench simulates Karpenter core and the Kubernetes API in virtual time.
 // This package simulates the machines alone: the local cluster's API server,
 // scheduler and controller manager run, kwok simulates the kubelets, and the operator
-// is the process that its chart would run. The figures are those of the whole
+// is the process that its chart would run. The figures are about the whole
 // operator, Karpenter core and its caches included. Time is real.
 //
 // A run starts an Enterprise cluster of its own (a Standard cluster holds 250 nodes) and

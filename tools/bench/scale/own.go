@@ -11,7 +11,7 @@ import (
 
 const ourModules = "github.com/karpenter-linode/karpenter-linode/modules/"
 
-// Through these core writes to the cluster and to the log: what is below them is its own work.
+// Through these core writes to the cluster and to the log: the code below them is core's own work.
 var decorators = []string{
 	ourModules + "operator/karpentercore.onDemand.",
 	ourModules + "operator/karpentercore.holding.",

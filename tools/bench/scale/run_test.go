@@ -12,7 +12,7 @@ import (
 )
 
 // A run on three nodes: that everything is measured, and that nothing of it stays.
-// What is measured is not judged.
+// The test measures and does not judge.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out what starts a cluster")

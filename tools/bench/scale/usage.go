@@ -42,7 +42,7 @@ func (i idle) since(earlier idle) float64 {
 	return (i.idle - earlier.idle) / (i.all - earlier.all)
 }
 
-// machineIdle reads how busy the machine is, with other programs too: the ratios of a busy machine are those of chance.
+// machineIdle reads how busy the machine is, with other programs too: the ratios of a busy machine depend on chance.
 func machineIdle() (idle, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {

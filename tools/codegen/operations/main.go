@@ -159,7 +159,7 @@ func known(classes []class, name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("x-linode-rate-class %q is none of x-linode-rate-classes", name)
+	return fmt.Errorf("x-linode-rate-class %q is not one of x-linode-rate-classes", name)
 }
 
 func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation) (operation, error) {
@@ -195,7 +195,7 @@ func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation
 	return o, nil
 }
 
-// filterable lists the properties of a schema that are marked so, those of nested objects with a dotted name. The API
+// filterable lists the properties of a schema that are marked so, properties of nested objects with a dotted name. The API
 // nests filters by one level at most.
 func filterable(schema *openapi3.Schema, prefix string, depth int) []string {
 	var names []string

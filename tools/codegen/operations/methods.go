@@ -66,7 +66,7 @@ func texts(prefix string, object *openapi3.Schema) (names []string) {
 	return names
 }
 
-// Parameters are those of the client's method.
+// Parameters are the parameters of the client's method.
 func (o operation) Parameters() string {
 	parameters := []string{"ctx context.Context"}
 	for _, p := range o.Signature.Path {
@@ -88,7 +88,7 @@ func (o operation) Parameters() string {
 	return strings.Join(parameters, ", ")
 }
 
-// Arguments are those of what the method calls.
+// Arguments are the arguments of the call in the method.
 func (o operation) Arguments(own ...string) string {
 	arguments := append([]string{"ctx", "c", "api.Op" + exported(o.ID)}, own...)
 	for _, p := range o.Signature.Path {

@@ -51,7 +51,7 @@ func variable(name string) string {
 	return name
 }
 
-// World is the simulator's model that serves the operation: GETs what is seen, others what is there.
+// World is the simulator's model that serves the operation: GETs work on the visible version, others on the present one.
 func (o operation) World() string {
 	if o.Method == "GET" {
 		return "Seen"

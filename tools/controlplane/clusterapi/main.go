@@ -2,12 +2,12 @@
 //
 //	KUBECONFIG=admin.conf clusterapi --health-port=9440 --webhook-port=9443 --certificates=DIR
 //
-// What is real: the reconcilers of Cluster, MachineDeployment, MachineSet and Machine, the kubeadm bootstrap provider, the cache of the
+// Real parts: the reconcilers of Cluster, MachineDeployment, MachineSet and Machine, the kubeadm bootstrap provider, the cache of the
 // workload cluster that they share, and the webhooks that default and validate these kinds (core/main.go and bootstrap/kubeadm/main.go of
-// module sigs.k8s.io/cluster-api start the same ones). Those programs themselves are not used: their webhook servers listen on all
+// module sigs.k8s.io/cluster-api start the same ones). The programs themselves are not used: their webhook servers listen on all
 // addresses, and two processes would compute more than one.
 //
-// What is not run: a control plane provider, because the control plane is there already; MachinePool, MachineHealthCheck, topologies,
+// Parts that do not run: a control plane provider, because the control plane is there already; MachinePool, MachineHealthCheck, topologies,
 // ClusterResourceSet, runtime extensions, and the migration of stored versions; conversion, because only v1beta2 is served.
 //
 // It is built by package controlplane and run by package localcluster/management. DIR has webhook.crt and webhook.key. It listens on
@@ -178,7 +178,7 @@ func reconcilers(ctx context.Context, manager ctrl.Manager) (clustercache.Cluste
 	return workload, nil
 }
 
-// webhooks adds those of the kinds that the controllers reconcile.
+// webhooks adds the webhooks of the kinds that the controllers reconcile.
 func webhooks(manager ctrl.Manager, workload clustercache.ClusterCache) error {
 	for _, w := range []interface {
 		SetupWebhookWithManager(ctrl.Manager) error

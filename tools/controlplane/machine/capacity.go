@@ -62,7 +62,7 @@ func (m *machineInfo) VersionInfo() (*cadvisor.VersionInfo, error) {
 	return &cadvisor.VersionInfo{KernelVersion: "6.1.0", ContainerOsVersion: "Debian GNU/Linux 12 (bookworm)"}, nil
 }
 
-// containers manages no cgroups; it counts what is reserved as the kubelet's own manager does.
+// containers manages no cgroups; it counts reserved resources as the kubelet's own manager does.
 type containers struct {
 	cm.ContainerManager
 	capacity capacity

@@ -1,7 +1,7 @@
 // Command machine stands for the programs in the image of a self-managed cluster's node: kubeadm's own code and the
 // kubelet's own code, the latter over a container runtime that only pretends to run containers.
 //
-//	machine init --kubeconfig=admin.conf --config=init.yaml    what `kubeadm init` leaves in a cluster for those that join
+//	machine init --kubeconfig=admin.conf --config=init.yaml    what `kubeadm init` leaves in a cluster for nodes that join
 //	machine join --root=DIR --config=join.yaml                 kubeadm join, up to and without the kubelet's start
 //	machine kubelet --root=DIR --port=10250 --capacity=cpu=2,... -- --kubeconfig=/etc/kubernetes/kubelet.conf
 //	                                                           the kubelet, with its own flags behind the dashes
@@ -9,9 +9,9 @@
 // It is built by package controlplane and run by the local cluster: init once, join and kubelet when a simulated Linode
 // boots. DIR takes the place of the machine's root directory: every path of kubeadm and of the kubelet lies below it.
 //
-// What is real: discovery with a bootstrap token (the signature of cluster-info, the hash of the certificate authority),
+// Real parts: discovery with a bootstrap token (the signature of cluster-info, the hash of the certificate authority),
 // the cluster's configuration, patches, the kubelet's flags and configuration file, its TLS bootstrap, registration,
-// status, lease, admission of pods, their life up to the runtime. What is not: preflight checks, the container runtime,
+// status, lease, admission of pods, their life up to the runtime. Missing parts: preflight checks, the container runtime,
 // cgroups, mounts, the machine's size (it is given), events of the kubelet, rotation of its client certificate.
 //
 // It listens on loopback only, and exits with 1 and one line on failure.

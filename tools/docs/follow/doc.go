@@ -1,5 +1,5 @@
 // Package follow carries out a page: it runs the commands of a page's code blocks, one after the
-// other in one shell, and compares what is printed with what the page shows.
+// other in one shell, and compares the output with what the page shows.
 //
 // It is called by the tests of package docs. A block of the language sh has commands, which have to succeed; one of the
 // language console has commands after `$ ` and, below each, what is printed. What differs from run to run (names, numbers

@@ -67,7 +67,7 @@ func (s *Shell) Close() {
 	_ = s.command.Wait() // its status is that of its last command
 }
 
-// Do carries a step out and returns what was printed last; an error if it failed or does not print what is shown.
+// Do carries a step out and returns what was printed last; an error if it failed or does not print the shown output.
 func (s *Shell) Do(ctx context.Context, step Step) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

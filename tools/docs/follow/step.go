@@ -96,7 +96,7 @@ func Shape(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Matches reports whether what was printed has the shape of what is shown.
+// Matches reports whether what was printed has the shape of the shown output.
 func Matches(shown, printed string) bool {
 	if Shape(shown) == "..." {
 		return true

@@ -47,7 +47,7 @@ func specTable(root *apiextensionsv1.JSONSchemaProps) (string, error) {
 	return table([]string{"Field", "Type", "Default", "Mode", "A change", "Meaning"}, rows), nil
 }
 
-// byMode returns the fields in the order in which they matter to most users: those with an effect in lke mode first.
+// byMode returns the fields in the order in which they matter to most users: fields with an effect in lke mode first.
 func byMode(fields map[string]apiextensionsv1.JSONSchemaProps) (names []string, effects map[string]effect, err error) {
 	effects = map[string]effect{}
 	for name := range fields {
@@ -159,7 +159,7 @@ func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 	}
 	for _, rule := range p.XValidations {
 		if rule.Message == "" {
-			continue // the message names the value, which there is none of here
+			continue // the message names the value, which does not exist here
 		}
 		parts = append(parts, "Rule: "+strings.TrimSuffix(rule.Message, ".")+".")
 	}

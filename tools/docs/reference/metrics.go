@@ -39,8 +39,8 @@ func OwnMetrics() []Metric {
 // nodes declares core's metrics of nodes, as the constructor of their controller does.
 var nodes = sync.OnceFunc(func() { node.NewController(nil) })
 
-// CoreMetrics lists those of Karpenter core and of the libraries below it. Some are declared only while the
-// controllers run: those of conditions (operator_...) and of caches.
+// CoreMetrics lists the metrics of Karpenter core and of the libraries below it. Some are declared only while the
+// controllers run: metrics of conditions (operator_...) and of caches.
 func CoreMetrics() ([]Metric, error) {
 	nodes()
 	collector, ok := crmetrics.Registry.(prometheus.Collector)

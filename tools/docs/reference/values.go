@@ -78,7 +78,7 @@ func readSchema(chart string) (*valueSchema, error) {
 	return &schema, json.Unmarshal(text, &schema)
 }
 
-// at finds the schema of a dotted key; an empty one if there is none.
+// at finds the schema of a dotted key; an empty one if the key does not exist.
 func (s *valueSchema) at(key string) *valueSchema {
 	for name := range strings.SplitSeq(key, ".") {
 		if s = s.Properties[name]; s == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // account has the volumes of the Linode API, as the driver's controller keeps them. Its errors have the codes of internal/driver/errors.go
-// where controllerserver.go and controllerserver_helper.go return those; any other error is Internal there and here.
+// where controllerserver.go and controllerserver_helper.go return codes; any other error is Internal there and here.
 type account struct{ api *linodehttp.Client }
 
 const (

@@ -21,7 +21,7 @@ type controller struct {
 	pods    pods
 }
 
-// capabilities are those of internal/driver/capabilities.go whose operations are served here.
+// capabilities are the capabilities of internal/driver/capabilities.go whose operations are served here.
 var capabilities = []csi.ControllerServiceCapability_RPC_Type{
 	csi.ControllerServiceCapability_RPC_PUBLISH_READONLY,
 	csi.ControllerServiceCapability_RPC_CREATE_DELETE_VOLUME,
@@ -114,7 +114,7 @@ func (c controller) ControllerUnpublishVolume(ctx context.Context, r *csi.Contro
 }
 
 // ListVolumes lists all volumes of the account, each with the Linode that has it; the driver answers in pages of 500. The attacher compares
-// the list with its attachments, and attaches again what is missing: before it can, the pods of that volume are stopped.
+// the list with its attachments, and attaches missing volumes again: before it can, the pods of that volume are stopped.
 func (c controller) ListVolumes(ctx context.Context, _ *csi.ListVolumesRequest) (*csi.ListVolumesResponse, error) {
 	attachments, err := c.pods.attachments(ctx)
 	if err != nil {

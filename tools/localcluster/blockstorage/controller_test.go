@@ -170,7 +170,7 @@ func TestVolumesOfTheAccount(t *testing.T) {
 	}
 }
 
-// published compares the Linode that the list of all volumes has for one; 0 is none.
+// published compares the Linode that the list of all volumes has for one; 0 stands for no Linode.
 func (d *driver) published(volume string, linode int) {
 	d.Helper()
 	list, err := d.ListVolumes(d.ctx, &csi.ListVolumesRequest{})

@@ -17,8 +17,8 @@ import (
 const (
 	fewestDevices = 8  // of a Linode with less than 16 GB of memory
 	mostDevices   = 64 // of any
-	// ownDisks is how many a plugin finds on its node at least: it counts those that QEMU shows (internal/driver/limits.go), and the API lists
-	// none of LKE's nodes.
+	// ownDisks is how many a plugin finds on its node at least: it counts the disks that QEMU shows (internal/driver/limits.go), and the API
+	// lists none of LKE's nodes.
 	ownDisks = 1
 	gib      = 1 << 30
 )

@@ -24,7 +24,8 @@ type pods struct {
 	log    *slog.Logger
 }
 
-// attachments lists those that the attacher has attached. What it attaches later is in a list of the account's volumes that begins later.
+// attachments lists the volumes that the attacher has attached. What it attaches later is in a list of the account's volumes that begins
+// later.
 func (p pods) attachments(ctx context.Context) ([]storagev1.VolumeAttachment, error) {
 	list := &storagev1.VolumeAttachmentList{}
 	err := p.client.List(ctx, list)

@@ -9,7 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// identity serves the Identity service as internal/driver/identityserver.go does, without what is not served here: volumes that grow.
+// identity serves the Identity service as internal/driver/identityserver.go does, without a part that is not served here: volumes that
+// grow.
 type identity struct {
 	csi.UnimplementedIdentityServer
 }

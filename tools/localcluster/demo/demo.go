@@ -34,7 +34,7 @@ const (
 	upTimeout     = 8 * time.Minute
 	downTimeout   = 8 * time.Minute
 	rebootTimeout = 5 * time.Minute
-	finalTimeout  = 30 * time.Second // of reading what is left
+	finalTimeout  = 30 * time.Second // of reading the rest
 	poll          = 250 * time.Millisecond
 )
 
@@ -228,7 +228,7 @@ func (d *demo) unread() []string {
 	return []string{d.neighbours.err.Error()}
 }
 
-// nodes lists those of the cluster.
+// nodes lists the nodes of the cluster.
 func (d *demo) nodes(ctx context.Context) ([]corev1.Node, error) {
 	list := &corev1.NodeList{}
 	err := d.Client.List(ctx, list)
@@ -309,9 +309,9 @@ func (d *demo) observeLinode(r *row) {
 	}
 }
 
-// result counts what there was and what is left. What the account has beside Linodes is read once more.
+// result counts the objects at the peak and at the end. What the account has beside Linodes is read once more.
 func (d *demo) result(ctx context.Context) (Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, finalTimeout, fmt.Errorf("waited %s for what is left", finalTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, finalTimeout, fmt.Errorf("waited %s for the remaining objects", finalTimeout))
 	defer cancel()
 	var left row
 	d.observeLinode(&left)

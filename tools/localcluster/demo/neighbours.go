@@ -106,7 +106,7 @@ func (n *neighbours) volumesInUse(ctx context.Context, nodes []corev1.Node) (map
 	return used, nil
 }
 
-// handleOf names the volume of the claim to the driver; "" while there is none.
+// handleOf names the volume of the claim to the driver; "" before the volume exists.
 func (n *neighbours) handleOf(ctx context.Context) (string, error) {
 	bound, pv := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	if err := n.kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: claim}, bound); err != nil || bound.Spec.VolumeName == "" {
@@ -124,7 +124,7 @@ func podsOf(ctx context.Context, kube client.Client, app string) ([]corev1.Pod, 
 	return pods.Items, err
 }
 
-// missing returns what is not there yet of backends and volumes.
+// missing returns the backends and volumes that are still missing.
 func (b beside) missing() []string {
 	var missing []string
 	if b.balancers != 1 {

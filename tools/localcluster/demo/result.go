@@ -38,7 +38,7 @@ func (s *shown) String() string {
 	return fmt.Sprintf(" backends=%d/%d volumes=%s reboots=%d", s.up, s.backends, s.volumesVerdict(), s.reboots)
 }
 
-// problems returns what is missing, nothing of it but in instance mode.
+// problems returns the missing parts, and nothing outside of instance mode.
 func (s *shown) problems() []string {
 	if s == nil {
 		return nil
@@ -50,7 +50,7 @@ func (s *shown) problems() []string {
 	return problems
 }
 
-// problems returns what is not as it must be; nothing when the run was good.
+// problems returns the figures that are wrong; nothing when the run was good.
 func (r Result) problems() []string {
 	var problems []string
 	wrong := func(bad bool, format string, args ...any) {

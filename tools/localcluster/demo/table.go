@@ -18,7 +18,7 @@ type row struct {
 	beside                  beside
 }
 
-// unready returns what is missing of pods and nodes.
+// unready returns the pods and nodes that are missing.
 func (r row) unready() []string {
 	var missing []string
 	if r.podsReady != wanted {
@@ -30,7 +30,7 @@ func (r row) unready() []string {
 	return missing
 }
 
-// present returns what is left of what must go away.
+// present returns the remaining objects that must go away.
 func (r row) present() []string {
 	if r.claims == 0 && r.nodes == 0 && r.pools == 0 && r.instances == 0 && r.machines == 0 && r.beside.left() == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (t *table) show(r row) {
 		fmt.Sprintf("%d/%d", r.nodesReady, r.nodes)}, t.made(r), fmt.Sprint(r.collections), fmt.Sprint(r.others))
 }
 
-// madeColumns are the headings of what is made in the account.
+// madeColumns are the headings of the objects made in the account.
 func (t *table) madeColumns() []string {
 	if t.machines {
 		return []string{"Machines", "Linodes"}

@@ -4,7 +4,7 @@
 // It is called by cmd/localcluster (`make break`), which is another program than the one that runs the cluster: everything
 // goes over HTTP, to the simulator's admin interface and, for what an owner of the account can do, to the API itself. What
 // has to be undone is kept in a file beside the cluster's state, so that mending ends what this package began and leaves
-// the profile's own faults in force. docs/tour.md walks through all of them.
+// the profile's own faults in force. docs/breaking.md walks through all of them.
 package faults
 
 import (
@@ -24,7 +24,7 @@ type Target struct {
 	API, Admin string // base URLs
 	Token      string
 	ClusterID  int
-	Record     string // file that holds what is broken
+	Record     string // file that holds the present fault
 }
 
 // Settings narrow a fault down.
@@ -32,7 +32,7 @@ type Settings struct {
 	Plan string // whose capacity is gone; "" = the plan that the tour's pods get, "all" = any
 }
 
-// Mended is the name that ends what is broken.
+// Mended is the name that ends a fault.
 const Mended = "none"
 
 // Fault is one way to break the account.
@@ -82,7 +82,7 @@ type record struct {
 	Conditions map[string]any `json:"conditions,omitempty"` // that undo
 }
 
-// Break mends what is broken and then breaks the account in the named way. It returns the fault and what in particular
+// Break mends the present fault and then breaks the account in the named way. It returns the fault and what in particular
 // it did.
 func Break(ctx context.Context, target Target, name string, settings Settings) (Fault, string, error) {
 	fault, err := find(name)
@@ -118,7 +118,7 @@ func find(name string) (Fault, error) {
 	return Fault{}, fmt.Errorf("break: NAME is %q; it must be one of %s, or %s to mend", name, strings.Join(Names(), ", "), Mended)
 }
 
-// Mend ends what is broken and returns its name; "" = nothing was.
+// Mend ends the present fault and returns its name; "" = nothing was.
 func Mend(ctx context.Context, target Target) (string, error) {
 	did, err := read(target.Record)
 	if err != nil || did.Name == "" {
@@ -138,7 +138,7 @@ func Mend(ctx context.Context, target Target) (string, error) {
 	return did.Name, os.Remove(target.Record)
 }
 
-// Broken is the name of what is broken, as far as its record goes; "" = nothing.
+// Broken is the name of the present fault, as far as its record goes; "" = nothing.
 func Broken(recordFile string) string {
 	did, err := read(recordFile)
 	if err != nil {

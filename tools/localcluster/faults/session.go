@@ -98,7 +98,7 @@ func recycledNode(ctx context.Context, s *session) error {
 	return client.RecycleNode(ctx, s.ClusterID, node.ID)
 }
 
-// newestClaimed is the node that joined last among those whose Linode has a NodeClaim.
+// newestClaimed is the node that joined last among the nodes whose Linode has a NodeClaim.
 func newestClaimed(state linodesim.State, clusterID int) (linodesim.Node, bool) {
 	claimed := map[int]bool{}
 	for _, i := range state.Instances {

@@ -39,7 +39,7 @@ type Agent struct {
 	Files    Files
 }
 
-// Files are those of the agent's machine.
+// Files are the files of the agent's machine.
 type Files interface {
 	Read(path string) ([]byte, error)
 	Write(path string, content []byte) error

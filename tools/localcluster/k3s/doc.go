@@ -13,7 +13,7 @@
 //   - The certificate requests carry the node's name and password. The first password of a name is kept as a hash
 //     in the Secret <name>.node-password.k3s in kube-system; another one is refused with 403.
 //
-// # What is not as in k3s and RKE2
+// # Differences from k3s and RKE2
 //
 // There is one certificate authority for clients and servers. The Secret of a node's password stays when its Node is deleted.
 // Addresses of the node in a certificate request, tokens of kubeadm's form, the tunnel to the server, the agent's own load

@@ -46,7 +46,7 @@ func IsNotFound(err error) bool {
 	return ok && e.Status == http.StatusNotFound
 }
 
-// Send sends one request, and decodes the answer into out unless that is nil. An empty filter is none.
+// Send sends one request, and decodes the answer into out unless that is nil. An empty filter has no effect.
 func (c *Client) Send(ctx context.Context, method, path, filter string, in, out any) error {
 	var body io.Reader = http.NoBody
 	if in != nil {

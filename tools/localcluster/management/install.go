@@ -185,7 +185,7 @@ type Fleet struct {
 	Own     string // the label of the user's own Linode
 	OwnType string
 	OwnID   int
-	// Plans are those that MachineDeployments are for, each named after its plan.
+	// Plans are the plans that MachineDeployments are for, each named after its plan.
 	Plans     []string
 	Authority pki.Pair // of the cluster
 }

@@ -17,7 +17,7 @@ type ports struct {
 	etcdClient, etcdPeer, apiserver, controllerManager, scheduler, kwok int
 }
 
-// Ports are chosen below those that systems give to outgoing connections (from
+// Ports are chosen below the ports that systems give to outgoing connections (from
 // 32768 on Linux, 49152 elsewhere): a connection of some other component could
 // otherwise take a port between its choice and its use.
 const (

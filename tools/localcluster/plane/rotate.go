@@ -40,7 +40,7 @@ func (r *Rotation) TrustBoth(ctx context.Context) error {
 	return r.publish(ctx, both)
 }
 
-// Switch lets the new authority sign: the API server's certificate, and those that nodes request.
+// Switch lets the new authority sign: the API server's certificate, and the certificates that nodes request.
 func (r *Rotation) Switch() error {
 	serving, err := r.plane.serving(r.next)
 	if err != nil {

@@ -40,7 +40,7 @@ type machine struct {
 	kubelet []string // the flags it is started with; nil = it is not
 }
 
-// boot does what the image does, and gives the kubelet that runs then; nil = there is none to run.
+// boot does what the image does, and gives the kubelet that runs then; nil = no kubelet runs.
 func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	var err error
 	// The path is short: the kubelet makes sockets below it.

@@ -45,7 +45,7 @@ func (r *Runner) registerOwn(ctx context.Context, e linodesim.Event) {
 }
 
 // handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. The Node is held meanwhile, so that it can hold no
-// pod: kwok leaves alone those that were bound before it simulated the Node. That it does is seen when a Ready of Unknown heals.
+// pod: kwok leaves alone pods that were bound before it simulated the Node. That it does is seen when a Ready of Unknown heals.
 func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *process.Process) {
 	r.awaitReady(ctx, e)
 	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)

@@ -77,7 +77,7 @@ const template = "## template: jinja\n"
 
 var expression = regexp.MustCompile(`\{\{ *([^}]*?) *\}\}`)
 
-// render replaces expressions in user data that is a template. Those that are not known here are an error.
+// render replaces expressions in user data that is a template. Unknown modules are an error.
 func render(userData, label string) (string, error) {
 	text, is := strings.CutPrefix(userData, template)
 	if !is {

@@ -32,7 +32,7 @@ func TestUserDataIsReadStrictly(t *testing.T) {
 	}
 }
 
-// Cluster API's bootstrap data is a template. What is no template is left as it is.
+// Cluster API's bootstrap data is a template. A text that is no template stays as it is.
 func TestATemplateIsRendered(t *testing.T) {
 	for name, c := range map[string]struct{ text, want, problem string }{
 		"the label":     {"## template: jinja\n#cloud-config\nname: '{{ ds.meta_data.label }}'\n", "#cloud-config\nname: 'own-a'\n", ""},

@@ -14,11 +14,11 @@
 //   - "talos" in it: a worker's machine config, whose keys are known here, one by one. The kubelet starts with its settings and
 //     bootstraps with cluster.token.
 //   - "flatcar" in it: an Ignition config of spec 3, read by Ignition's own code, whose warnings fail the boot. Files are
-//     written, and enabled units are run once, those with options that are known here.
+//     written, and enabled units are run once, if their options are known here.
 //   - any other: cloud-config, of which hostname, write_files and runcmd are known, or a script. As a template of Jinja it may have
 //     the Linode's label.
 //
-// What is not known fails the boot, and so does a script or unit that ends with an error. The machine's root is a
+// An unknown part fails the boot, and so does a script or unit that ends with an error. The machine's root is a
 // directory, <dir>/<Linode>.
 //
 // Scripts are run by a shell interpreter that can start no program of this

@@ -47,7 +47,7 @@ func (m *machine) bootIgnition(ctx context.Context, userData string) error {
 	return nil
 }
 
-// supported returns an error that names what is in the config and is not simulated.
+// supported returns an error that names the parts of the config that are not simulated.
 func supported(config types.Config) error {
 	rest := config
 	rest.Ignition, rest.Storage.Files, rest.Systemd.Units = types.Ignition{}, nil, nil
@@ -87,7 +87,7 @@ func (m *machine) ignitionFile(file types.File) error {
 	return m.root.write(file.Path, content, mode)
 }
 
-// Options of a unit that are taken, those in order alone have an effect.
+// Options of a unit that are taken, only options about the order have an effect.
 var unitOptions = map[string][]string{
 	"Unit": {"Description", "After", "Before", "Requires", "Wants", "ConditionPathExists", "ConditionFirstBoot"},
 	"Service": {"Type", "Environment", "ExecStartPre", "ExecStart", "ExecStartPost", "RemainAfterExit", "Restart", "RestartSec",

@@ -138,7 +138,7 @@ func TestAgentsBootsFailWhereTheyWouldFail(t *testing.T) {
 	}
 }
 
-// The flags of kubeadm's file and those of the user's reach the kubelet, in that order.
+// The flags of kubeadm's file and of the user's file reach the kubelet, in that order.
 func TestKubeletIsStartedAsTheServiceOfItsPackageDoes(t *testing.T) {
 	m := newMachine(t, "debian")
 	for path, content := range map[string]string{

@@ -32,7 +32,7 @@ type Config struct {
 	MetadataURL string // of the simulator's Metadata service
 	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20, -1 = none.
 	Kubelets int
-	// Leases are those of kubelets: kwok takes over a Node when the Lease of its kubelet has ended, 40 s later, or is gone. Required unless
+	// Leases are kubelets' Leases: kwok takes over a Node when the Lease of its kubelet has ended, 40 s later, or is gone. Required unless
 	// all kubelets stay.
 	Leases Leases
 	// Simulated reports Nodes that kwok takes over in any case; nil = none.
@@ -180,7 +180,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// forget removes what is left of a Linode that is gone, once its Node is.
+// forget removes the remains of a Linode that is gone, once its Node is.
 func (r *Runner) forget(ctx context.Context, e linodesim.Event) {
 	r.silence(ctx, e)
 	_ = os.RemoveAll(filepath.Join(r.cfg.Dir, strconv.Itoa(e.InstanceID)))

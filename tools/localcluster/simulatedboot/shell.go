@@ -63,7 +63,7 @@ func (m *machine) shell() (*shell, error) {
 	return sh, sh.install()
 }
 
-// directories lists those that every image has.
+// directories lists the directories that every image has.
 var directories = []string{
 	"/etc/default", "/etc/modules-load.d", "/etc/sysctl.d", "/etc/systemd/system", "/opt", "/root", "/run", "/tmp", "/usr/local/bin",
 	"/var/lib", "/var/log",

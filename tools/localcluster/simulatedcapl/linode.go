@@ -101,7 +101,7 @@ func worded(err error) error {
 	var body struct {
 		Errors []struct{ Field, Reason string }
 	}
-	_ = json.Unmarshal([]byte(answer.Body), &body) // what is no JSON has no reasons
+	_ = json.Unmarshal([]byte(answer.Body), &body) // a text that is no JSON has no reasons
 	var reasons []string
 	for _, e := range body.Errors {
 		if e.Field != "" {

@@ -84,7 +84,7 @@ func (r *machines) write(ctx context.Context, before, self *unstructured.Unstruc
 	return r.kube.Status().Patch(ctx, status, client.MergeFrom(from))
 }
 
-// run does what is next, and returns after what time it has to be looked at again; 0 = when something changes.
+// run takes the next step, and returns after what time it has to be looked at again; 0 = when something changes.
 func (p *pass) run(ctx context.Context) (time.Duration, error) {
 	if p.self.GetDeletionTimestamp() != nil {
 		return p.remove(ctx)
@@ -149,7 +149,7 @@ func (p *pass) create(ctx context.Context, secret string) (after time.Duration, 
 	return 0, false
 }
 
-// addresses writes those of the Linode.
+// addresses writes the addresses of the Linode.
 func (p *pass) addresses(ctx context.Context, id int) error {
 	instance, err := p.linode.get(ctx, id)
 	if err != nil {

@@ -99,7 +99,7 @@ func infrastructureOf(_ context.Context, machine client.Object) []reconcile.Requ
 	}}}
 }
 
-// text returns a field of an object, "" where there is none.
+// text returns a field of an object, "" where the field is missing.
 func text(of *unstructured.Unstructured, path ...string) string {
 	value, _, _ := unstructured.NestedString(of.Object, path...)
 	return value

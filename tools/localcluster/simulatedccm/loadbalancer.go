@@ -158,7 +158,7 @@ func (b *balancers) create(ctx context.Context, cluster string, service *corev1.
 	return made, err
 }
 
-// update makes the NodeBalancer's configs those of the Service's ports, each with all nodes.
+// update makes the NodeBalancer's configs match the Service's ports, each with all nodes.
 func (b *balancers) update(ctx context.Context, service *corev1.Service, nodes []*corev1.Node, balancer api.NodeBalancer) error {
 	if len(nodes) == 0 {
 		return fmt.Errorf("%w: service %s/%s", errNoNodes, service.Namespace, service.Name)

@@ -18,7 +18,7 @@ type networks struct {
 
 func newNetworks() networks { return networks{map[string]int{}, map[string]int{}} }
 
-// ids returns the IDs of a VPC and of those of the subnets that it has.
+// ids returns the IDs of a VPC and of the named subnets that it has.
 func (n networks) ids(ctx context.Context, c *linodehttp.Client, vpc string, subnets []string) (id int, within []string, _ error) {
 	id, err := n.vpc(ctx, c, vpc)
 	if err != nil {

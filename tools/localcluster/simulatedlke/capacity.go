@@ -2,6 +2,7 @@ package simulatedlke
 
 import (
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -12,6 +13,7 @@ import (
 // Machine is the size of a plan, in the Linode API's units.
 type Machine struct {
 	VCPUs, GPUs      int
+	Shares           int // of each GPU; 0 = GPUs are not shared
 	MemoryMB, DiskMB int
 	Tier             string // of LKE; "" where the machine is no worker of LKE
 	Memory           Memory
@@ -57,7 +59,7 @@ const (
 //
 // Disk lies on the line through the two recorded plans, which 1.6% are missing
 // from; memory is exact for these two. Above, see Memory. GPUs are reported as if
-// NVIDIA's device plugin were installed.
+// NVIDIA's device plugin were installed, which renames shared GPUs.
 func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 	memory := memoryOf(m)
 	disk := onLine(int64(m.DiskMB)<<10, diskSmall, diskLarge)
@@ -69,7 +71,10 @@ func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 		corev1.ResourceName("hugepages-1Gi"): *resource.NewQuantity(0, resource.BinarySI),
 		corev1.ResourceName("hugepages-2Mi"): *resource.NewQuantity(0, resource.BinarySI),
 	}
-	if m.GPUs > 0 {
+	switch {
+	case m.GPUs > 0 && m.Shares > 0:
+		capacity["nvidia.com/gpu.shared"] = *resource.NewQuantity(int64(m.GPUs*m.Shares), resource.DecimalSI)
+	case m.GPUs > 0:
 		capacity["nvidia.com/gpu"] = *resource.NewQuantity(int64(m.GPUs), resource.DecimalSI)
 	}
 	allocatable = capacity.DeepCopy()
@@ -113,7 +118,22 @@ func Reserved(m Machine) int64 {
 
 // machineOf is the machine of a worker.
 func machineOf(e linodesim.Event, memory Memory) Machine {
-	return Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB, Tier: e.Cluster.Tier, Memory: memory}
+	return Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, Shares: shares(e.Labels), MemoryMB: e.MemoryMB, DiskMB: e.DiskMB, Tier: e.Cluster.Tier,
+		Memory: memory}
+}
+
+// pluginConfigLabel names the configuration that NVIDIA's device plugin uses on a node (github.com/NVIDIA/k8s-device-plugin, README).
+const pluginConfigLabel = "nvidia.com/device-plugin.config"
+
+// shares returns how many shares the plugin makes of each GPU of a node. The simulated plugin has a configuration shared-N for each N, as
+// docs/gpu-sharing.md has shared-4; any other name leaves GPUs whole.
+func shares(labels map[string]string) int {
+	replicas, named := strings.CutPrefix(labels[pluginConfigLabel], "shared-")
+	n, err := strconv.Atoi(replicas)
+	if !named || err != nil {
+		return 0
+	}
+	return n
 }
 
 // onLine is the value at plan on the line through two figures.

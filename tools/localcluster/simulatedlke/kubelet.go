@@ -72,7 +72,7 @@ func (r *Runner) adopt(ctx context.Context, node *corev1.Node, e linodesim.Event
 	return node, nil
 }
 
-// endKubelets ends those that still run when the runner does.
+// endKubelets ends the kubelets that still run when the runner does.
 func (r *Runner) endKubelets(ctx context.Context) {
 	r.mu.Lock()
 	machines := maps.Clone(r.machine)

@@ -95,7 +95,7 @@ func Initialize(node *corev1.Node, e linodesim.Event) {
 }
 
 // Follow carries a change of the pool's labels and taints, from what was applied
-// before to what is wanted now, to the Node. What did not change in the pool is
+// before to the wanted ones, to the Node. What did not change in the pool is
 // left as it is on the Node.
 func Follow(node *corev1.Node, before, now linodesim.Event) {
 	for key := range before.Labels {

@@ -65,6 +65,10 @@ func TestCapacity(t *testing.T) {
 			simulatedlke.Machine{VCPUs: 4, MemoryMB: 16384, DiskMB: 512000, GPUs: 2},
 			list("nvidia.com/gpu", "2"), list("nvidia.com/gpu", "2"),
 		},
+		"a GPU plan whose GPUs are shared": {
+			simulatedlke.Machine{VCPUs: 4, MemoryMB: 16384, DiskMB: 512000, GPUs: 2, Shares: 4},
+			list("nvidia.com/gpu.shared", "8"), list("nvidia.com/gpu.shared", "8"),
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

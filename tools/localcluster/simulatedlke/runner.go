@@ -49,7 +49,7 @@ type Config struct {
 	// TaintsAfter is how long after a Node registers LKE gives it its pool's taints;
 	// 0 = the kubelet registers with them. See linodesim.PoolTaints.
 	TaintsAfter time.Duration
-	// Lies asks the simulated account which assumptions about Nodes to break for those that kwok simulates; nil = none.
+	// Lies asks the simulated account which assumptions about Nodes to break for the Nodes that kwok simulates; nil = none.
 	Lies     func(report.Assumption) bool
 	Kubelets Kubelets // nil = kwok simulates all
 	Log      *slog.Logger
@@ -75,7 +75,7 @@ type machine struct {
 	initialized bool
 	node        string // the Node's name; "" = the Linode's
 	reboots     int    // of its Linode since it joined
-	booted      int    // those that its Node shows
+	booted      int    // the addresses that its Node shows
 	kubelet     realKubelet
 }
 

@@ -78,7 +78,7 @@ func describe(cluster *localcluster.Cluster, opts localcluster.Options) Info {
 	return info
 }
 
-// BrokenFile is where package faults keeps what is broken on purpose; it goes with the cluster's state.
+// BrokenFile is where package faults keeps the present fault; it goes with the cluster's state.
 func BrokenFile(stateDir string) string { return filepath.Join(stateDir, "state", "broken.json") }
 
 // String returns the lines of `up` and `status` about a cluster beside the exports.

@@ -102,7 +102,7 @@ func follow(report io.Reader, progress io.Writer) error {
 
 // Down stops the cluster of a state folder and waits until it has ended. A
 // supervisor that does not end in time is killed, and with it, on Linux, all its
-// children. ErrNotRunning when there is none.
+// children. ErrNotRunning when no cluster runs.
 func Down(ctx context.Context, stateDir string) error {
 	pid := localcluster.Holder(stateDir)
 	if pid == 0 {

@@ -9,10 +9,10 @@
 // Understood: env with values, secretKeyRef, configMapKeyRef, fieldRef and
 // resourceFieldRef, envFrom with prefixes, optional references, and $(NAME) in
 // values, command and args. Variables that are set later win, as in a kubelet.
-// Not understood, and an error when used: fileKeyRef and fields other than those
-// of the downward API. Not done: the variables of Services
+// Not understood, and an error when used: fileKeyRef and fields outside of the
+// downward API. Not done: the variables of Services
 // (KUBERNETES_SERVICE_HOST and the like), mounted volumes.
 //
-// Errors name the container, the variable and what is missing. Values of Secrets
+// Errors name the container, the variable and the missing object. Values of Secrets
 // are in no error.
 package workload

@@ -62,7 +62,7 @@ func (s *source) flags(cmd *cobra.Command) {
 	s.access.flags(cmd)
 	cmd.Flags().StringSliceVar(&s.from, "from", nil, "files with a cluster's objects, as dump or kubectl writes them; - is stdin; without "+
 		"it the cluster of the kubeconfig")
-	cmd.Flags().StringSliceVar(&s.nodePools, "nodepools", nil, "files with NodePools and LinodeNodeClasses, in place of those of the cluster")
+	cmd.Flags().StringSliceVar(&s.nodePools, "nodepools", nil, "files with NodePools and LinodeNodeClasses, in place of the cluster's")
 }
 
 // read returns the cluster, with the NodePools of the files if there are any.

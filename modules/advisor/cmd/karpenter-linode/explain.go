@@ -33,7 +33,7 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [pod|node|nodeclaim] NAME...",
 		Short: "Why a pod waits, why a node has its plan, and why consolidation leaves it",
-		Long: "explain prints what is true of an object now: whether the operator works, the NodeClaim that is for it, conditions, events and " +
+		Long: "explain prints the present state of an object: whether the operator works, the NodeClaim that is for it, conditions, events and " +
 			"pauses. Then it runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide, and why. " +
 			"It changes nothing.",
 		Example: "  karpenter-linode explain pod web-6f7d --namespace shop\n  karpenter-linode explain node/lke123-456-789\n" +
@@ -165,7 +165,7 @@ func objects(args []string, namespace string) (all []named, err error) {
 		if before, after, ok := strings.Cut(arg, "/"); ok && of == "" {
 			kind, known := kindOf(before)
 			if !known {
-				return nil, fmt.Errorf("%q is none of pod, node, nodeclaim", before)
+				return nil, fmt.Errorf("%q is not one of pod, node, nodeclaim", before)
 			}
 			o = named{kind, after}
 		}

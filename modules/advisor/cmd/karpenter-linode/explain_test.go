@@ -47,7 +47,7 @@ func waiting(t *testing.T, kube client.Client) *corev1.Pod {
 
 // What the operator has recorded is read from a real API server, with the field selectors that it knows.
 func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
-	kube, kubeconfig := startCluster(t)
+	kube, kubeconfig := apiServer(t)
 	pod := waiting(t, kube)
 	explained := func(config string) string {
 		t.Helper()
@@ -73,7 +73,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 			RenewTime: ptr.To(metav1.NowMicro())}}
 	until := time.Now().Add(2 * time.Minute).UTC().Format(time.RFC3339)
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-learned-capacity",
-		Annotations: map[string]string{stored.PlansAnnotation: `[{"plan":"g6-standard-1","cause":"NoCapacity","ends":"` + until + `"}]`}}}
+		Annotations: map[string]string{stored.RestsAnnotation: `[{"plan":"g6-standard-1","cause":"NoCapacity","ends":"` + until + `"}]`}}}
 	event := func(kind, name, reason, eventType, message string, of client.Object) *corev1.Event {
 		e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "e-"}, Reason: reason, Type: eventType,
 			Message: message, LastTimestamp: metav1.Now(),
@@ -110,7 +110,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 
 // A user who may read nodes and pods and not what the operator keeps gets the rest.
 func TestExplainWithoutTheRightToReadLeasesAndEvents(t *testing.T) {
-	kube, kubeconfig := startCluster(t)
+	kube, kubeconfig := apiServer(t)
 	waiting(t, kube)
 	create(t, kube, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "viewer"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"", "apps", "policy", "storage.k8s.io", "karpenter.sh", v1alpha1.Group}, Verbs: []string{"get", "list"},

@@ -19,9 +19,12 @@ type helm struct {
 	out                 io.Writer
 }
 
-// install installs both charts. The token goes through standard input, so that no list of processes shows it.
+// install installs both charts. The token goes through standard input, so that no list of processes shows it. The definitions, which
+// were not in the cluster, go with their release at the end.
 func (h helm) install(ctx context.Context) error {
-	values := map[string]any{"apiToken": os.Getenv("LINODE_TOKEN"), "settings": map[string]any{"clusterName": h.cluster}}
+	values := map[string]any{ // one replica: the cluster may have a single node
+		"apiToken": os.Getenv("LINODE_TOKEN"), "replicas": 1, "settings": map[string]any{"clusterName": h.cluster},
+	}
 	if url := os.Getenv("LINODE_URL"); url != "" {
 		values["apiURL"] = url
 	}
@@ -29,7 +32,8 @@ func (h helm) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.run(ctx, nil, "upgrade", "--install", "karpenter-crd", h.charts+"/karpenter-crd"); err != nil {
+	definitions := []string{"upgrade", "--install", "karpenter-crd", h.charts + "/karpenter-crd", "--set", "keepOnUninstall=false"}
+	if err := h.run(ctx, nil, definitions...); err != nil {
 		return err
 	}
 	return h.run(ctx, text, "upgrade", "--install", "karpenter", h.charts+"/karpenter", "--values", "-", "--wait")

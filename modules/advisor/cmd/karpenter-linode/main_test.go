@@ -85,16 +85,16 @@ func TestWhatif(t *testing.T) {
 
 func TestWhatifRefusesBeforeItReads(t *testing.T) {
 	for want, args := range map[string][]string{
-		`"yaml" is none of text, json, html`: {"-o", "yaml"},
-		"--plans-allow":                      {"--plans-allow", "a b"},
-		`--region: no region with Ku`:        {"--region", "nowhere"},
-		`--mode: "eks" is none of`:           {"--mode", "eks"},
-		`--tier: "premium" is none of`:       {"--tier", "premium"},
-		"is not a share between 0 and 1":     {"--vm-memory-overhead-percent", "7.5"},
-		"--prices: use api, builtin":         {"--prices", "cheap"},
-		"no node is of pool 9":               {"--keep", "9"},
-		"no NodePool of karpenter.sh/v1":     {"--nodepools", "../../../../docs/examples/linodenodeclass.yaml"},
-		"unknown command":                    {"now"},
+		`"yaml" is not one of text, json, html`: {"-o", "yaml"},
+		"--plans-allow":                         {"--plans-allow", "a b"},
+		`--region: no region with Ku`:           {"--region", "nowhere"},
+		`--mode: "eks" is not one of`:           {"--mode", "eks"},
+		`--tier: "premium" is not one of`:       {"--tier", "premium"},
+		"is not a share between 0 and 1":        {"--vm-memory-overhead-percent", "7.5"},
+		"--prices: use api, builtin":            {"--prices", "cheap"},
+		"no node is of pool 9":                  {"--keep", "9"},
+		"no NodePool of karpenter.sh/v1":        {"--nodepools", "../../../../docs/examples/linodenodeclass.yaml"},
+		"unknown command":                       {"now"},
 	} {
 		if out, err := execute(t, cluster, append([]string{"whatif", "--prices", "builtin", "--from", "-"}, args...)...); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -302,10 +302,10 @@ func TestPlansAndPrices(t *testing.T) {
 		"plans --nodepools ../../../../docs/examples/nodepool-gpu.yaml --nodepool gpu": "NodePool gpu can buy in us-ord, cheapest first:",
 		"opencost-prices --regions id-cgk":                                             ",g6-standard-2,id-cgk,node,",
 		"opencost-prices --regions id-cgk -o json":                                     `"region": "id-cgk",`,
-		"opencost-prices --regions id-cgk -o yaml":                                     `!--output: "yaml" is none of csv, json`,
+		"opencost-prices --regions id-cgk -o yaml":                                     `!--output: "yaml" is not one of csv, json`,
 		"opencost-prices --regions all":                                                ",g6-standard-2,us-ord,node,",
 		"plans --regions us-ord -o json":                                               `"plan": "g6-standard-4",`,
-		"plans --output wide":                                                          `!--output: "wide" is none of text, json`,
+		"plans --output wide":                                                          `!--output: "wide" is not one of text, json`,
 		"plans --nodepool none":                                                        `!--nodepool: there is no NodePool "none"; `,
 	} {
 		out, err := execute(t, cluster, append(strings.Fields(args), "--from", "-", "--prices", "builtin")...)

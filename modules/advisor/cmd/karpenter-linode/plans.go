@@ -31,7 +31,7 @@ func newPlans() *cobra.Command {
 		Use:   "plans",
 		Short: "What can be bought: size, allocatable, price and availability by region",
 		Long: "plans prints Linode's plans. With --nodepool it prints which of them a NodePool could buy, cheapest first, and what excludes " +
-			"the others. Without --regions the region is that of the cluster's nodes.",
+			"the others. Without --regions the region of the cluster's nodes counts.",
 		Example: "  karpenter-linode plans --regions us-ord,id-cgk\n  karpenter-linode plans --nodepool default\n" +
 			"  karpenter-linode plans --nodepools nodepool.yaml --nodepool default --regions us-ord",
 		Args: cobra.NoArgs,
@@ -54,7 +54,7 @@ func newPlans() *cobra.Command {
 	from.flags(cmd)
 	cost.flags(cmd)
 	out.flags(cmd, asText, asJSON)
-	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it that of the cluster's nodes")
+	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it the region of the cluster's nodes")
 	completeRegions(cmd, "regions", allRegions)
 	cmd.Flags().StringVar(&nodePool, "nodepool", "", "only what this NodePool could buy, and what excludes the other plans")
 	return cmd
@@ -109,7 +109,7 @@ func newOpenCostPrices() *cobra.Command {
 	from.flags(cmd)
 	cost.flags(cmd)
 	out.flags(cmd, asCSV, asJSON)
-	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it that of the cluster's nodes")
+	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it the region of the cluster's nodes")
 	completeRegions(cmd, "regions", allRegions)
 	return cmd
 }
@@ -190,7 +190,7 @@ func completeRegions(cmd *cobra.Command, flag string, more ...string) {
 	})
 }
 
-// oneOf names what is similar to a text among those that there are, or all of them.
+// oneOf names the known texts that are similar to a text, or all known texts.
 func oneOf(text string, known []string) string {
 	if similar := requirement.Similar([]string{text}, known); len(similar) > 0 {
 		return "similar: " + strings.Join(similar, ", ")

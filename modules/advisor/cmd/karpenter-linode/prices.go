@@ -63,7 +63,7 @@ func (p *prices) address(cmd *cobra.Command) {
 func (p *prices) selection() (selection.Selection, error) {
 	deny := p.deny
 	if p.tier != "" && p.tier != status.TierStandard && p.tier != status.TierEnterprise {
-		return selection.Selection{}, fmt.Errorf("--tier: %q is none of %s, %s", p.tier, status.TierStandard, status.TierEnterprise)
+		return selection.Selection{}, fmt.Errorf("--tier: %q is not one of %s, %s", p.tier, status.TierStandard, status.TierEnterprise)
 	}
 	if p.overhead != -1 && !(p.overhead >= 0 && p.overhead < 1) {
 		return selection.Selection{}, fmt.Errorf("--vm-memory-overhead-percent: %v is not a share between 0 and 1, such as 0.075", p.overhead)
@@ -80,7 +80,7 @@ func (p *prices) selection() (selection.Selection, error) {
 		}
 		deny = cmp.Or(deny, selection.NoPlans)
 	default:
-		return selection.Selection{}, fmt.Errorf("--mode: %q is none of %s, %s, %s", p.mode, v1alpha1.ModeLKE, v1alpha1.ModeInstance,
+		return selection.Selection{}, fmt.Errorf("--mode: %q is not one of %s, %s, %s", p.mode, v1alpha1.ModeLKE, v1alpha1.ModeInstance,
 			v1alpha1.ModeClusterAPI)
 	}
 	s, err := selection.Parse(p.allow, deny)
@@ -154,7 +154,7 @@ func newClient(url string) (*linode.Client, error) {
 	return linode.New(config)
 }
 
-// anonymous sends requests without a token: what is public is served, everything else is refused.
+// anonymous sends requests without a token: the API serves public data, and refuses everything else.
 type anonymous struct{ next http.RoundTripper }
 
 func (a anonymous) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(server.Run(m))
 }
 
 // A terminal runs the program and shows what a person sees: the characters in their places.

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,46 +14,46 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	testcrds "sigs.k8s.io/karpenter/pkg/test/crds"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/advisor/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 )
 
-// startCluster starts an API server and returns a client and the path of a kubeconfig.
-func startCluster(t *testing.T) (kube client.Client, kubeconfig string) {
+// server is the API server of this package's tests, with VerticalPodAutoscalers.
+var server = apiserver.Shared{Definitions: slices.Concat(crds.All(), testcrds.CRDs)}
+
+// apiServer returns a client of the API server and the path of a kubeconfig.
+func apiServer(t *testing.T) (kube client.Client, kubeconfig string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short leaves out what starts an API server")
-	}
-	environment, err := apiserver.Start(crds.All())
+	environment := server.Environment(t)
+	kube, err := client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = environment.Stop() })
-	kube, err = client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, environment.KubeConfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return kube, kubeconfig
+	return kube, write(t, "kubeconfig", string(environment.KubeConfig))
 }
 
+// create makes objects until the test's end.
 func create(t *testing.T, kube client.Client, objects ...client.Object) {
 	t.Helper()
 	for _, object := range objects {
 		if err := kube.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() {
+			err := kube.Delete(context.WithoutCancel(t.Context()), object, client.GracePeriodSeconds(0))
+			if client.IgnoreNotFound(err) != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
 // The cache refuses a reading before it is started. Each round races a new cache with its first reading.
 func TestTheLiveViewOfTopReadsAClusterFromItsFirstReading(t *testing.T) {
-	kube, kubeconfig := startCluster(t)
+	kube, kubeconfig := apiServer(t)
 	create(t, kube, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke1-7-a"}})
 	for range 20 {
 		cluster, err := follow(t.Context(), &access{kubeconfig: kubeconfig})
@@ -72,7 +72,7 @@ func TestTheLiveViewOfTopReadsAClusterFromItsFirstReading(t *testing.T) {
 
 // A person starts the live view, reads it, scrolls, makes the window smaller, sees a node come, and leaves.
 func TestTopInATerminal(t *testing.T) {
-	kube, kubeconfig := startCluster(t)
+	kube, kubeconfig := apiServer(t)
 	node := func(n int) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("lke1-7-%02d", n), Labels: map[string]string{
 			karpv1.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "g6-standard-2", corev1.LabelTopologyRegion: "us-ord"}}}

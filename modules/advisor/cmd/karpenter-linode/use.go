@@ -40,7 +40,7 @@ func (u *use) flags(cmd *cobra.Command) {
 func (u *use) check(from *source) error {
 	switch {
 	case u.from != "" && u.from != useMetrics && u.from != useVPA:
-		return fmt.Errorf("--use: %q is none of %s, %s", u.from, useMetrics, useVPA)
+		return fmt.Errorf("--use: %q is not one of %s, %s", u.from, useMetrics, useVPA)
 	case u.time != 0 && u.from != useMetrics:
 		return errors.New("--use-for: only --use " + useMetrics + " reads more than once")
 	case u.time != 0 && len(from.from) > 0:
@@ -102,7 +102,7 @@ type basis struct {
 func (b *basis) flags(cmd *cobra.Command) {
 	cmd.Flags().Float64Var(&b.percentile, "use-percentile", 95, "with --use "+useMetrics+": the percentile of a workload's readings that "+
 		"counts, per container")
-	cmd.Flags().Float64Var(&b.headroom, "use-headroom", 0.15, "share that is added to what is used; with --use "+useVPA+" 0 unless it is "+
+	cmd.Flags().Float64Var(&b.headroom, "use-headroom", 0.15, "share that is added to the use; with --use "+useVPA+" 0 unless it is "+
 		"given, because the recommender has added its own")
 	b.percentileSet = func() bool { return cmd.Flags().Changed("use-percentile") }
 	b.set = func() bool { return cmd.Flags().Changed("use-headroom") }

@@ -6,9 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,15 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	testcrds "sigs.k8s.io/karpenter/pkg/test/crds"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/advisor/snapshot"
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 )
 
 // metricsAPI stands in for metrics-server behind the API server's aggregation layer. Each list has readings of 15 seconds later.
@@ -105,9 +98,7 @@ func createYAML(t *testing.T, kube client.Client, documents string) {
 			t.Fatal(err)
 		}
 		status := object.DeepCopy()
-		if err := kube.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+		create(t, kube, object)
 		if status.Object["status"] != nil {
 			status.SetResourceVersion(object.GetResourceVersion())
 			if err := kube.Status().Update(t.Context(), status); err != nil {
@@ -140,22 +131,7 @@ status: {recommendation: {containerRecommendations: [{containerName: main, targe
 )
 
 func TestWhatifReadsUseFromTheCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out what starts an API server")
-	}
-	environment, err := apiserver.Start(slices.Concat(crds.All(), testcrds.CRDs))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = environment.Stop() })
-	kube, err := client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, environment.KubeConfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kube, kubeconfig := apiServer(t)
 	command := func(name string, args ...string) (string, error) {
 		return execute(t, "", append([]string{name, "--kubeconfig", kubeconfig}, args...)...)
 	}
@@ -244,7 +220,7 @@ window: 15s
 containers: [{name: main, usage: {cpu: 1e9999999, memory: 1e9999999}}]
 `
 	for want, args := range map[string][]string{
-		`--use: "prometheus" is none of metrics, vpa`:        {"--use", "prometheus"},
+		`--use: "prometheus" is not one of metrics, vpa`:     {"--use", "prometheus"},
 		"--use metrics: there are no PodMetrics":             {"--use", "metrics"},
 		"--use vpa: there is no VerticalPodAutoscaler":       {"--use", "vpa"},
 		"--use-for: only --use metrics reads more than once": {"--use", "vpa", "--use-for", "1m"},

@@ -112,7 +112,7 @@ func newVerify() *cobra.Command {
 func (v *verification) complete() error {
 	switch {
 	case v.mode != "lke" && v.mode != "instance":
-		return fmt.Errorf("--mode: %q is none of lke, instance", v.mode)
+		return fmt.Errorf("--mode: %q is not one of lke, instance", v.mode)
 	case v.mode == "instance" && v.cluster != 0:
 		return errors.New("--cluster: a cluster of plain Linodes has no LKE cluster; leave it out with --mode instance")
 	case v.mode == "lke" && v.cluster < 1:
@@ -219,7 +219,7 @@ func (v *verification) operator(ctx context.Context, run string) (*verify.Part, 
 	installed := err == nil
 	switch {
 	case v.install && installed && v.clean == "":
-		return nil, errors.New("--install: Karpenter's definitions are in the cluster already; leave it out to try what is installed")
+		return nil, errors.New("--install: Karpenter's definitions are in the cluster already; leave the flag out to try the installed operator")
 	case !v.install && !installed:
 		fmt.Fprintln(v.out, "operator  not installed: it is not looked at; --install installs it for the run")
 		return nil, nil
@@ -311,7 +311,7 @@ func (v *verification) confirmed(ctx context.Context) (bool, error) {
 	fmt.Fprint(v.out, "Type yes to go on: ")
 	answers := make(chan string, 1)
 	go func() { // ends with the process at the latest: a read from a terminal cannot be interrupted
-		line, _ := bufio.NewReader(v.in).ReadString('\n') // without an answer it is none
+		line, _ := bufio.NewReader(v.in).ReadString('\n') // without an answer there is no token
 		answers <- line
 	}()
 	select {

@@ -240,9 +240,9 @@ func TestVerifyRefusesBeforeItBuys(t *testing.T) {
 		{name: "unknown flag", words: "unknown flag", args: []string{"--fast"}},
 		{name: "argument", words: `unknown command "now"`, args: []string{"--cluster", a.cluster, "now"}},
 		{name: "report", words: "must end in .json", args: []string{"--cluster", a.cluster, "--report", "x"}},
-		{name: "output", words: "is none of text, json", args: []string{"--cluster", a.cluster, "-o", "yaml"}},
+		{name: "output", words: "is not one of text, json", args: []string{"--cluster", a.cluster, "-o", "yaml"}},
 		{name: "kubeconfig", words: "KUBECONFIG", args: []string{"--cluster", a.cluster, "--kubeconfig", "/none"}},
-		{name: "mode", words: `"eks" is none of`, args: []string{"--mode", "eks"}},
+		{name: "mode", words: `"eks" is not one of`, args: []string{"--mode", "eks"}},
 		{name: "instance mode with an LKE cluster", words: "leave it out", args: []string{"--mode", "instance", "--cluster", a.cluster}},
 		{name: "instance mode without a class", words: "--nodeclass", args: []string{"--mode", "instance"}},
 		{name: "install without Kubernetes", words: "KUBECONFIG", args: []string{"--cluster", a.cluster, "--install"}},
@@ -304,7 +304,8 @@ func TestHelmGetsTheTokenThroughStandardInput(t *testing.T) {
 		t.Errorf("args %s\nstdin %s", args, stdin)
 	}
 	for _, want := range []string{
-		"upgrade --install karpenter-crd charts/karpenter-crd --namespace kube-system --kubeconfig /k --kube-context c",
+		"upgrade --install karpenter-crd charts/karpenter-crd --set keepOnUninstall=false --namespace kube-system --kubeconfig /k " +
+			"--kube-context c",
 		"uninstall karpenter --wait"} {
 		if !strings.Contains(string(args), want) {
 			t.Errorf("%q is not in\n%s", want, args)

@@ -40,7 +40,7 @@ func (f *format) flags(cmd *cobra.Command, allowed ...string) {
 
 func (f *format) check() error {
 	if !slices.Contains(f.allowed, f.name) {
-		return fmt.Errorf("--output: %q is none of %s", f.name, strings.Join(f.allowed, ", "))
+		return fmt.Errorf("--output: %q is not one of %s", f.name, strings.Join(f.allowed, ", "))
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func newWhatif() *cobra.Command {
 	out.flags(cmd, asText, asJSON, asHTML)
 	shows.flags(cmd)
 	counts.flags(cmd)
-	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it that of the nodes")
+	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it the region of the nodes")
 	completeRegions(cmd, "region")
 	cmd.Flags().StringSliceVar(&keep, "keep", nil, "IDs of LKE pools that stay as they are, with their pods")
 	cmd.Flags().BoolVar(&sensitivity, "sensitivity", true, "also compute the range by the order of arrivals, and what changes of each "+
@@ -137,7 +137,7 @@ func newDump() *cobra.Command {
 	from, shows := &source{}, &use{}
 	cmd := &cobra.Command{
 		Use:   "dump",
-		Short: "Write what whatif reads of a cluster to stdout, without what is confidential",
+		Short: "Write what whatif reads of a cluster to stdout, without confidential fields",
 		Long: "dump writes nodes, pods and what constrains them as one List. Environment variables, commands, images and annotations of " +
 			"other programs are left out; Secrets and ConfigMaps are not read at all. Names and labels are in it.",
 		Example: "  karpenter-linode dump > cluster.json\n  kubectl get pods,nodes --all-namespaces --output json | " +

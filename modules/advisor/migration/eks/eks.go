@@ -1,4 +1,4 @@
-// Package eks translates the NodePools and EC2NodeClasses of an EKS cluster into those of this provider, field by field.
+// Package eks translates the NodePools and EC2NodeClasses of an EKS cluster into NodePools and classes of this provider, field by field.
 //
 // Translate reads YAML or JSON documents and writes YAML. What has a counterpart is translated; what has none becomes a comment with
 // the reason where it stood. Comments of the user and fields of core that mean the same everywhere (limits, disruption, taints, weight) are
@@ -51,7 +51,7 @@ func Translate(w io.Writer, inputs ...io.Reader) error {
 	return encoder.Close()
 }
 
-// objectsOf returns the object of a document, or those of its list.
+// objectsOf returns the object of a document, or the objects of its list.
 func objectsOf(document *yaml.Node) []*yaml.Node {
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
 		return nil

@@ -171,7 +171,7 @@ func localDisk(r mapping, operator string, values []string) (string, bool) {
 	return "every Linode plan has a local disk; its size is in MB", true
 }
 
-// classOf returns the class of Linode plans for the same use as a family of EC2, "" if there is none.
+// classOf returns the class of Linode plans for the same use as a family of EC2, "" if Linode has no such class.
 func classOf(family string) string {
 	family = strings.ToLower(family)
 	for _, other := range []string{"trn", "mac", "gr"} { // accelerators, Macs, GPUs beside much memory

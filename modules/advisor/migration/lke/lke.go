@@ -228,7 +228,7 @@ func (im *Import) name(pool api.LKENodePool) string {
 	return text
 }
 
-// class returns the name of a class with the pool's settings, which is made if there is none.
+// class returns the name of a class with the pool's settings, which is made if it does not exist.
 func (im *Import) class(pool api.LKENodePool, name string) string {
 	c := Class{Name: "default", Tags: userTags(pool.Tags), DiskEncryption: string(pool.DiskEncryption)}
 	if pool.Isolation != nil {

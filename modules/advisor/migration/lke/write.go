@@ -53,8 +53,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 
 var plainScalar = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
 
-// scalar quotes a text of the API's that YAML would not read as this text: one with another character than those of a plan or a name, or a
-// word such as yes.
+// scalar quotes a text of the API's that YAML would not read as this text: one with another character than the characters of a plan or a
+// name, or a word such as yes.
 func scalar(text any) string {
 	plain := fmt.Sprint(text)
 	var read any

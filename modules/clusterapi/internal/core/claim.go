@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// serve gives each claimant the Machine that it has, or a free one, and counts those that are missing.
+// serve gives each claimant the Machine that it has, or a free one, and counts the missing Machines.
 func (d *decider) serve() {
 	taken, served := map[string]bool{}, map[claims.Claimant]bool{}
 	for _, call := range d.calls {
@@ -40,7 +40,7 @@ func (d *decider) serve() {
 	}
 }
 
-// held returns the claimant's Machine, the one in the caller's records if there are several. A Machine that is going is none.
+// held returns the claimant's Machine, the one in the caller's records if there are several. A Machine that is going does not count.
 func (d *decider) held(by claims.Claimant) *clusterapi.Machine {
 	var found *clusterapi.Machine
 	for _, m := range d.machines {
@@ -166,7 +166,7 @@ func (d *decider) want(call *call) {
 	}
 }
 
-// buy raises the counts by what is missing, within the ceilings. A count whose lowering the MachineSet has not
+// buy raises the counts by the number of missing Machines, within the ceilings. A count whose lowering the MachineSet has not
 // acted on yet is not raised: that would keep the Machine that is to go.
 func (d *decider) buy() {
 	for _, call := range d.calls {

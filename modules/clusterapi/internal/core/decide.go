@@ -34,7 +34,7 @@ type pool struct {
 	clusterapi.Deployment
 	machines []*clusterapi.Machine
 	current  string // the set that makes new Machines
-	// active counts Machines that stay, marked those that this package marked and that are not being deleted yet.
+	// active counts Machines that stay, and marked counts the Machines that this package marked and that are not being deleted yet.
 	active, marked int
 	// incoming counts Machines that replicas promises and that do not exist; wanted is how many of them claimants wait for.
 	incoming, wanted int
@@ -96,7 +96,7 @@ func (p *pool) add(m *clusterapi.Machine) {
 	}
 }
 
-// preferred orders Machines: those with a provider ID first, then the oldest.
+// preferred orders Machines: Machines with a provider ID first, then the oldest.
 func preferred(a, b *clusterapi.Machine) int {
 	if (a.ProviderID == "") != (b.ProviderID == "") {
 		if a.ProviderID == "" {

@@ -73,7 +73,7 @@ type Action struct {
 	Op    ActionOp
 	Epoch int
 	Write clusterapi.Write
-	// Token and Answer are those of an answer.
+	// Token and Answer belong to an answer.
 	Token  int
 	Answer Answer
 }

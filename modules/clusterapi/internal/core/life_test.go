@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/internal/core"
 )
@@ -31,7 +31,7 @@ type life struct {
 	ticks   int
 
 	claimants []*claimant
-	// needs counts the Machines that claimants needed, excuses those that may exist beside them, by cause.
+	// needs counts the Machines that claimants needed, excuses counts the Machines that may exist beside them, by cause.
 	needs   int
 	excuses map[string]int
 	quiet   bool // nothing goes wrong any more

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 

@@ -88,7 +88,7 @@ func (c *Core) Survey(alive []claims.ClaimID, now time.Time) decide.Survey {
 	return c.decider.Survey(alive)
 }
 
-// forget drops what is known of a claimant that no caller waits for.
+// forget drops the records of a claimant that no caller waits for.
 func (c *Core) forget(who claims.ClaimID) {
 	if !c.callers.Needs(who) && c.belief.Forget(who) {
 		c.callers.Forget(who)

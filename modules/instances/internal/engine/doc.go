@@ -7,7 +7,7 @@
 // # Where things are
 //
 //	event      what goes in and what comes out
-//	belief     what is known of the platform; results in, facts out
+//	belief     the record of the platform; results in, facts out
 //	decide     the next step of a call, with its reason
 //	callers    who waits for what: admitted, queued, dismissed
 //	tagging    the tags of instances
@@ -22,7 +22,7 @@
 //
 // Unlike the engine of package lkepool this one decides for one call at a time, in the
 // caller's own goroutine. An instance has one claimant from its first moment, so there is
-// nothing to match among claimants; what calls share is what is known, the queue of
+// nothing to match among claimants; calls share the record, the queue of
 // creations, and readings that one of them has under way. An effect about a claimant's
 // instance is decided only in a call for that claimant, so the image, the user data and
 // the sizes of disks stay in the shell.
@@ -39,5 +39,5 @@
 // A direct reading is one of a single object. A condemned instance is one whose removal
 // was sent and may take effect; frozen tags were sent without an answer and may take
 // effect. To settle is to be older than a direct reading may be out of date. A stripped
-// instance lost the tags of its claim, a disputed one has those of another claimant.
+// instance lost the tags of its claim, a disputed one has the tags of another claimant.
 package engine

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
@@ -93,7 +93,7 @@ func (w *smallWorld) Done(r smallRequest, result Result) {
 	w.core.Handle(result, w.now)
 }
 
-// wait lets time pass until something is due, and what is due happen.
+// wait lets time pass until something is due, and due events happen.
 func (w *smallWorld) wait() {
 	w.now = w.next()
 	if w.now.Sub(smallEpoch) > smallHorizon {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 )
 
 // smallPlatform is the API as far as a search of small worlds needs it: labels are unique,
@@ -181,7 +181,7 @@ func (p *smallPlatform) create(o *Order, now time.Time) *smallInstance {
 	return &p.instances[len(p.instances)-1]
 }
 
-// elapse lets happen what is due.
+// elapse lets due events happen.
 func (p *smallPlatform) elapse(now time.Time) {
 	for n := range p.instances {
 		i := &p.instances[n]

@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 )
 
 var (
@@ -16,7 +16,7 @@ var (
 	exhaustMost  = flag.Int("exhaust-most", 0, "end each search after so many states; by default the largest ends after half a million")
 )
 
-// The sizes of searches: those of the short tests, of all tests, and of `make exhaust`.
+// The sizes of searches: for the short tests, for all tests, and for `make exhaust`.
 const (
 	sizeShort = iota
 	sizeTest
@@ -41,7 +41,7 @@ type smallBound struct {
 	// releases: the first claimant deletes its instance, at any step after it has one;
 	// quits: it ends without that.
 	releases, quits bool
-	// Of what may happen to requests by are those that have faults, nil for all.
+	// Of what may happen to requests by are the kinds of requests that have faults, nil for all.
 	fate.Bound
 	by []Op
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 )
 
 // smallWorld is the core, the platform, one claimant or two, and the requests between them.
@@ -165,7 +165,7 @@ func (w *smallWorld) movesOfClaimants() (moves []fate.Move) {
 	return moves
 }
 
-// views are those that a read may show.
+// views are the versions that a read may show.
 func (w *smallWorld) views(r *smallRequest) []fate.View[smallState] {
 	lag := w.settings.SettleTime
 	if !r.Single {

@@ -90,7 +90,7 @@ func oneInstance(t testing.TB) (*Core, *belief.Node) {
 	return c, c.belief.World.Discover(Instance{Node: claims.Node{InstanceID: 7, Tags: simOwn.ClaimTags(who)}}, who)
 }
 
-// handle is Handle at the time of what is known.
+// handle is Handle at the time of the record.
 func (c *Core) handle(r Result) { c.Handle(r, c.belief.Now) }
 
 // read begins a direct reading for a caller that came at a time, and reports whether the

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 )
 
 var (

@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 )
 
 // simAgenda is an agenda whose time is a date.

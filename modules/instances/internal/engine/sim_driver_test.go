@@ -41,7 +41,7 @@ type sim struct {
 	late map[string]time.Time
 	// unlanded counts the writes that were answered and have not landed.
 	unlanded int
-	// writing are those that were sent and not answered.
+	// writing are the writes that were sent and not answered.
 	writing []*simSent
 	facts   simFacts
 	failure string
@@ -132,7 +132,7 @@ func (s *sim) play() bool {
 const (
 	// simYoung is the age below which an instance may still be prepared, or its removal be proven.
 	simYoung = 5 * time.Minute
-	// simQueue is how many times that the end waits for those in the queue at most.
+	// simQueue is how many times that the end waits at most for the requests in the queue.
 	simQueue = 24
 )
 

@@ -32,7 +32,7 @@ type simInstance struct {
 	// history is the instance as it was at any moment.
 	history []simVersion
 	// lied: a wrong 404 was answered for it. kept: a removal of it had no effect.
-	// Both together would prove what is not so. renamed and stripped: by a person.
+	// Both together would prove a falsehood. renamed and stripped: by a person.
 	lied, kept, renamed, stripped, off bool
 	// leftOut is the process, counted from 1, that a wrong list did not show it to.
 	leftOut int
@@ -80,7 +80,7 @@ func (i *simInstance) goneAt(t time.Time) bool {
 	return !last.exists && !last.at.After(t)
 }
 
-// find returns an instance that exists, nil if there is none.
+// find returns an instance that exists, nil if it does not exist.
 func (p *simPlatform) find(id int) *simInstance {
 	for _, i := range p.instances {
 		if i.InstanceID == id && !i.gone {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
 )
 
@@ -220,7 +220,7 @@ func (s *sim) readNow(r Result, fate simFate, hit bool) Result {
 }
 
 // fate takes the fault that a request meets, if it can be without making two
-// faults together prove what is not so.
+// faults together prove a falsehood.
 func (s *sim) fate(e Effect) (simFate, bool) {
 	for n := range s.fates {
 		f := &s.fates[n]

@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// Error is the reason why a header was refused, in the API's words where those are known.
+// Error is the reason why a header was refused, in the API's words where the words are known.
 type Error struct {
 	Reason string
 	Field  string // the field that is no filter, if that is the reason

@@ -3,9 +3,9 @@
 // subject in package world that has the operation's name, so that an operation
 // that is added to the description does not compile until the world has it.
 //
-// What is here is alike for all operations: values of the path, the body, and of
-// a list its filter, its order and its page. What is allowed and what happens is
-// the world's business; tokens, limits, delays and faults are dealt with before
+// The code here is alike for all operations: values of the path, the body, and of
+// a list its filter, its order and its page. The world decides what is allowed and
+// what happens; tokens, limits, delays and faults are dealt with before
 // a request gets here. Errors are *world.Refusal or *filter.Error.
 package handlers
 

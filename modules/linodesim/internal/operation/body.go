@@ -24,7 +24,7 @@ type Defect struct {
 	Unknown       bool // the operation has no such field
 }
 
-// CheckBody finds what is wrong with the body's form: not JSON, not an object,
+// CheckBody finds errors in the body's form: not JSON, not an object,
 // missing or unknown fields, wrong types, values outside an enumeration, beta
 // fields on v4. Lengths, ranges and patterns are left to the model, which
 // has the tier and answers in more useful words.

@@ -1,4 +1,4 @@
-// Package operation does what is alike for every request to the simulator: it has
+// Package operation has the steps that every request to the simulator takes: it has
 // the table of operations that the client has too, and reads of the API's
 // description what that lacks, the shape of bodies and of answers.
 //

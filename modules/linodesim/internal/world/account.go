@@ -38,7 +38,7 @@ func (w Account) GetAccount() (api.Account, error) {
 	}, nil
 }
 
-// initialSettings are those recorded.
+// initialSettings are the recorded settings.
 func initialSettings(backups bool) api.AccountSettings {
 	return api.AccountSettings{
 		BackupsEnabled: backups, ObjectStorage: "active", MaintenancePolicy: new(api.AccountSettingsMaintenancePolicy(defaultPolicy)),
@@ -49,7 +49,7 @@ func initialSettings(backups bool) api.AccountSettings {
 // GetAccountSettings returns the settings, which are about objects to come.
 func (w Account) GetAccountSettings() (api.AccountSettings, error) { return w.assets.settings, nil }
 
-// UpdateAccountSettings changes those that are given.
+// UpdateAccountSettings changes the given settings.
 func (w Account) UpdateAccountSettings(b *api.AccountSettingsUpdate) (api.AccountSettings, error) {
 	w.assets.settings = overlaid[api.AccountSettings](w.assets.settings, b)
 	w.note(account.AssetChanged, "account settings", 0)

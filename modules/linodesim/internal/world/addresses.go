@@ -18,8 +18,8 @@ type attached struct {
 	config *int // of a legacy one
 }
 
-// attachments lists the interfaces of a Linode in use: those of the generation
-// linode, or of the first configuration.
+// attachments lists the interfaces of a Linode in use: the interfaces of the
+// generation linode, or of the first configuration.
 func (w Interfaces) attachments(i *Instance) []attached {
 	var config *int
 	if configs := w.assets.configs[i.ID]; i.generation() != linodeInterfaces && len(configs) > 0 {

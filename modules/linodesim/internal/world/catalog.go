@@ -89,7 +89,7 @@ func (w Offers) GetAccountAvailability(regionID string) (api.AccountAvailability
 	return services(r), err
 }
 
-// The names are those recorded.
+// The names were recorded.
 func services(r api.Region) api.AccountAvailability {
 	out := api.AccountAvailability{Region: r.ID, Available: []string{}, Unavailable: []string{}}
 	for _, name := range []string{"Linodes", "NodeBalancers", "Block Storage", catalog.CapKubernetes} {
@@ -128,7 +128,7 @@ func (w Offers) GetLKETierVersion(tier, version string) (api.LKETierVersion, err
 	return found(api.LKETierVersion{ID: version, Tier: api.LKETier(tier)}, ok)
 }
 
-// checkRegion refuses a region that does not exist, or has not what is wanted there.
+// checkRegion refuses a region that does not exist, or lacks the wanted capability.
 func (w Offers) checkRegion(bad *reasons, id, capability, what string) {
 	if r, ok := w.region(id); !ok {
 		bad.invalid("region")

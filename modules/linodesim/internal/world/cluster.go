@@ -119,7 +119,7 @@ func (w Clusters) cluster(c *cluster) api.LKECluster {
 	return out
 }
 
-// numberOrNull is a number that is sent, and as null if there is none.
+// numberOrNull is a number that is sent, and as null if the number is missing.
 func numberOrNull(n *int) nullable.Nullable[int] {
 	if n == nil {
 		return nullable.NewNullNullable[int]()

@@ -179,7 +179,7 @@ func checkACL(bad *reasons, at string, acl api.LKEControlPlaneACL) {
 	}
 }
 
-// network reads an address or a network; what is neither is the zero Prefix.
+// network reads an address or a network; any other text is the zero Prefix.
 func network(text string) netip.Prefix {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(a, a.BitLen())

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// config is a configuration that a Linode boots with. Those of LKE workers are not modelled.
+// config is a configuration that a Linode boots with. Configurations of LKE workers are not modelled.
 type config struct {
 	api.InstanceConfig
 	nics []nic // shown as its interfaces

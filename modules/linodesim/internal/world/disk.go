@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// disk is a disk of a Linode. Those of LKE workers are not modelled.
+// disk is a disk of a Linode. Disks of LKE workers are not modelled.
 type disk struct {
 	api.InstanceDisk
 	image string // "" = none

@@ -10,7 +10,7 @@
 // them. What a tier or v4beta has and others have not is decided here.
 //
 // Begin takes the time from the Clock of the Config and lets first happen what
-// was planned until then, in order. What is drawn comes from the seed, in the
+// was planned until then, in order. Drawn values come from the seed, in the
 // order of the calls, so the same calls at the same times give the same world.
 // A refused change changes nothing and gives a *Refusal with status, fields and
 // reasons in the API's shape. One lock guards the whole world, from Begin to its

@@ -7,7 +7,7 @@ import "math/rand/v2"
 type draws struct {
 	rng     *rand.Rand // of LKE
 	latency *rand.Rand // of answers
-	side    *rand.Rand // of what is no part of LKE
+	side    *rand.Rand // of objects that are no part of LKE
 }
 
 // drawn makes the sources from a seed and a stream for each.

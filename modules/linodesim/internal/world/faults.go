@@ -10,34 +10,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
-// NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
-// means any. The API's real words for it are not known: Reason may give some.
-type NoCapacity struct {
-	Type, Region string
-	Status       int    // 0 = 400
-	Reason       string // "" = words of our own
-
-	// Silent: an Enterprise cluster accepts the nodes, and they get no Linode until there is capacity.
-	Silent bool
-}
-
-// NoCapability takes a capability from a region: the platform does not offer it there.
-type NoCapability struct{ Region, Capability string }
-
 type faults struct {
-	noCapacity   []NoCapacity
-	noCapability []NoCapability
+	noCapacity   []account.NoCapacity
+	noCapability []account.NoCapability
 	accountLimit int         // Linodes; 0 = none
 	vcpuLimit    int         // vCPUs of all Linodes; 0 = none
 	vpcLimit     int         // VPCs; 0 = none
 	neverBoot    map[int]int // pool -> how many of its next Linodes never boot; pool 0 = any
 	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
 
-	enterpriseVersions []string // that the account is offered; nil = those of the catalogue
+	enterpriseVersions []string // that the account is offered; nil = the plans of the catalogue
 
 	silence   Silence
 	lies      map[report.Assumption]bool // in force
@@ -56,7 +43,7 @@ func (s Silence) hits(r *rand.Rand) bool { return s.Rate > 0 && r.Float64() < s.
 func (w Faults) KeepSilent(s Silence) { w.faults.silence = s }
 
 // RefuseCapacity makes the platform out of something.
-func (w Faults) RefuseCapacity(c NoCapacity) {
+func (w Faults) RefuseCapacity(c account.NoCapacity) {
 	w.faults.noCapacity = append(w.faults.noCapacity, c)
 }
 
@@ -67,7 +54,7 @@ func (w Faults) RestoreCapacity() {
 }
 
 // WithdrawCapability makes a region lack something.
-func (w Faults) WithdrawCapability(c NoCapability) {
+func (w Faults) WithdrawCapability(c account.NoCapability) {
 	w.faults.noCapability = append(w.faults.noCapability, c)
 }
 
@@ -131,7 +118,7 @@ func (w Faults) Clear() {
 	w.Nodes().serve()
 }
 
-// SetAccountLimit bounds the Linodes of the account, those requested included;
+// SetAccountLimit bounds the Linodes of the account, including requested Linodes;
 // 0 means no bound.
 func (w Faults) SetAccountLimit(n int) {
 	w.faults.accountLimit = n
@@ -212,7 +199,7 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	}
 	enterprise := c.Tier == catalog.Enterprise
 	if o := w.faults.lacks(plan, c.Region); o != nil && (!o.Silent || !enterprise) {
-		return o.refusal(plan, c.Region)
+		return outOfCapacity(*o, plan, c.Region)
 	}
 	// Enterprise accepts the nodes, which wait then; see Nodes.serve.
 	if silent := enterprise && !w.behaviour.RefuseBeyondLimits; !silent && w.overLimit(plan, n) {
@@ -221,14 +208,14 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	return nil
 }
 
-// beyondLimits has the API's words for Linodes. Those for VPCs are not known.
+// beyondLimits has the API's words for Linodes. The words for VPCs are not known.
 func beyondLimits() *Refusal {
 	return Refuse("", "Account Limit reached. Please open a support ticket.")
 }
 
 // lacks finds what says that a plan has no capacity, nil for nothing.
-func (c faults) lacks(plan, region string) *NoCapacity {
-	at := slices.IndexFunc(c.noCapacity, func(o NoCapacity) bool {
+func (c faults) lacks(plan, region string) *account.NoCapacity {
+	at := slices.IndexFunc(c.noCapacity, func(o account.NoCapacity) bool {
 		return (o.Type == "" || o.Type == plan) && (o.Region == "" || o.Region == region)
 	})
 	if at < 0 {
@@ -244,7 +231,7 @@ func (w Pools) overLimit(plan string, n int) bool {
 	return w.faults.accountLimit > 0 && linodes+n > w.faults.accountLimit || w.faults.vcpuLimit > 0 && vcpus+n*t.VCPUs > w.faults.vcpuLimit
 }
 
-func (o NoCapacity) refusal(plan, region string) *Refusal {
+func outOfCapacity(o account.NoCapacity, plan, region string) *Refusal {
 	r := Refuse("type", "There is currently not enough capacity for plan %s in region %s.", plan, region)
 	if o.Reason != "" {
 		r = &Refusal{Reasons: []Reason{{"", o.Reason}}}

@@ -110,7 +110,7 @@ func deliver(ctx context.Context, w *World, s *subscriber, out chan<- account.Ev
 	}
 }
 
-// take gives what is pending, and a channel that fires when the next planned
+// take gives the pending changes, and a channel that fires when the next planned
 // thing is due (nil without one).
 func (w *World) take(s *subscriber) ([]account.Event, <-chan time.Time) {
 	_, end := w.Begin(Caller{})

@@ -242,7 +242,7 @@ func (w Firewalls) DeleteFirewall(firewallID int) error {
 	return nil
 }
 
-// protecting fills in what is behind a firewall.
+// protecting fills in the entities behind a firewall.
 func (w Firewalls) protecting(f api.Firewall) api.Firewall {
 	f.Entities = each(w.devicesOf(f.ID), w.entityOf)
 	return f
@@ -264,7 +264,7 @@ func (w Firewalls) GetFirewallSettings() (api.FirewallSettings, error) {
 	return api.FirewallSettings{DefaultFirewallIds: w.assets.defaults}, nil
 }
 
-// UpdateFirewallSettings sets those that are given.
+// UpdateFirewallSettings sets the given settings.
 func (w Firewalls) UpdateFirewallSettings(b *api.FirewallSettingsUpdate) (api.FirewallSettings, error) {
 	var bad reasons
 	defaults, given := w.assets.defaults, b.DefaultFirewallIds

@@ -35,8 +35,8 @@ func (w History) Prepared() {
 	w.history.moments, w.history.changed = nil, true
 }
 
-// At gives a copy of the world as it was at a time, or at the beginning of
-// what is remembered.
+// At gives a copy of the world as it was at a time, or at the oldest remembered
+// time.
 func (w History) At(t time.Time) *World {
 	if w.history.depth == 0 {
 		return w.Freeze()
@@ -68,7 +68,7 @@ func (w History) keep() {
 	h.forget(w.now.Add(-h.depth))
 }
 
-// forget drops what was over before a time, and thins out what is too much.
+// forget drops entries that ended before a time, and thins out the rest when it is too long.
 func (h *history) forget(before time.Time) {
 	first := 0
 	for first+1 < len(h.moments) && !h.moments[first+1].at.After(before) {

@@ -78,7 +78,7 @@ func (w Images) CreateImage(b *api.ImageCreate) (api.Image, error) {
 	return w.assets.images[id], nil
 }
 
-// contents is the size of an image of a disk: while it is made the disk's, then what is in it. Recorded: 1754 MB of a
+// contents is the size of an image of a disk: while it is made the disk's, then the size of its content. Recorded: 1754 MB of a
 // disk made from an image of 1800 MB, and 366 MB of an empty one.
 func (w Images) contents(d disk) int {
 	if from, err := w.image(d.image); err == nil {
@@ -120,7 +120,7 @@ func (w Images) DeleteImage(imageID string) error {
 	return nil
 }
 
-// checkImage decides whether a disk of the size can be made of the image; "" is none.
+// checkImage decides whether a disk of the size can be made of the image; "" means that the disk can be made.
 func (w Images) checkImage(id string, size int, access bool) error {
 	if id == "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 
 const defaultPolicy = "linode/power_off_on"
 
-// defaultSettings are those of a new Linode: the CPU threshold grows with the
-// plan, the policy is that of recorded workers.
+// defaultSettings are the settings of a new Linode: the CPU threshold grows with the
+// plan, recorded workers had the same policy.
 func (w Linodes) defaultSettings(i *Instance) {
 	plan, _ := w.catalog.Type(i.Type)
 	i.Alerts = api.InstanceAlerts{CPU: 90 * max(plan.VCPUs, 1), NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, Io: 10000}
@@ -127,7 +127,7 @@ func adjust(i *Instance, b *api.InstanceUpdate) {
 	}
 }
 
-// checkPolicy refuses unknown policies in the API's words; "" is none.
+// checkPolicy refuses unknown policies in the API's words; "" means no refusal.
 func checkPolicy(bad *reasons, policy string) {
 	if policy != "" && policy != "linode/migrate" && policy != defaultPolicy {
 		bad.add("maintenance_policy", "Unsupported maintenance policy slug format.")

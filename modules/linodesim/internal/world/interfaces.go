@@ -47,8 +47,8 @@ func readLegacy(f api.InstanceConfigInterfaceCreate) nic {
 	return out
 }
 
-// readInterface reads an entry of interfaces of a Linode to be: legacy ones have a purpose, those of the generation
-// linode one of public, vlan, vpc. The description leaves the types of its fields open.
+// readInterface reads an entry of interfaces of a Linode to be: legacy ones have a purpose, interfaces of the generation
+// linode have one of public, vlan, vpc. The description leaves the types of its fields open.
 func readInterface(n int, f map[string]any, generation string) (nic, error) {
 	field := fmt.Sprintf("interfaces[%d]", n)
 	purpose, legacy := f["purpose"].(string)
@@ -144,8 +144,8 @@ func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, lis
 }
 
 // checkProtection refuses an interface that nothing protects: it names no
-// firewall, nor that it wants none, and the account has no default. Those in
-// RDMA VPCs take none. The words are not known.
+// firewall, nor that it wants none, and the account has no default. Interfaces in
+// RDMA VPCs take no ranges. The words are not known.
 func (w Interfaces) checkProtection(bad *reasons, field string, f nic) {
 	switch {
 	case f.rdma && f.firewall > 0:
@@ -185,7 +185,7 @@ func (w Interfaces) connect(i *Instance, f *nic) {
 	}
 }
 
-// addInterfaces makes those requested, or a public one.
+// addInterfaces makes the requested interfaces, or a public one.
 func (w Interfaces) addInterfaces(i *Instance, list []nic) {
 	if len(list) == 0 {
 		list = []nic{{purpose: "public", primary: true}}
@@ -219,7 +219,7 @@ func (f nic) legacy(of *Instance) api.InstanceConfigInterface {
 // TestInstance_CreateWithRDMAVPCInterfaces): besides three others a Linode may have eight of them, with no default route.
 const rdmaKind = "rdma_vpc"
 
-// linode is an interface of that generation. Those in RDMA VPCs were recorded; the fields of others are those of the public
+// linode is an interface of that generation. Interfaces in RDMA VPCs were recorded; the fields of other interfaces come from the public
 // documentation.
 func (f nic) linode(of *Instance) api.InstanceInterface {
 	out := api.InstanceInterface{

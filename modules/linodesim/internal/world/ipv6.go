@@ -11,7 +11,7 @@ import (
 )
 
 // nicIPv6 holds the IPv6 networks of an interface, of a public one ranges alone.
-// Nothing was recorded; the fields are those of the vendor's Go client and public
+// Nothing was recorded; the fields come from the vendor's Go client and public
 // documentation. Networks are requested by length; one that is named is not
 // modelled, nor that an account gets one public range in a region until Linode's
 // support raises that.

@@ -122,7 +122,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	}
 	w.Addresses().checkWanted(&bad, deref(b.IPv4))
 	checkTags(&bad, deref(b.Tags))
-	// The words are a guess; that there is none: cluster-api-provider-linode, internal/webhook/v1alpha2/linodemachine_webhook.go.
+	// The words are a guess; the source of the absence: cluster-api-provider-linode, internal/webhook/v1alpha2/linodemachine_webhook.go.
 	if string(deref(b.InterfaceGeneration)) == linodeInterfaces && deref(b.PrivateIP) {
 		bad.add("private_ip", "Linode interfaces do not support private IPs")
 	}
@@ -174,7 +174,7 @@ func (w Linodes) checkUserData(bad *reasons, b *api.InstanceCreate) {
 	}
 }
 
-// checkPlace is about what the Linode is put next to: firewall (-1 is none, as
+// checkPlace is about what the Linode is put next to: firewall (-1 stands for no firewall, as
 // the account has no default) and group.
 func (w Linodes) checkPlace(bad *reasons, b *api.InstanceCreate) {
 	id := deref(b.FirewallID)

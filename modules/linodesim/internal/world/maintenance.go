@@ -8,7 +8,7 @@ import (
 )
 
 // AnnounceMaintenance puts a Linode on the account's list of maintenance, in
-// place of what is there about it; nil takes it off.
+// place of its earlier entry; nil takes it off.
 func (w Linodes) AnnounceMaintenance(instanceID int, m *account.HostMaintenance) error {
 	i, err := lookup(w.instances, instanceID)
 	if err != nil {
@@ -21,7 +21,7 @@ func (w Linodes) AnnounceMaintenance(instanceID int, m *account.HostMaintenance)
 	return nil
 }
 
-// ListHostMaintenance lists what is announced, by Linode.
+// ListHostMaintenance lists announced maintenance, by Linode.
 func (w Account) ListHostMaintenance() ([]api.HostMaintenance, error) {
 	var out []api.HostMaintenance
 	for _, i := range sorted(w.instances) {

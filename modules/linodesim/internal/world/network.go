@@ -96,7 +96,7 @@ func askedSubnets(b *api.VPCCreate) ([]api.VPCSubnetCreate, error) {
 	return deref(b.Subnets), nil
 }
 
-// Lengths of the IPv6 networks of subnets. 56 and 62 were recorded (FACTS 18, third table, 10); that those between are
+// Lengths of the IPv6 networks of subnets. 56 and 62 were recorded (FACTS 18, third table, 10); that lengths between are
 // accepted, and that auto is 56, are guesses.
 const least6, auto6, most6 = 53, 56, 64
 

@@ -151,7 +151,7 @@ func (w NodeBalancers) DeleteNodeBalancer(nodebalancerID int) error {
 // udpSession is how long a session of UDP lasts, in seconds (FACTS 18, third table, 4).
 const udpSession = 16
 
-// filled applies what is given, over the defaults of a new port if it has none.
+// filled applies the given fields, over the defaults of a new port if the port does not exist.
 func filled(to api.NodeBalancerConfig, b any) api.NodeBalancerConfig {
 	if to.Protocol == "" {
 		to = api.NodeBalancerConfig{
@@ -199,7 +199,7 @@ func (w NodeBalancers) addPort(b api.NodeBalancer, c api.NodeBalancerConfigCreat
 	return w.counted(made)
 }
 
-// counted fills in how many nodes answer: those whose Linode runs.
+// counted fills in how many nodes answer: nodes whose Linode runs.
 func (w NodeBalancers) counted(c api.NodeBalancerConfig) api.NodeBalancerConfig {
 	c.NodesStatus = api.NodeBalancerNodesStatus{}
 	for _, n := range w.assets.backends[c.ID] {
@@ -333,7 +333,7 @@ func (w NodeBalancers) DeleteNodeBalancerConfig(nodebalancerID, nodebalancerConf
 	return nil
 }
 
-// checkBackend refuses what is no address of a Linode in the region: its private
+// checkBackend refuses a text that is no address of a Linode in the region: its private
 // one, or with a subnet its address there. The words are not known.
 func (w NodeBalancers) checkBackend(bad *reasons, at, region, address string, subnet *int) {
 	where, err := netip.ParseAddrPort(address)

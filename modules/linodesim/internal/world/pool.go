@@ -22,7 +22,7 @@ func poolSpec(b api.LKENodePoolCreate) (account.PoolSpec, error) {
 	}, err
 }
 
-// autoscaler fills what was left out from what is there. min and max go
+// autoscaler fills what was left out from the present setting. min and max go
 // together.
 func autoscaler(given *api.LKEAutoscalerUpdate, there api.LKEAutoscaler) (*api.LKEAutoscaler, error) {
 	if given == nil {
@@ -150,7 +150,7 @@ func (w Pools) addPool(c *cluster, spec account.PoolSpec) *pool {
 	return p
 }
 
-// UpdateLKENodePool changes a pool; what is given replaces the value as a whole.
+// UpdateLKENodePool changes a pool; a given field replaces the value as a whole.
 // Raising the count requests nodes; lowering it removes nodes of the platform's
 // choice.
 func (w Pools) UpdateLKENodePool(clusterID, poolID int, b *api.LKENodePoolUpdate) (api.LKENodePool, error) {

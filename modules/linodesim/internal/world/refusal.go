@@ -60,7 +60,7 @@ func prefixed(err error, list string, index int) error {
 	return out
 }
 
-// reasons collects what is wrong with a request.
+// reasons collects the errors of a request.
 type reasons []Reason
 
 func (r *reasons) add(field, format string, args ...any) {

@@ -20,7 +20,7 @@ type (
 	Disks struct{ *Moment }
 	// Configs are the configurations of Linodes that are no workers.
 	Configs struct{ *Moment }
-	// Images are the public images and those of the account.
+	// Images are the public images and the images of the account.
 	Images struct{ *Moment }
 	// Firewalls are Cloud Firewalls and their devices.
 	Firewalls struct{ *Moment }

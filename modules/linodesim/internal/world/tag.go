@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// ListTags lists the labels in use, and those that were made and never used.
+// ListTags lists the labels in use, and labels that were made and never used.
 func (w Tags) ListTags() ([]api.TagObject, error) {
 	return each(w.tagLabels(), func(t string) api.TagObject { return api.TagObject{Label: t} }), nil
 }

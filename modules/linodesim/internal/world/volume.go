@@ -35,7 +35,7 @@ func (w Volumes) ListVolumes() ([]api.Volume, error) {
 	return each(sorted(w.assets.volumes), w.shown), nil
 }
 
-// ListInstanceVolumes lists those of a Linode.
+// ListInstanceVolumes lists the volumes of a Linode.
 func (w Volumes) ListInstanceVolumes(linodeID int) ([]api.Volume, error) {
 	_, err := lookup(w.instances, linodeID)
 	return each(w.of(linodeID), w.shown), err

@@ -170,7 +170,7 @@ type sequence struct {
 	sideSequence
 }
 
-// sideSequence is for what is no part of LKE.
+// sideSequence is for objects that are no part of LKE.
 type sideSequence struct {
 	disk, config, iface, image, group, vpc, subnet, device int
 	balancer, port, backend, volume, network               int
@@ -189,7 +189,7 @@ func (w *Moment) nextID(counter *int) int {
 	return *counter
 }
 
-// sideID is nextID for what is no part of LKE.
+// sideID is nextID for objects that are no part of LKE.
 func (w *Moment) sideID(counter *int) int {
 	*counter += 1 + w.draws.side.IntN(3)
 	return *counter

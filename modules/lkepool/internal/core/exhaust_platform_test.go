@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core"
 )

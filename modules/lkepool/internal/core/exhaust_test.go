@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 

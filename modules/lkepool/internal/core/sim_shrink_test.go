@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims/schedule"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/schedule"
 )
 
 // shrink takes away of a failed schedule what it fails without.

@@ -23,7 +23,7 @@ type Experiment struct {
 }
 
 // All lists the experiments in the order in which they run: the cheap ones
-// first, those that wait long last.
+// first, experiments that wait long last.
 func All(enterprise bool) []Experiment {
 	return []Experiment{
 		{Step: plan.Step{Name: "filter", Limit: time.Minute}, Questions: filterQuestions, Run: filters},

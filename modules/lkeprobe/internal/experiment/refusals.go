@@ -121,7 +121,7 @@ func refusedCreate(ctx context.Context, l *lab.Lab, question string, spec lab.Sp
 }
 
 // judge notes an outcome: what the API refuses is an answer as well, a failure
-// of the API is none.
+// of the API is no answer.
 func judge(l *lab.Lab, question, choice string, err error) error {
 	no := linode.KindOf(err) == linode.KindInvalid
 	if err != nil && !no {

@@ -31,7 +31,7 @@ var characters = []string{"=", ":", "/", ".", "_", "-", "+", "@", ",", " ", "%",
 // sizes of sets of tags that are tried.
 var sizes = []int{10, 50, 100}
 
-// tagger changes the tags of one thing, and returns those that it has then.
+// tagger changes the tags of one thing, and returns the tags that it has then.
 type tagger func(ctx context.Context, tags []string) ([]string, error)
 
 // tags tries which tags a pool and a worker's Linode take. All are on things of

@@ -84,7 +84,7 @@ type seenPool struct {
 	} `json:"nodes"`
 }
 
-// learn reads ownership from an answer about pools, and frees what is deleted.
+// learn reads ownership from an answer about pools, and frees deleted objects.
 func (g *Guard) learn(e Entry, answer []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +147,7 @@ func (g *Guard) appear(key string, e Entry) {
 	g.late = append(g.late, Late{AtLeast: max(0, l.absent.Sub(l.sent)), AtMost: e.At.Add(e.Took).Sub(l.sent)})
 }
 
-// adopt makes a pool and what is in it the run's, if its tags or taints do.
+// adopt makes a pool and its nodes the run's, if its tags or taints do.
 func (g *Guard) adopt(p seenPool, e Entry) {
 	owned := slices.ContainsFunc(p.Tags, g.rule.Owned) ||
 		slices.ContainsFunc(p.Taints, func(t taint) bool { return g.rule.Owned(t.Key + "=" + t.Value) })

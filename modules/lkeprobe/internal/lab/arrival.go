@@ -48,7 +48,7 @@ type Arrival struct {
 // marks has one mark per node for each thing that is waited for.
 type marks struct{ entries, ids, linodes, tagged, ready, nodes []poll.Mark }
 
-// Expect watches for n nodes that a write requested; those that the pool had
+// Expect watches for n nodes that a write requested; nodes that the pool had
 // before do not count.
 func (p *Pool) Expect(n int, asked poll.Window, before *api.LKENodePool) *Arrival {
 	a := &Arrival{

@@ -33,7 +33,9 @@ type Book struct {
 	anomalies map[string]int
 	reasons   map[string]string // by experiment: why it has no answer to the rest
 	evidence  map[report.Assumption]report.Judgement
-	worst     map[report.Assumption]time.Duration // the longest delay of those that were weighed
+	worst     map[report.Assumption]time.Duration // the longest weighed delay
+
+	prompt, late int // nodes that got a Linode, by whether it came within the operator's wait
 }
 
 // NewBook makes a book with questions.
@@ -99,11 +101,27 @@ func (b *Book) Within(about report.Assumption, bound time.Duration, what string,
 	b.Weigh(about, s.AtLeast <= bound, "%s: %v to %v", what, s.AtLeast.Round(100*time.Millisecond), s.AtMost.Round(100*time.Millisecond))
 }
 
-// Evidence returns what was noted about an assumption.
+// Count notes a node that got a Linode: within the operator's wait for it, or late.
+func (b *Book) Count(late bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if late {
+		b.late++
+	} else {
+		b.prompt++
+	}
+}
+
+// Evidence returns what was noted about an assumption. One late node in two breaks report.LateIDs: the operator buys another plan in the
+// place of a late node, which is of use only where other nodes come in time.
 func (b *Book) Evidence(about report.Assumption) report.Judgement {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	j, noted := b.evidence[about]
+	if about == report.LateIDs && b.late > b.prompt && j.Verdict != report.Broken {
+		return report.Judgement{Assumption: about, Verdict: report.Broken, Seen: fmt.Sprintf("%d of %d nodes got their Linode after %v",
+			b.late, b.late+b.prompt, OperatorWaits)}
+	}
 	if !noted {
 		j = report.Judgement{Assumption: about, Verdict: report.NotSeen}
 	}

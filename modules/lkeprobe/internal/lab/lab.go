@@ -36,10 +36,13 @@ const (
 
 // What the operator assumes by default; judge.go of the module says which setting changes it.
 const (
-	SettleTime   = 4 * time.Second
-	ListLag      = 2 * time.Minute
-	LateEffect   = 2 * time.Minute
-	firstID      = 15 * time.Minute // from a node's request to its Linode: later, the operator removes the place
+	SettleTime = 4 * time.Second
+	ListLag    = 2 * time.Minute
+	LateEffect = 2 * time.Minute
+	// OperatorWaits is how long the operator waits for a node's Linode. It buys another plan then, and removes a Linode that comes late.
+	OperatorWaits = 3 * time.Minute
+
+	firstID      = 15 * time.Minute // from a node's request to its Linode: no node is later
 	never        = 22 * time.Minute // without a Linode: the node hangs
 	taintsWithin = 15 * time.Second // from a Node's registration to its pool's taints
 	memoryShare  = 0.925            // of a plan's memory that a Node has at least

@@ -54,6 +54,7 @@ func (a *Arrival) weigh() {
 			took.AtLeast = min(took.AtLeast, max(0, i.Created.Sub(a.asked.From)))
 		}
 		book.Within(report.LateIDs, firstID, "a Linode's ID", took)
+		book.Count(took.AtLeast > OperatorWaits)
 	}
 	if waited := time.Since(a.asked.To); len(a.First) < len(a.linodes) && waited > never && len(a.own()) < len(a.linodes) {
 		book.Weigh(report.HangingPools, false, "%d of %d nodes had no Linode after %v", len(a.linodes)-len(a.First), len(a.linodes),

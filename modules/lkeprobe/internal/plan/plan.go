@@ -2,7 +2,7 @@
 // most, before anything is created.
 //
 // Linode bills each Linode by the hour begun. The bound therefore counts every
-// Linode that any step may create, also those that exist for a minute, for all
+// Linode that any step may create, also a Linode that exists for a minute, for all
 // hours that the step, its removal and the clean-up may begin. A step whose
 // removal fails is the last one, so no Linode lives longer.
 package plan
@@ -40,7 +40,7 @@ type Step struct {
 
 func (s Step) linodes() int { return s.Linodes + s.Nanodes + s.Larger }
 
-// hours are those that each of the step's Linodes is counted for.
+// hours are the hours for which each of the step's Linodes is counted.
 func (s Step) hours() int { return int(math.Ceil((s.Limit + Tidying + CleanUp).Hours())) }
 
 // Input holds what a plan is made from.
@@ -64,7 +64,7 @@ type Plan struct {
 	LargerVCPUs  int
 	LargerHourly float64
 	Nodes        int // at once
-	Linodes      int // in all, those of the larger plan included
+	Linodes      int // in all, including Linodes of the larger plan
 	Nanodes      int // in all, beside Linodes
 	Duration     time.Duration
 	MaxCost      float64
@@ -163,8 +163,8 @@ func sold(t api.LinodeType, in Input) bool {
 	})
 }
 
-// hourly is a plan's price in a region, 0 for none. A price of 0 is none, too: the API has plans whose base price is 0, and plans
-// that have prices in regions only.
+// hourly is a plan's price in a region, 0 for none. A price of 0 counts as no price, too: the API has plans whose base price is 0, and
+// plans that have prices in regions only.
 func hourly(t api.LinodeType, region string) float64 {
 	for _, r := range t.RegionPrices {
 		if r.ID == region && r.Hourly > 0 {

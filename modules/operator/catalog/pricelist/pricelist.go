@@ -20,7 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// List is a list of plans with the regions that have those of restricted availability.
+// List is a list of plans with the regions that have plans of restricted availability.
 type List struct {
 	Date    string              `json:"date"` // of the prices
 	Types   []api.LinodeType    `json:"types"`

@@ -13,7 +13,8 @@ import (
 )
 
 // Equivalent returns, for a label of another cloud's Karpenter provider, the label of this provider that means the same; ours is
-// empty where there is none. Such a label in a NodePool selects no plans: core takes it for a label that the user puts on nodes.
+// empty where this provider has no such label. Such a label in a NodePool selects no plans: core takes it for a label that the user puts on
+// nodes.
 func Equivalent(key string) (ours string, elsewhere bool) {
 	domain, name, _ := strings.Cut(key, "/")
 	if !otherProvider(domain) {
@@ -35,7 +36,7 @@ func otherProvider(domain string) bool {
 	return strings.HasPrefix(domain, "karpenter.") && !strings.HasSuffix(domain, "."+apis.Group)
 }
 
-// equivalents has, by the label of this provider, the names after the domain of those that mean the same elsewhere.
+// equivalents has, by the label of this provider, the names after the domain of the labels that mean the same elsewhere.
 var equivalents = map[string][]string{
 	v1alpha1.LabelInstanceClass:                   {"instance-category", "instance-family", "machine-family", "sku-family", "sku-series"},
 	v1alpha1.LabelInstanceGeneration:              {"instance-generation", "sku-version"},

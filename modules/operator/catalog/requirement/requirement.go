@@ -1,5 +1,5 @@
 // Package requirement explains requirements of NodePools and NodeClaims to users: which of them no plan meets, which values of
-// the plans are close to the required one, and which labels are those of another cloud's provider.
+// the plans are close to the required one, and which labels belong to another cloud's provider.
 //
 // Karpenter core reports that nothing fits, and not which requirement is the reason. All functions here are pure; the packages
 // cloudprovider and nodepoolstatus publish what they return, and `karpenter-linode plans` prints it.
@@ -49,7 +49,7 @@ func Unmet(wanted []Selector, all []*cloudprovider.InstanceType) error {
 	return fmt.Errorf("no plan meets these requirements together: %s", strings.Join(texts, "; "))
 }
 
-// Excluding returns those of the requirements that one instance type does not meet.
+// Excluding returns the requirements that one instance type does not meet.
 func Excluding(wanted []Selector, it *cloudprovider.InstanceType) (texts []string) {
 	for _, selector := range wanted {
 		if !met([]Selector{selector}, []*cloudprovider.InstanceType{it}) {

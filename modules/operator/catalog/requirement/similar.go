@@ -68,7 +68,7 @@ func numeric(texts []string) (numbers []int) {
 	return numbers
 }
 
-// Similar returns those of the known texts that differ least from one of the wanted: by the number of characters to change, then
+// Similar returns the known texts that differ least from one of the wanted: by the number of characters to change, then
 // by the number in the text, so that g6-standard-3 is near g6-standard-2 and g6-standard-4. What differs in more than a third of
 // its characters is not similar.
 func Similar(wanted, known []string) (similar []string) {

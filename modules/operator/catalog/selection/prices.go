@@ -37,7 +37,7 @@ func ParsePrices(text string) (Prices, error) {
 	return list, nil
 }
 
-// Of returns the price of a plan, 0 if there is none.
+// Of returns the price of a plan, 0 if the plan has no price.
 func (l Prices) Of(plan string) float64 {
 	for _, price := range l {
 		if matches, err := path.Match(price.Pattern, plan); err == nil && matches {

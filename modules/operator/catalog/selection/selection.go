@@ -1,6 +1,7 @@
-// Package selection is which of Linode's plans the operator may buy at all: the settings PLANS_ALLOW and PLANS_DENY.
+// Package selection decides which of Linode's plans the operator may buy: the settings PLANS_ALLOW and PLANS_DENY.
 //
-// All functions are pure. Used by options, which checks the texts, and by whatever lists plans.
+// Example: PLANS_ALLOW=class=dedicated and PLANS_DENY=g6-dedicated-2 allow every dedicated plan but that one. All functions are pure.
+// Package options checks the texts with it, and every list of plans uses it.
 package selection
 
 import (
@@ -27,7 +28,7 @@ const NoPlans = "none"
 // ClassPrefix begins a pattern that matches a class.
 const ClassPrefix = "class="
 
-// A Selection is which plans the operator may buy at all: those that Allow matches and Deny does not. The zero value
+// A Selection is which plans the operator may buy at all: the plans that Allow matches and Deny does not. The zero value
 // stands for the defaults.
 type Selection struct {
 	Allow, Deny Patterns

@@ -1,11 +1,13 @@
-// Package hostmaintenance finds the nodes for which Linode has announced maintenance of the host, so that they can be replaced before it.
+// Package hostmaintenance finds the nodes for which Linode has announced maintenance of the host, so that Karpenter can replace them
+// first.
 //
-// It is opt-in, because the list takes the token's scope account:read_only. A Watcher reads the account's list on an interval, one request
-// for all Linodes. Maintenance counts as pending when two readings in a row show it, and no longer when one does not; a reading that
-// fails changes nothing. A live migration does not interrupt a node and does not count. For each NodeClaim concerned there is one
-// event. The cloud provider reports such a node as drifted, which makes core replace it within the budgets of its NodePool.
+// It is opt-in, because the list needs the token's scope account:read_only. A Watcher reads the account's list on an interval, with one
+// request for all Linodes. Maintenance counts as pending when two reads in a row show it, and ends when one read does not show it; a read
+// that fails changes nothing. Example, with 5 minutes: Linode announces work at 12:01, the reads at 12:05 and 12:10 show it, and from
+// 12:10 on the node has drifted. A live migration does not interrupt a node and does not count. Each NodeClaim concerned gets one event.
+// The cloud provider reports such a node as drifted, so core replaces it within the budgets of its NodePool.
 //
-// Set up by cmd/controller; it runs on the leader only. A Watcher is safe for concurrent use.
+// Package cmd/controller sets it up; it runs on the leader only. A Watcher is safe for concurrent use.
 package hostmaintenance
 
 import (

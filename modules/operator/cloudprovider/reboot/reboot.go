@@ -1,13 +1,13 @@
 // Package reboot starts Linodes again, for core's repair of nodes, in every mode.
 //
-// The API has no token for a request that is repeated. A repetition of an operation is therefore recognized by its ID as long as this
-// process runs, and after a restart, or when an answer was lost, by the Linode's status: one that is about to boot is not rebooted again.
-// What remains is a Linode that has booted again before the next process looks: it is rebooted a second time, which costs it a minute.
+// The API has no token for a repeated request. So Reboot recognises a repetition by its ID while this process runs. After a restart, or
+// when an answer was lost, it goes by the Linode's status: a Linode that is about to boot is not rebooted again. One case remains: the
+// Linode has booted before the next process looks. It is then rebooted a second time, which costs it a minute.
 //
-// Errors are core's: NodeRebootFailed for what a repetition cannot change, which makes core replace the node at once, and any other error
-// for what it can. A 404 here proves nothing, so it is an error to repeat: package cloudprovider proves that a Linode is gone before.
+// Errors are core's. NodeRebootFailed means that a repetition cannot help, and core replaces the node at once. After any other error core
+// repeats the call. A 404 proves nothing here, so it is an error to repeat: package cloudprovider proves earlier that a Linode is gone.
 //
-// Called by package cloudprovider, concurrently.
+// Package cloudprovider calls it, concurrently.
 package reboot
 
 import (

@@ -16,6 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
@@ -110,11 +111,12 @@ func (p *platform) connect(ctx context.Context) error {
 	}
 	p.market = catalog.NewCatalog(p.client, catalog.Config{
 		Region: p.cluster.Region, Tier: p.cluster.Tier, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead,
-		Interval: o.CatalogInterval, Prices: o.Prices(), PlanRest: o.PlanRest, OnRefused: p.metrics.Refused,
+		Interval: o.CatalogInterval, Prices: o.Prices(),
+		Launches: launches.New(launches.Config{PlanRest: o.PlanRest, OnRest: p.metrics.Refused}),
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
 			if err != nil && !errors.Is(err, context.Canceled) { // canceled: the process ends
-				log.Log.Error(err, "could not refresh instance types; going on with what is known")
+				log.Log.Error(err, "could not refresh instance types; going on with the last answer")
 			}
 		},
 	})

@@ -10,7 +10,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // apiHealth makes the process not ready while the Linode API refuses its token.
@@ -48,7 +48,7 @@ func (h *apiHealth) set(refused bool) {
 // check is a readiness check of controller-runtime.
 func (h *apiHealth) check(*http.Request) error {
 	if h.refused.Load() {
-		return errors.New(cloudprovider.TokenRefused)
+		return errors.New(launches.TokenRefused)
 	}
 	return nil
 }

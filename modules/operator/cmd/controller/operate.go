@@ -38,7 +38,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/upkeep"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches/stored"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -63,14 +62,10 @@ func operate(ctx context.Context, p *platform) error {
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
 		Toleration:     p.options.NodeRepairToleration,
-		Backoff:        launches.NewBackoff(),
-		Refused:        launches.NewRefusals(),
+		Inventory:      cloudprovider.NewInventory(),
 	}
 	if p.options.LearnedCapacity.Name != "" {
-		if err := add(op, stored.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity,
-			stored.Of(stored.Annotation, config.Backoff.Export, config.Backoff.Import),
-			stored.Of(stored.RefusedAnnotation, config.Refused.Export, config.Refused.Import),
-			stored.Of(stored.PlansAnnotation, p.market.Marks, p.market.TakeUp))); err != nil {
+		if err := add(op, stored.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity, p.market.Launches())); err != nil {
 			return err
 		}
 	}
@@ -132,7 +127,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	nodes, err := p.cluster.New(ctx, mode.Deps{
 		Options: o, Metrics: p.metrics, Linode: p.client, Token: tokenOf(o), Lookup: lookup, HourlyPrice: p.market.HourlyUSD,
 		Operator: op, Drainer: drainer,
-		Holder: p.holders.Holder, Catalog: p.market, Guard: p.guard,
+		Holder: p.holders.Holder, Catalog: p.market, Inventory: config.Inventory, Guard: p.guard,
 	})
 	if err != nil {
 		return err
@@ -201,7 +196,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		rollout.NewController(op.GetClient()),
 		offhours.NewController(op.GetClient(), op.EventRecorder, op.Clock),
 		launchfindings.NewController(op.GetClient(), linodes),
-		joining.NewController(op.GetClient(), op.EventRecorder),
+		joining.NewController(op.GetClient(), op.EventRecorder, p.market.Launches().Joined),
 		podevents.NewController(op.GetClient(), linodes, p.health.refused.Load, op.EventRecorder),
 	)
 	return nil
@@ -217,7 +212,8 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {
-		log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", p.options.LearnedCapacity)
+		log.FromContext(ctx).Error(err, "could not read the learned sizes of instance types; trying again",
+			"ConfigMap", p.options.LearnedCapacity)
 	}
 	return memory, add(op, memory)
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// controller prepares a process with nothing in its environment but what is given.
+// controller prepares a process with nothing in its environment but the given variables.
 func controller(ctx context.Context, t testing.TB, args []string, environment ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()

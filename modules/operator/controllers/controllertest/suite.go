@@ -88,7 +88,7 @@ func NewLinode() *linode.Client {
 	return c
 }
 
-// Recorder keeps events, those that core's recorder would drop as repetitions included.
+// Recorder keeps events, including repetitions that core's recorder would drop.
 type Recorder struct {
 	mu   sync.Mutex
 	seen []events.Event

@@ -1,17 +1,20 @@
 // Package garbagecollection finds instances that no NodeClaim owns and releases them.
 //
-// On an interval it hands lkepool the names of all NodeClaims, read at that moment from the API server and not from a cache, and lkepool
-// releases what none of them claims: claimed instances whose NodeClaim is gone, nodes that were never claimed, empty pools. Ages are
-// measured by lkepool, from the claim, and what a running Create has reserved is left alone. When the NodeClaims cannot be read, nothing
-// is collected. The other direction, NodeClaims whose instance is gone, is Karpenter core's own garbage collection, through
-// CloudProvider.List, every two minutes; Nodes is faster where such a NodeClaim has a Node.
+// On an interval it reads the names of all NodeClaims from the API server, not from a cache, and passes them to the mode's engine. The
+// engine releases what no NodeClaim in the list claims: instances whose NodeClaim is gone, nodes without a claim, and empty pools. The
+// engine measures ages from the claim, and keeps what a running Create has reserved. Example, with 5 minutes: a NodeClaim disappears at
+// 12:00; the first sweep after 12:05 releases its instance. If the NodeClaims cannot be read, the sweep does nothing. The other
+// direction, a NodeClaim whose instance is gone, is Karpenter core's own garbage collection, through CloudProvider.List every two
+// minutes; Nodes is faster for a NodeClaim that has a Node.
 //
-// An instance goes when it has no Node or its Node is vacant, because pods may run on it. Between two sweeps the nodes that were not vacant
-// are drained further, which sends nothing to the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot
-// be drained keeps its instance, and no other, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has passed.
+// An instance goes only when it has no Node or its Node is empty, because pods may run on it. Between two sweeps the controller drains
+// the Nodes that are not empty, without a request to the Linode API, and the next sweep begins as soon as one of them is empty. A Node
+// that cannot be drained keeps its own instance, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has
+// passed.
 //
-// The Node of an instance is the one with its provider ID, or else the one of its name if that has no provider ID. Where neither is found,
-// the instance stays while a Node without provider ID could be its own. Registered by cmd/controller; it runs on the leader only.
+// The Node of an instance is the Node with its provider ID, or else the Node with its name if that Node has no provider ID. If no such
+// Node is found, the instance stays while a Node without provider ID could be its own. Package cmd/controller registers it; it runs on
+// the leader only.
 package garbagecollection
 
 import (

@@ -22,6 +22,7 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -41,8 +42,8 @@ const (
 
 // Linodes reads instances; cloudprovider.Backend does. Get returns claims.KindNotFound only on proof.
 type Linodes interface {
-	Get(ctx context.Context, instanceID int) (claims.Node, error)
-	List(ctx context.Context) ([]claims.Node, error)
+	Get(ctx context.Context, instanceID int) (cloudprovider.Node, error)
+	List(ctx context.Context) ([]cloudprovider.Node, error)
 }
 
 // Nodes deletes the Nodes of NodeClaims whose Linode is proven gone, in place of the cloud controller manager, which the chart's policy
@@ -58,7 +59,7 @@ func NewNodes(kube client.Client, linodes Linodes) *Nodes {
 	return &Nodes{kube: kube, linodes: linodes, looked: map[types.UID]time.Time{}}
 }
 
-// Reconcile looks at the cached Nodes, and reads the Linodes of those that are silent. It is called by one goroutine.
+// Reconcile looks at the cached Nodes, and reads the Linodes of silent Nodes. It is called by one goroutine.
 func (n *Nodes) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	due, err := n.due(ctx, time.Now())
 	if err != nil {

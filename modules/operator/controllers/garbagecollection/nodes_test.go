@@ -22,6 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	pools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
@@ -88,16 +89,18 @@ type counting struct {
 	gets, lists int
 }
 
-func (c *counting) Get(_ context.Context, id int) (claims.Node, error) {
+func (c *counting) Get(_ context.Context, id int) (cloudprovider.Node, error) {
 	c.gets++
-	return claims.Node{InstanceID: id}, c.errs[id]
+	return listed(id), c.errs[id]
 }
 
-func (c *counting) List(context.Context) (all []claims.Node, err error) {
+func listed(id int) cloudprovider.Node { return cloudprovider.Node{Node: claims.Node{InstanceID: id}} }
+
+func (c *counting) List(context.Context) (all []cloudprovider.Node, err error) {
 	c.lists++
 	for _, id := range c.ids {
 		if c.errs[id] == nil {
-			all = append(all, claims.Node{InstanceID: id})
+			all = append(all, listed(id))
 		}
 	}
 	return all, nil

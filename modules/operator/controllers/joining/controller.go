@@ -1,9 +1,11 @@
-// Package joining reports on a NodeClaim, 3 and 10 minutes after its launch, that its Linode exists and its node has not joined yet:
-// which Linode, of which plan, since when, and when Karpenter core gives it up. With the first of them it reports on the NodePool how many
-// nodes it waits for, at most once in 3 minutes. Core itself publishes nothing between the launch and the node.
+// Package joining reports Linodes that exist and whose nodes have not joined: core publishes nothing between the launch and the node.
 //
-// A mark that had passed before this process saw the NodeClaim was reported by the one before. It makes no request to the Linode API.
-// Registered by cmd/controller; it runs on the leader only.
+// A NodeClaim gets an event 3 and 10 minutes after its launch, with the Linode, its plan, its age, and the time at which core gives it
+// up. With the first event the NodePool gets one with the number of nodes that it waits for, at most once in 3 minutes. The package also
+// reports a node that has joined, which ends the pauses of its plan (package launches).
+//
+// If a mark had passed before this process saw the NodeClaim, the previous process has reported it. The package makes no request to the
+// Linode API. Package cmd/controller registers it; it runs on the leader only.
 package joining
 
 import (
@@ -37,21 +39,39 @@ var marks = []time.Duration{3 * time.Minute, 10 * time.Minute}
 // sumPause is between two events on a NodePool.
 const sumPause = 3 * time.Minute
 
-// Controller reconciles NodeClaims from their launch to the registration of their node.
+// Joined takes the NodePool and the plan of a node, and when it registered. It may be called again for the same node.
+type Joined func(nodePool, plan string, at time.Time)
+
+// A registered node is reported again for a while: this process may take up later what launches before it have shown.
+const (
+	joinedAgain = 5 * time.Minute
+	joinedFor   = time.Hour
+)
+
+// Controller reconciles NodeClaims from their launch to the registration of their node, and for an hour longer.
 type Controller struct {
 	kube     client.Reader
 	recorder events.Recorder
+	joined   Joined
 	reported *cache.Expiring // by UID: how many marks were reported or had passed before
 	summed   *cache.Expiring // names of NodePools that were reported lately
 }
 
 // NewController returns a Controller. kube may read from a cache.
-func NewController(kube client.Reader, recorder events.Recorder) *Controller {
-	return &Controller{kube: kube, recorder: recorder, reported: cache.NewExpiring(), summed: cache.NewExpiring()}
+func NewController(kube client.Reader, recorder events.Recorder, joined Joined) *Controller {
+	return &Controller{kube: kube, recorder: recorder, joined: joined, reported: cache.NewExpiring(), summed: cache.NewExpiring()}
 }
 
 // Reconcile reports the mark that has passed, and comes back at the next one.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
+	if at, is := registered(nodeClaim); is {
+		c.reported.Delete(nodeClaim.UID)
+		c.joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable], at)
+		if time.Since(at) < joinedFor {
+			return reconcile.Result{RequeueAfter: joinedAgain}, nil
+		}
+		return reconcile.Result{}, nil
+	}
 	since, waiting := launched(nodeClaim)
 	waited := time.Since(since)
 	if !waiting || waited >= GivenUpAfter {
@@ -119,6 +139,15 @@ func launched(nodeClaim *karpv1.NodeClaim) (since time.Time, waiting bool) {
 	return launch.LastTransitionTime.Time, true
 }
 
+// registered returns when the node of a NodeClaim registered.
+func registered(nodeClaim *karpv1.NodeClaim) (at time.Time, is bool) {
+	condition := nodeClaim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
+	if !condition.IsTrue() || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) {
+		return time.Time{}, false
+	}
+	return condition.LastTransitionTime.Time, true
+}
+
 func (c *Controller) report(nodeClaim *karpv1.NodeClaim, minutes int, since time.Time) {
 	linode := nodeClaim.Status.ProviderID
 	if id, err := nodeclaim.InstanceID(linode); err == nil {
@@ -135,9 +164,10 @@ func (c *Controller) report(nodeClaim *karpv1.NodeClaim, minutes int, since time
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	booting := controllers.When(func(nodeClaim *karpv1.NodeClaim) bool {
+	concerned := controllers.When(func(nodeClaim *karpv1.NodeClaim) bool {
 		_, waiting := launched(nodeClaim)
-		return waiting
+		_, joined := registered(nodeClaim)
+		return waiting || joined
 	})
-	return controllers.For(m, "nodeclaim.joining", &karpv1.NodeClaim{}, 1, booting).Complete(reconcile.AsReconciler(m.GetClient(), c))
+	return controllers.For(m, "nodeclaim.joining", &karpv1.NodeClaim{}, 1, concerned).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

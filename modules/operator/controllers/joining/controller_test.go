@@ -66,6 +66,34 @@ func reconcile(t *testing.T, c *joining.Controller, claim *karpv1.NodeClaim) (pa
 	return pause
 }
 
+func unheard(string, string, time.Time) {}
+
+// Pauses that the process before has stored may be taken up after the first look at a NodeClaim.
+func TestANodeThatHasJoinedEndsPausesForAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told, reported := &published{}, 0
+		c := joining.NewController(cluster(), told, func(nodePool, plan string, at time.Time) {
+			if nodePool != "default" || plan != "g6-standard-2" || !at.Equal(launch) {
+				t.Errorf("%s, %s, %s", nodePool, plan, at)
+			}
+			reported++
+		})
+		claim := booting()
+		claim.Status.Conditions[1].Status = metav1.ConditionTrue
+		for pause := time.Nanosecond; pause > 0; {
+			time.Sleep(pause)
+			result, err := c.Reconcile(t.Context(), claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pause = result.RequeueAfter
+		}
+		if reported != 13 || time.Since(launch) < time.Hour || len(*told) > 0 {
+			t.Errorf("reported %d times in %s, %v", reported, time.Since(launch), *told)
+		}
+	})
+}
+
 func cluster(claims ...client.Object) client.Client {
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "pool"}}
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(claims, pool)...).Build()
@@ -75,7 +103,7 @@ func cluster(claims ...client.Object) client.Client {
 func TestALongBootIsTwoEventsOnTheNodeClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()
-		c := joining.NewController(cluster(claim), told)
+		c := joining.NewController(cluster(claim), told, unheard)
 		time.Sleep(4 * time.Second)
 		for rounds := 0; ; rounds++ {
 			pause := reconcile(t, c, claim)
@@ -111,7 +139,7 @@ func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
 			claims, objects = append(claims, claim), append(objects, claim)
 		}
 		told := &published{}
-		c := joining.NewController(cluster(objects...), told)
+		c := joining.NewController(cluster(objects...), told, unheard)
 		for range 2 {
 			for _, claim := range claims {
 				reconcile(t, c, claim)
@@ -134,7 +162,7 @@ func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
 func TestANewLeaderReportsFromTheNextMarkOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()
-		c := joining.NewController(cluster(claim), told)
+		c := joining.NewController(cluster(claim), told, unheard)
 		time.Sleep(3*time.Minute + 25*time.Second)
 		if pause := reconcile(t, c, claim); pause != 6*time.Minute+35*time.Second || len(*told) != 0 {
 			t.Errorf("looks again after %s, told %q", pause, *told)
@@ -149,15 +177,14 @@ func TestANewLeaderReportsFromTheNextMarkOn(t *testing.T) {
 
 func TestNothingIsReportedOfANodeClaimThatDoesNotBoot(t *testing.T) {
 	for name, change := range map[string]func(*karpv1.NodeClaim){
-		"not launched":            func(c *karpv1.NodeClaim) { c.Status.Conditions = nil },
-		"its node has registered": func(c *karpv1.NodeClaim) { c.Status.Conditions[1].Status = metav1.ConditionTrue },
-		"being deleted":           func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: launch} },
-		"another provider's":      func(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Kind = "EC2NodeClass" },
+		"not launched":       func(c *karpv1.NodeClaim) { c.Status.Conditions = nil },
+		"being deleted":      func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: launch} },
+		"another provider's": func(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Kind = "EC2NodeClass" },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			told, claim := &published{}, booting()
 			change(claim)
-			c := joining.NewController(cluster(), told)
+			c := joining.NewController(cluster(), told, unheard)
 			for range 5 {
 				if pause := reconcile(t, c, claim); pause != 0 {
 					t.Errorf("%s: looked at again after %s", name, pause)

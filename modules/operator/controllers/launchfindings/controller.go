@@ -1,13 +1,13 @@
-// Package launchfindings shows on a LinodeNodeClass what launches from it have shown, as conditions that Ready does not depend on and that
-// are there only while there is a finding:
+// Package launchfindings shows on a LinodeNodeClass the results of its launches, as conditions that exist only while there is a finding.
+// Ready does not depend on them.
 //
-//   - LaunchesAccepted is False with the API's words for as long as no launch of the class is tried, because the Linode API refuses them.
-//     The NodePools of the class have no available instance types meanwhile, and the next launch after the class was changed, or after some
-//     minutes, shows whether the cause has gone.
+//   - LaunchesAccepted is False, with the API's words, while core tries no launch of the class because the Linode API refuses them. In
+//     this time the NodePools of the class have no available instance types. The next launch follows a change of the class, or comes
+//     after some minutes, and shows whether the cause has gone.
 //   - KubernetesVersionProvided is False while nodes of the class's image join with another minor version than the control plane's, which
 //     the class follows.
 //
-// It makes no request to the Linode API. Registered by cmd/controller; it runs on the leader only.
+// The package makes no request to the Linode API. Package cmd/controller registers it; it runs on the leader only.
 package launchfindings
 
 import (

@@ -1,18 +1,18 @@
-// Package learnedcapacity replaces the catalog's estimates of what nodes have, capacity and what is reserved of it, by what nodes show.
+// Package learnedcapacity replaces the catalog's estimates of the capacity and the reservations of nodes by the figures that nodes show.
 //
-// Controller looks at each Node that Karpenter has initialized. What the newest living nodes of a type, and in instance mode of what their
-// class sets, have shown it hands to the catalog, which ignores figures that cannot be: one kubelet alone changes nothing for others. A
-// node that cannot hold the pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process and
-// for the replica that takes over.
+// Controller looks at each Node that Karpenter has initialized. It passes the figures of the newest living nodes of a plan to the
+// catalog; in instance mode, nodes of one class's settings form a group of their own. One kubelet alone changes nothing for others.
+// Example: three nodes of a plan show 7000, 7010 and 6500 MiB; the catalog plans with 7000. The catalog ignores impossible figures. A
+// node that cannot hold the pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process
+// and for the replica that takes over.
 //
-// The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
-// written by the leader only, only when there is something new, and never over what another client has written in
-// between. To have a type learned anew, delete its key; every replica notices within Memory.Interval. Without the
-// ConfigMap, or without the right to it, everything works but the remembering, which one line in the log reports.
+// The chart makes the ConfigMap empty and never changes its data. Every replica reads it. Only the leader writes it, only when a figure
+// is new, and never over a change of another client. To learn a plan anew, delete its key; every replica notices within Memory.Interval.
+// Without the ConfigMap, or without the right to it, only the memory over a restart is missing, which one line in the log reports.
 //
-// Keys are instance types, with a hash of the class's settings where these change what nodes have. Values are resource lists in JSON,
-// {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is reserved under reserved-cpu, reserved-memory and
-// reserved-ephemeral-storage. An annotation contains the nodes that have shown it. A value that cannot be read counts as missing.
+// Keys are instance types, with a hash of the class's settings where these change the size of nodes. Values are resource lists in JSON,
+// {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with reservations under reserved-cpu, reserved-memory and
+// reserved-ephemeral-storage. An annotation names the nodes behind each value. A value that cannot be read counts as missing.
 package learnedcapacity
 
 import (
@@ -76,7 +76,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	learned, from := c.witnesses.hear(key, witness{node.Name, node.CreationTimestamp.Time, Shown(node.Status)},
 		func(name string) bool { return c.alive(ctx, name) })
 	if c.market.Learn(map[string]catalog.Figures{key: learned}) {
-		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "nodes", from, "figures", learned)
+		log.FromContext(ctx).Info("learned the size of nodes of an instance type",
+			"instance-type", instanceType, "nodes", from, "figures", learned)
 	}
 	if c.memory == nil {
 		return reconcile.Result{}, nil

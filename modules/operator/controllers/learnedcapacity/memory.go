@@ -50,7 +50,7 @@ func (m *Memory) NeedLeaderElection() bool { return false }
 func (m *Memory) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := m.Load(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.configMap)
+			log.FromContext(ctx).Error(err, "could not read the learned sizes of instance types; trying again", "ConfigMap", m.configMap)
 		}
 	}, m.Interval)
 	return nil
@@ -159,7 +159,7 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.out.IsZero() {
-		log.FromContext(ctx).Info("what is learned of instance types will be lost with the process, because the ConfigMap for it cannot be used",
+		log.FromContext(ctx).Info("learned sizes of instance types are lost when the process ends, because their ConfigMap cannot be used",
 			"ConfigMap", m.configMap, "reason", err.Error())
 	}
 	m.out = time.Now().Add(m.Interval)

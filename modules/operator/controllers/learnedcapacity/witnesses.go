@@ -35,7 +35,7 @@ type witness struct {
 	shown   catalog.Figures
 }
 
-// hear notes what a node shows, and returns what is confirmed of the key and by which nodes: the newest of those that are alive.
+// hear notes what a node shows, and returns the confirmed figures of the key and the nodes that confirm them: the newest living nodes.
 func (w *witnesses) hear(key string, heard witness, alive func(node string) bool) (catalog.Figures, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

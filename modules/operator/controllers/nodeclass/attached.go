@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
 
-// firewall is an answer about a firewall, with what is behind it.
+// firewall is an answer about a firewall, with the entities behind it.
 type firewall struct {
 	status.Firewall
 	entities []api.FirewallEntity // never nil
@@ -53,7 +53,7 @@ func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
 	return answer, nil
 }
 
-// Protected returns what is behind a firewall, and when that was read; nil when it is not known.
+// Protected returns the entities behind a firewall, and when that was read; nil when it is not known.
 func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]api.FirewallEntity, time.Time, error) {
 	found, err := l.firewalls(ctx, firewallID, l.age)
 	if found == nil {

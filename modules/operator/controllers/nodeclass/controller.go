@@ -1,17 +1,17 @@
 // Package nodeclass keeps LinodeNodeClasses up to date: their status, their hash annotations, their finalizer.
 //
-// It guarantees that
+// Guarantees:
 //
-//   - a class in use stays until its last NodeClaim is gone, and its event names those for which it waits;
-//   - the status follows the spec and, on an interval, the Linode API; a class that is not ready is looked at again
-//     sooner at first, and then as seldom as the others;
-//   - a hash of an older version is replaced on the class and on its NodeClaims without a node being replaced,
-//     wherever the process is killed;
-//   - there is one event per change of the class's status, none per reconcile and none after a restart: what was reported
-//     is in the status. An event is lost when the process is killed between the two writes.
+//   - A class in use stays until its last NodeClaim is gone, and its event names the NodeClaims for which it waits.
+//   - The status follows the spec and, on an interval, the Linode API. A class that is not ready is checked again after 30 seconds,
+//     and then with growing pauses up to Config.Interval, 5 minutes.
+//   - A hash of an older version is replaced on the class and on its NodeClaims, and no node is replaced for it, wherever the process is
+//     killed.
+//   - There is one event for each change of the class's status, none for a reconcile without a change, and none after a restart: the
+//     status shows what was reported. An event is lost if the process is killed between the two writes.
 //
-// What makes a class ready is decided by package status of module nodeclass, by the mode of the cluster; Karpenter core keeps NodePools
-// whose class is not ready from making nodes. Registered by cmd/controller; it runs on the leader only.
+// Package status of module nodeclass decides whether a class is ready, by the mode of the cluster. Karpenter core makes no nodes for
+// NodePools whose class is not ready. Package cmd/controller registers it; it runs on the leader only.
 package nodeclass
 
 import (
@@ -40,7 +40,7 @@ import (
 
 // Config configures a Controller.
 type Config struct {
-	// Cluster returns what is known of the cluster now. Required. It must not read the Linode API every time.
+	// Cluster returns the known facts about the cluster. Required. It must not read the Linode API every time.
 	Cluster func(context.Context) status.Cluster
 	// Lookup reads what a class names; nil skips these checks. It must not read the Linode API every time.
 	Lookup status.Lookup
@@ -187,7 +187,7 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return controllers.Requeue(err)
 }
 
-// nodeClaims returns those of the class, which are the cache's own: there may be a thousand, at every reconcile.
+// nodeClaims returns the NodeClaims of the class, which are the cache's own: there may be a thousand, at every reconcile.
 func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	err := c.kube.List(ctx, list, nodeclaimutils.ForNodeClass(nodeClass), client.UnsafeDisableDeepCopy)

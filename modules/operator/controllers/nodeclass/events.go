@@ -17,8 +17,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// publish reports what has changed in the conditions: the class has become ready, or is not and why; and what is true and worth knowing all
-// the same, such as a firewall that is switched off. Ready, which is the last of the conditions, comes first.
+// publish reports what has changed in the conditions: the class has become ready, or is not and why; and further conditions that are worth
+// knowing, such as a firewall that is switched off. Ready, which is the last of the conditions, comes first.
 func (c *Controller) publish(before, after *v1alpha1.LinodeNodeClass) {
 	for _, is := range slices.Backward(after.Status.Conditions) {
 		e := events.Event{InvolvedObject: after, Type: corev1.EventTypeWarning, Reason: is.Reason, Message: is.Message}

@@ -149,7 +149,7 @@ func TestLookupRemembers(t *testing.T) {
 		if n := ask(found, 100); n != 1 {
 			t.Errorf("%d calls when the answer is old", n)
 		}
-		// What is missing may be made at any moment, and is read again sooner.
+		// A missing object may be made at any moment, and is read again sooner.
 		if n := ask(found+1, 100); n != 1 {
 			t.Errorf("%d calls for a firewall that is not there", n)
 		}

@@ -195,7 +195,7 @@ var _ = Describe("LinodeNodeClass", func() {
 	})
 })
 
-// firewallCalls are those about one firewall: classes of other specs are still looked at.
+// firewallCalls are the calls about one firewall: classes of other specs are still looked at.
 func firewallCalls(id int) (n int) {
 	for _, call := range Sim.RecentCalls() {
 		if strings.HasSuffix(call.Path, fmt.Sprintf("/firewalls/%d", id)) {

@@ -17,16 +17,16 @@ import (
 // may be about to make it right, and long enough that events do not become requests.
 const doubtTTL = 20 * time.Second
 
-// A reader gives the object of an ID as it was at most age ago: nil without an error when the API has answered that there is none.
+// A reader gives the object of an ID as it was at most age ago: nil without an error when the API has answered that it does not exist.
 type reader[K comparable, V any] func(ctx context.Context, id K, age time.Duration) (*V, error)
 
 type answer[V any] struct {
-	found *V // nil: there is none, or it is not known
+	found *V // nil: it does not exist, or is not known
 	err   error
 	read  time.Time
 }
 
-// remembered keeps what read has found for ttl, and reads what is not there or too old. No lock is held while it does.
+// remembered keeps what read has found for ttl, and reads an object that is missing or too old. No lock is held while it does.
 func remembered[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) reader[K, V] {
 	answers, reading := cache.NewExpiring(), &singleflight.Group{}
 	return func(ctx context.Context, id K, age time.Duration) (*V, error) {

@@ -40,7 +40,7 @@ func (c *Controller) warn(nodePool *karpv1.NodePool, reason, message string) {
 	})
 }
 
-// unserved returns what is wrong with a reference to a class of a kind that is not this provider's; empty if another provider has
+// unserved returns the error of a reference to a class of a kind that is not this provider's; empty if another provider has
 // answered for the NodePool, which its condition shows.
 func unserved(nodePool *karpv1.NodePool) string {
 	ref := nodePool.Spec.Template.Spec.NodeClassRef

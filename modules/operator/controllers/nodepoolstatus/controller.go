@@ -1,26 +1,21 @@
-// Package nodepoolstatus shows on a NodePool what keeps it from getting or replacing nodes, as conditions:
+// Package nodepoolstatus shows on a NodePool the causes that keep it from getting or replacing nodes, as conditions:
 //
 //   - NodesJoining is False while nodes of it were launched and never joined, or its launches were given up, until a node joins.
-//
-//   - PurchasesDelivered is False while LKE has accepted purchases of a plan that the NodePool may take, and made no Linode. It names what
-//     LKE Enterprise does not report: want of capacity, and the account's limit of Linodes or vCPUs.
-//
+//   - PurchasesDelivered is False while LKE has accepted purchases of a plan that the NodePool may take, and made no Linode. It names the
+//     causes that LKE Enterprise does not report: no capacity, and the account's limit of Linodes or vCPUs.
 //   - DriftStalled is True while nodes have drifted and no replacement can be made first: a limit of the account or the cluster is
 //     reached, or a static NodePool has no room between its replicas and its limit.
-//
-//   - EmptyNodesStay is True while empty nodes are billed because another node of the NodePool, whose pods may not be evicted or which is
-//     not ready, uses up the disruption budgets. It names that node, the pod and its PodDisruptionBudget.
-//
-//   - InstanceTypesAvailable is False while no plan that meets the NodePool's requirements can be bought: none meets them, or all are
+//   - EmptyNodesStay is True while empty nodes are billed because another node of the NodePool uses up the disruption budgets: its pods
+//     may not be evicted, or it is not ready. The condition names that node, the pod and its PodDisruptionBudget.
+//   - InstanceTypesAvailable is False while no plan that meets the NodePool's requirements can be bought: no plan meets them, or all are
 //     refused, paused, without a price or sold out, or the Linode API refuses the token.
-//
-//   - LimitsSet is False while neither the NodePool's limits nor a setting bounds what it buys.
+//   - LimitsSet is False while neither the NodePool's limits nor a setting bounds its purchases.
 //
 // A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions.
 //
-// It publishes events about what core accepts or leaves out in silence: a nodeClassRef of a kind that is not served, requirements
-// on labels of other clouds' providers, and a NodePool that is not ready. Registered by cmd/controller; it runs on the leader only and
-// makes no request to the Linode API.
+// The package also publishes events about settings that core accepts or ignores in silence: a nodeClassRef of a kind that is not served,
+// requirements on labels of other clouds' providers, and a NodePool that is not ready. Package cmd/controller registers it; it runs on
+// the leader only and makes no request to the Linode API.
 package nodepoolstatus
 
 import (
@@ -65,7 +60,7 @@ const interval = time.Minute
 
 // Provider has what fails; *cloudprovider.CloudProvider does.
 type Provider interface {
-	Failures(nodePool string) []launches.Failure
+	Failures(nodePool string) []launches.Pause
 	Limited(ctx context.Context, nodePool *karpv1.NodePool) bool
 	// Overdue returns which plans rest because no Linode came of a purchase, "" for none.
 	Overdue(nodePool *karpv1.NodePool) string
@@ -123,8 +118,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
 	c.show(nodePool, ConditionEmptyStay, metav1.ConditionTrue, "BudgetUsedUp", kept)
 	if c.token.Refused() {
-		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, cloudprovider.EventTokenRefused,
-			cloudprovider.TokenRefused+"; no node is bought or removed meanwhile")
+		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, launches.EventTokenRefused,
+			launches.TokenRefused+"; until it works no node is bought or removed")
 	} else {
 		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
 	}
@@ -165,7 +160,7 @@ func (c *Controller) unbounded(nodePool *karpv1.NodePool) string {
 func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) {
 	if set(nodePool, condition, is, reason, message) {
 		name := condition
-		if reason == cloudprovider.EventTokenRefused {
+		if reason == launches.EventTokenRefused {
 			name = reason
 		}
 		c.recorder.Publish(events.Event{
@@ -186,7 +181,7 @@ func set(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus,
 }
 
 // failing is a reason and a message about what fails; empty if nothing does. The times in it change with failures only.
-func failing(failures []launches.Failure) (reason, message string) {
+func failing(failures []launches.Pause) (reason, message string) {
 	switch {
 	case len(failures) == 0:
 		return "", ""
@@ -196,7 +191,7 @@ func failing(failures []launches.Failure) (reason, message string) {
 	}
 	f := failures[0]
 	return cloudprovider.EventNodesNeverJoin, fmt.Sprintf(
-		"%d nodes of %s in a row were launched and never joined; the next one is asked for after %s (plans that fail: %d)",
+		"%d nodes of %s in a row were launched and never joined; the next one is bought after %s (plans that fail: %d)",
 		f.InARow, f.Plan, f.Until.UTC().Format(time.RFC3339), len(failures))
 }
 

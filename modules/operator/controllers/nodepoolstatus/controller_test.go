@@ -17,20 +17,19 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 type provider struct {
-	failures []launches.Failure
+	failures []launches.Pause
 	limited  bool
 	nothing  string
 	overdue  string
 }
 
-func (p *provider) Failures(string) []launches.Failure                 { return p.failures }
+func (p *provider) Failures(string) []launches.Pause                   { return p.failures }
 func (p *provider) Limited(context.Context, *karpv1.NodePool) bool     { return p.limited }
 func (p *provider) Overdue(*karpv1.NodePool) string                    { return p.overdue }
 func (p *provider) Unbuyable(context.Context, *karpv1.NodePool) string { return p.nothing }
@@ -54,7 +53,7 @@ func drifted(pool string) *karpv1.NodeClaim {
 }
 
 func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
-	never := []launches.Failure{{Plan: "g6-standard-2", Record: pacing.Record{InARow: 3, Until: time.Unix(1700000000, 0)}}}
+	never := []launches.Pause{{Plan: "g6-standard-2", InARow: 3, Until: time.Unix(1700000000, 0)}}
 	static := func(p *karpv1.NodePool) {
 		p.Spec.Replicas, p.Spec.Limits = ptr.To[int64](2), karpv1.Limits{"nodes": resource.MustParse("2")}
 	}
@@ -69,7 +68,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 		"purchases of which nothing came": {provider: provider{overdue: "the account's limit"}, silent: "the account's limit"},
 		"nothing":                         {},
 		"nodes that never join":           {provider: provider{failures: never}, joining: "NodesNeverJoin: 3 nodes of g6-standard-2"},
-		"launches that are given up": {provider: provider{failures: []launches.Failure{{Record: pacing.Record{InARow: 2}}}},
+		"launches that are given up": {provider: provider{failures: []launches.Pause{{InARow: 2}}},
 			joining: "LaunchesGivenUp: Launches were given up 2 times"},
 		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
 		"a limit stalls drift":              {provider: provider{limited: true}, drifted: "default", stalled: "a limit of the account"},

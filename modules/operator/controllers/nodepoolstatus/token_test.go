@@ -14,9 +14,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 var (
@@ -53,7 +53,7 @@ var _ = It("shows a refused token on every NodePool until it works", func(ctx Sp
 		changed <- event.GenericEvent{Object: &karpv1.NodePool{}}
 		want := ""
 		if is {
-			want = cloudprovider.EventTokenRefused
+			want = launches.EventTokenRefused
 		}
 		for _, nodePool := range nodePools {
 			Eventually(available).WithArguments(nodePool).Should(Equal(want), nodePool.Name)
@@ -61,7 +61,7 @@ var _ = It("shows a refused token on every NodePool until it works", func(ctx Sp
 	}
 	for _, nodePool := range nodePools {
 		// A reconcile that reads a cache from before the last write publishes once more; core's recorder drops such repetitions.
-		Expect(controllertest.Recorded.Count(nodePool.Name, cloudprovider.EventTokenRefused)).To(BeNumerically(">=", 2))
+		Expect(controllertest.Recorded.Count(nodePool.Name, launches.EventTokenRefused)).To(BeNumerically(">=", 2))
 		Expect(strings.Join(controllertest.Recorded.Of(nodePool.Name), "\n")).To(ContainSubstring("set LINODE_TOKEN to a valid one"))
 	}
 })

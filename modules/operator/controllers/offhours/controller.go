@@ -5,7 +5,7 @@
 // stays while karpenter.sh/do-not-disrupt is on it, its NodeClaim or one of its pods, because a deletion would evict the other pods from
 // it and then wait. The controller looks again each minute.
 //
-// At the end it restores the limit. The condition OffHours of a NodePool shows what holds and until when, also what is wrong with a
+// At the end it restores the limit. The condition OffHours of a NodePool shows the present state and its end, or the error of a
 // schedule. Registered by cmd/controller; it runs on the leader only and makes no request to the Linode API.
 package offhours
 

@@ -3,7 +3,7 @@
 //   - The Linode API refuses the token. Core's last event is that the pod should schedule on a NodeClaim.
 //   - No NodePool is ready. Core then plans nothing, and publishes no event: the pod has only the scheduler's, as if there were no
 //     Karpenter.
-//   - What is left of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
+//   - The rest of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
 //     instance type has enough resources", and no word of the limits.
 //   - The NodePools that could make a node for the pod are in their off-hours. Core's event names the limit that package offhours sets.
 //   - The pod requires a zone that there is not, such as one of another cloud. Core's event lists all requirements and does not name the
@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/utils/node"
 
-	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // The reasons of events on a pod.
@@ -88,7 +88,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		if message := impossible(pod); message != "" {
 			c.warn(pod, EventImpossible, message)
 		} else if refused {
-			c.warn(pod, linodeprovider.EventTokenRefused, linodeprovider.TokenRefused+"; Karpenter can make no node for this pod meanwhile")
+			c.warn(pod, launches.EventTokenRefused, launches.TokenRefused+"; until it works Karpenter makes no node for this pod")
 		} else if why != "" {
 			c.warn(pod, EventNoNodePoolReady, why)
 		} else if message := elsewhere(pod, bounds); message != "" {

@@ -20,7 +20,7 @@ type bound struct {
 	nodePool     string
 	requirements scheduling.Requirements
 	taints       scheduling.Taints
-	left         string // what is left of the limits that exclude plans
+	left         string // the rest of the limits that exclude plans
 	held         string // why it makes no node in its off-hours
 	within       []*cloudprovider.InstanceType
 	beyond       []*cloudprovider.InstanceType
@@ -41,7 +41,7 @@ func (c *Controller) bounds(ctx context.Context, nodePools []karpv1.NodePool) (a
 	return all
 }
 
-// bounded separates the plans of a NodePool by what is left of its limits, as core does before it plans.
+// bounded separates the plans of a NodePool by the rest of its limits, as core does before it plans.
 func bounded(nodePool *karpv1.NodePool, types []*cloudprovider.InstanceType) bound {
 	b := bound{
 		nodePool:     nodePool.Name,

@@ -1,9 +1,9 @@
-// Package pricelabel keeps on each node of Karpenter's the label eks-node-viewer/instance-price, its price in USD per
-// hour, by which the program eks-node-viewer shows what nodes cost.
+// Package pricelabel keeps the label eks-node-viewer/instance-price on each node of Karpenter: its price in USD per hour, which the
+// program eks-node-viewer shows.
 //
-// It is opt-in, since the label belongs to another program. Nodes that were there before get it too, and it follows the
-// region's price within Config.Interval. Nodes whose plan is unknown keep the label that they have. Prices are Linode's:
-// NodeOverlays change what Karpenter plans with, and not what a node costs.
+// It is opt-in, because the label belongs to another program. Existing nodes get the label too, and it follows the region's price within
+// Config.Interval. A node with an unknown plan keeps its label. Prices are Linode's: a NodeOverlay changes what Karpenter plans with, and
+// not what a node costs.
 package pricelabel
 
 import (

@@ -1,9 +1,9 @@
-// Package rollout keeps the condition RolledOut on NodePools: True when all nodes are made as the NodePool and its LinodeNodeClass are now.
-// Package rollout of the operator decides it.
+// Package rollout keeps the condition RolledOut on NodePools: True when all nodes are made as the NodePool and its LinodeNodeClass are
+// now. Package rollout of the operator decides it.
 //
-// GitOps tools wait for it: docs/rollouts.md has the health checks for Argo CD and Flux. It is written when it changes, once or a
-// few times in a rollout, and when the NodePool's generation changes, which is how a reader knows that it is about the last change. Core
-// does not read it. Registered by cmd/controller; it runs on the leader only and makes no request to the Linode API.
+// GitOps tools wait for the condition: docs/rollouts.md has the health checks for Argo CD and Flux. The controller writes it when it
+// changes, and when the generation of the NodePool changes: by observedGeneration a reader knows that the condition is about the last
+// change. Core does not read it. Package cmd/controller registers it; it runs on the leader only and makes no request to the Linode API.
 package rollout
 
 import (

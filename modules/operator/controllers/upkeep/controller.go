@@ -1,21 +1,21 @@
-// Package upkeep keeps running instances as their LinodeNodeClass specifies, where that needs no other instance: their tags and, in
+// Package upkeep keeps running instances as their LinodeNodeClass specifies, where that needs no new instance: their tags and, in
 // instance mode, their Cloud Firewall ([Firewalls]; package firewalls of that mode decides). All other fields of a class are drift.
 //
-// One reconciler does both, for every NodeClaim with an instance: with events of the NodeClaim and its class, and every two minutes
-// where the class has tags or a firewall. At rest it sends no request: it compares with the last list of instances, and with
-// what a firewall protects, which others read. The two parts are independent: an error of one does not stop the other.
+// One reconciler does both, for every NodeClaim with an instance: on events of the NodeClaim and its class, and every two minutes if the
+// class has tags or a firewall. At rest it sends no request: it compares the class with the last list of instances and with the last
+// answer about the firewall, which other packages read. The two parts are independent: an error of one does not stop the other.
 //
-// Tags are changed on the running instance; no node is replaced for them. Of an instance's tags only those that
-// came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had. The
-// annotation is written after the tags, so a restart in between repeats the change, which then writes nothing. A NodeClaim without a
-// readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none. A tag of the class that was taken
-// off by hand, alone or with all others, is put on again, at most once in ten minutes.
+// Tags are changed on the running instance, and no node is replaced for them. Only tags that came from the class are replaced: a
+// NodeClaim's annotation lists the tags applied last, and the class's history the tags that it has had. Example: the class had team=a and
+// gets team=b; a user added keep=me. The instance then has team=b and keep=me. The annotation is written after the tags, so a restart in
+// between repeats the change, which then writes nothing. A NodeClaim without a readable annotation gets the class's tags and loses none.
+// If a user took off a tag of the class, the tag is put on again, at most once in ten minutes.
 //
-// Tags cost a read and a write for each instance, when the annotation and the class differ or the last list lacks a tag. The claim on the
-// instance is never lost: the engine writes under the instance's lock and refuses tags that are not a user's. A change that it refuses is
-// not tried again for ten minutes. Names of instances are left alone: in lke mode they are LKE's, and the names of the nodes.
+// A change of tags costs a read and a write for each instance. The claim on the instance is never lost: the engine writes under the
+// instance's lock and refuses tags that are not a user's. A refused change is not tried again for ten minutes. The package does not
+// change names of instances: in lke mode LKE chooses them, and they are the names of the nodes.
 //
-// Registered by cmd/controller; it runs on the leader only.
+// Package cmd/controller registers it; it runs on the leader only.
 package upkeep
 
 import (
@@ -94,7 +94,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// sooner returns the shorter of two times; 0 is none.
+// sooner returns the shorter of two times; 0 stands for no time.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return a + b

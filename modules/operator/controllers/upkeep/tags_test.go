@@ -201,7 +201,7 @@ func (w *world) calls(method string) (n int) {
 	return n
 }
 
-// expect compares the instance's tags with those it had when it was claimed, less some and with others.
+// expect compares the instance's tags with the tags that it had when it was claimed, less some and with others.
 func (w *world) expect(t *testing.T, before, gone, come []string) {
 	t.Helper()
 	want := append(slices.DeleteFunc(slices.Clone(before), func(tag string) bool { return slices.Contains(gone, tag) }), come...)
@@ -213,7 +213,7 @@ func (w *world) expect(t *testing.T, before, gone, come []string) {
 	}
 }
 
-// Of an instance's tags those that came from the class are replaced, and no others: the user's, the claim's, LKE's.
+// Of an instance's tags the tags that came from the class are replaced, and no others: the user's, the claim's, LKE's.
 func TestInPlaceChange(t *testing.T) {
 	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
 		for _, test := range []struct {

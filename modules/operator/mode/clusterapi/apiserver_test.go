@@ -22,6 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi/kube"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -148,7 +149,7 @@ func (f *fleet) get(resource, name string) *unstructured.Unstructured {
 }
 
 // claim claims a node of a type for a NodeClaim.
-func (f *fleet) claim(name, instanceType string) (claims.Node, error) {
+func (f *fleet) claim(name, instanceType string) (cloudprovider.Node, error) {
 	f.Helper()
 	l := launch(name)
 	l.InstanceType.Name = instanceType
@@ -227,7 +228,7 @@ func TestNodesComeAndGoOnARealAPIServer(t *testing.T) {
 }
 
 // known returns a node as it is read now.
-func (f *fleet) known(node claims.Node) claims.Node {
+func (f *fleet) known(node cloudprovider.Node) cloudprovider.Node {
 	f.Helper()
 	now, err := f.backend.Get(f.Context(), node.InstanceID)
 	if err != nil {
@@ -265,7 +266,7 @@ func (f *fleet) newTemplate(deployment, template string) {
 }
 
 // release removes a node, and waits until a reading lacks its Machine.
-func (f *fleet) release(name string, node claims.Node) {
+func (f *fleet) release(name string, node cloudprovider.Node) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
 	defer cancel()

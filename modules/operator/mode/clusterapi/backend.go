@@ -45,20 +45,20 @@ var _ cloudprovider.Backend = (*Backend)(nil)
 func (b *Backend) Mode() v1alpha1.Mode { return v1alpha1.ModeClusterAPI }
 
 // Claim returns the NodeClaim's Machine, one that it has or a new one.
-func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovider.Node, error) {
 	names, err := b.candidates(l)
 	if err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
 	m, err := b.engine.Claim(ctx, clusterapi.Request{
 		Claimant: nodeclaim.Claimant(l.NodeClaim), Deployments: names, InstanceType: l.InstanceType.Name,
 	})
 	if err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
 	node := b.node(m)
 	if node.InstanceID == 0 {
-		return claims.Node{}, claims.Errorf(claims.KindConflict, "claim", m.Name,
+		return cloudprovider.Node{}, claims.Errorf(claims.KindConflict, "claim", m.Name,
 			"its provider ID %q is not of the form %s<ID>; only machines on Linode can be nodes", m.ProviderID, clusterapi.ProviderIDPrefix)
 	}
 	return node, nil
@@ -118,26 +118,27 @@ func (b *Backend) Release(ctx context.Context, instanceID int, by claims.Claiman
 }
 
 // Get returns the Machine of an instance.
-func (b *Backend) Get(ctx context.Context, instanceID int) (claims.Node, error) {
+func (b *Backend) Get(ctx context.Context, instanceID int) (cloudprovider.Node, error) {
 	world, err := b.read(ctx)
 	if err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
 	for _, m := range world.Machines {
 		if m.ProviderID == nodeclaim.ProviderID(instanceID) {
 			return b.node(m), nil
 		}
 	}
-	return claims.Node{}, claims.Errorf(claims.KindNotFound, "get", claims.Object("instance", instanceID), "no Machine of the cluster has it")
+	return cloudprovider.Node{}, claims.Errorf(claims.KindNotFound, "get",
+		claims.Object("instance", instanceID), "no Machine of the cluster has it")
 }
 
 // List returns the Machines of all NodeClaims.
-func (b *Backend) List(ctx context.Context) ([]claims.Node, error) {
+func (b *Backend) List(ctx context.Context) ([]cloudprovider.Node, error) {
 	world, err := b.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var nodes []claims.Node
+	var nodes []cloudprovider.Node
 	for _, m := range world.Machines {
 		if node := b.node(m); node.Claim != "" && node.InstanceID != 0 {
 			nodes = append(nodes, node)
@@ -156,8 +157,8 @@ func (b *Backend) read(ctx context.Context) (clusterapi.World, error) {
 }
 
 // node adds what the template says of the Machine.
-func (b *Backend) node(m clusterapi.Machine) claims.Node {
-	node := m.Node()
+func (b *Backend) node(m clusterapi.Machine) cloudprovider.Node {
+	node := cloudprovider.Node{Node: m.Node(), Own: m}
 	if d, known := b.view.deployment(m.Deployment); known {
 		node.InstanceType = d.instanceType
 	}
@@ -165,12 +166,12 @@ func (b *Backend) node(m clusterapi.Machine) claims.Node {
 	return node
 }
 
-// Drift compares a Machine, as it was last read, with one that would be made now.
-func (b *Backend) Drift(_ context.Context, node claims.Node, l cloudprovider.Launch) core.DriftReason {
+// Drift compares a Machine with one that would be made now.
+func (b *Backend) Drift(_ context.Context, node cloudprovider.Node, l cloudprovider.Launch) core.DriftReason {
 	if node.Health == claims.Deleting {
 		return cloudprovider.DriftInstanceGone
 	}
-	m, known := b.view.machine(node.InstanceID)
+	m, known := node.Own.(clusterapi.Machine)
 	if !known {
 		return ""
 	}
@@ -187,7 +188,7 @@ func (b *Backend) Drift(_ context.Context, node claims.Node, l cloudprovider.Lau
 // Outdated is false: a new version of Kubernetes is a new revision of the MachineDeployment, which Drift finds.
 func (b *Backend) Outdated(context.Context, string, cloudprovider.Launch) bool { return false }
 
-// SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and those of a class have no effect.
+// SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and a class's tags have no effect.
 func (b *Backend) SetTags(context.Context, int, claims.Claimant, []string, []string) error {
 	return nil
 }

@@ -117,7 +117,11 @@ func TestDriftIsARevisionOrADeploymentThatTheClassLeftOut(t *testing.T) {
 		"a Machine that is being deleted": {2, launch("a"), claims.Deleting, cloudprovider.DriftInstanceGone},
 		"one that was not read yet":       {9, launch("a"), claims.Healthy, ""},
 	} {
-		if got := b.Drift(t.Context(), claims.Node{InstanceID: test.id, Health: test.health}, test.launch); got != test.want {
+		node := cloudprovider.Node{Node: claims.Node{InstanceID: test.id, Health: test.health}}
+		if test.id <= len(o.world.Machines) {
+			node.Own = o.world.Machines[test.id-1]
+		}
+		if got := b.Drift(t.Context(), node, test.launch); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // catalog has the instance types of the deployments that a class selects: several deployments of one type are one instance type with
-// several offerings. Sizes and prices are those of Linode's catalogue, and learned sizes with them.
+// several offerings. Sizes and prices come from Linode's catalogue, and learned sizes with them.
 type market struct {
 	ours.Catalog
 	view   *view
@@ -72,7 +72,7 @@ func (c *market) offering(d deployment, listed []*cloudprovider.InstanceType) *c
 			scheduling.NewRequirement(corev1.LabelTopologyRegion, corev1.NodeSelectorOpIn, c.region)),
 		Price: d.price, Available: d.unusable() == "",
 	}
-	if _, resting := c.Unavailable(d.instanceType); resting {
+	if _, resting := c.Launches().Resting(d.instanceType); resting {
 		o.Available = false
 	}
 	if it := find(listed, d.instanceType); it != nil && len(it.Offerings) > 0 {

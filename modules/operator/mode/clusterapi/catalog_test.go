@@ -7,11 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
 // offered returns the instance types of deployments over the catalogue of the simulator.
@@ -78,13 +80,13 @@ func TestWhatCannotBeMadeIsNotAvailable(t *testing.T) {
 	if !types["g6-standard-4"].Offerings[0].Available {
 		t.Error("the other is not available")
 	}
-	c.MarkUnavailable("g6-standard-4", catalog.NoCapacity)
+	c.Launches().Failed(launches.Launch{Plan: "g6-standard-4"}, &claims.Error{Kind: claims.KindInsufficientCapacity})
 	if byName(c.InstanceTypes(&v1alpha1.LinodeNodeClassSpec{}))["g6-standard-4"].Offerings[0].Available {
 		t.Error("a plan without capacity is available")
 	}
 }
 
-// Of other infrastructure, size and price are those of the deployment.
+// Of other infrastructure, size and price come from the deployment.
 func TestATypeThatIsNoPlanHasTheSizeAndPriceOfItsDeployment(t *testing.T) {
 	other := of("other", "machines")
 	other.Annotations = map[string]string{clusterapi.HourlyPriceAnnotation: "0.3"}

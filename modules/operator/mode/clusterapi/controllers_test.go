@@ -27,9 +27,9 @@ const (
 	paused         = "cluster.x-k8s.io/paused"
 )
 
-// controllers act on MachineDeployments and MachineSets of a real API server as those of Cluster API v1.14 do
+// controllers act on MachineDeployments and MachineSets of a real API server as the controllers of Cluster API v1.14 do
 // (core/reconcilers/machinedeployment and machineset of sigs.k8s.io/cluster-api), and at once; the schedules of module clusterapi have
-// those that lag. Machines of the template "sold-out" cannot be made, the others have provider IDs from the start.
+// controllers that lag. Machines of the template "sold-out" cannot be made, the others have provider IDs from the start.
 type controllers struct {
 	client dynamic.Interface
 	failed chan error
@@ -144,7 +144,7 @@ func (c *controllers) deployment(ctx context.Context, d *unstructured.Unstructur
 	return c.observed(ctx, "machinedeployments", d, "False")
 }
 
-// set makes Machines, or deletes some, those with the mark first.
+// set makes Machines, or deletes some, marked Machines first.
 func (c *controllers) set(ctx context.Context, s *unstructured.Unstructured) error {
 	all, err := c.of("machines").List(ctx, metav1.ListOptions{LabelSelector: capi + "/set-name=" + s.GetName()})
 	if err != nil {

@@ -19,6 +19,6 @@
 // Guarantees: one Machine for each NodeClaim, as module clusterapi gives it; only MachineDeployments of the cluster with the label
 // karpenter.k8s.linode/enabled are used.
 //
-// Not guaranteed: provider IDs other than linode://<ID> are not nodes of this operator. Tags of a class are not put on Linodes: those
+// Not guaranteed: provider IDs other than linode://<ID> are not nodes of this operator. Tags of a class are not put on Linodes: they
 // are in the LinodeMachineTemplate. All deployments are in the one region of the operator.
 package clusterapi

@@ -37,8 +37,8 @@ func management(path string) (*rest.Config, error) {
 	return config, nil
 }
 
-// unsafe returns what of a kubeconfig is refused, and what is right instead; "" for nothing. All entries count, not those of the current
-// context alone.
+// unsafe returns the refused part of a kubeconfig, and the cure; "" for nothing. All entries count, not only the entries of
+// the current context.
 func unsafe(config *clientcmdapi.Config, directory string) (found, fix string) {
 	const certificates = "use https with certificate-authority-data"
 	for name, cluster := range config.Clusters {

@@ -34,7 +34,7 @@ func (o *objects) Template(_ context.Context, ref clusterapi.TemplateRef) (*unst
 
 func (o *objects) EnabledMachinePools(context.Context) ([]string, error) { return o.pools, o.err }
 
-// newObjects has deployments whose infrastructure templates are those of their plans; a plan "" has no template.
+// newObjects has deployments whose infrastructure templates fit their plans; a plan "" has no template.
 func newObjects(t *testing.T, deployments ...clusterapi.Deployment) *objects {
 	t.Helper()
 	o := &objects{templates: map[string]*unstructured.Unstructured{}, read: map[string]int{}}

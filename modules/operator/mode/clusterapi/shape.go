@@ -36,7 +36,7 @@ type shape struct {
 	problem string
 }
 
-// shapeOf reads the templates of a deployment. bootstrap is nil where there is none.
+// shapeOf reads the templates of a deployment. bootstrap is nil where the deployment names no template.
 func shapeOf(d clusterapi.Deployment, template, bootstrap *unstructured.Unstructured) shape {
 	s := shape{labels: nodeLabels(d, bootstrap), taints: nodeTaints(d, bootstrap)}
 	if text, set := d.Annotations[clusterapi.HourlyPriceAnnotation]; set {

@@ -16,7 +16,7 @@ const (
 	planTemplate  = `{kind: LinodeMachineTemplate, metadata: {name: a}, spec: {template: {spec: {type: g6-standard-2, region: us-ord}}}}`
 )
 
-// What is known of a node before one exists: from CAPL's template by its type, from status.capacity, or from the cluster autoscaler's
+// The facts about a node before one exists: from CAPL's template by its type, from status.capacity, or from the cluster autoscaler's
 // annotations (README of its provider clusterapi, "Scale from zero support").
 func TestTheShapeOfADeploymentIsThatOfItsTemplates(t *testing.T) {
 	for name, test := range map[string]struct {

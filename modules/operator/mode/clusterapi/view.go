@@ -28,7 +28,7 @@ type Reader interface {
 const (
 	// viewInterval lies between two readings while nothing else reads the cluster.
 	viewInterval = 15 * time.Second
-	// templateAge is how old a template may be. Those of most providers are immutable, and their status may change.
+	// templateAge is how old a template may be. Templates of most providers are immutable, and their status may change.
 	templateAge = 5 * time.Minute
 )
 

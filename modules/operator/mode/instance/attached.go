@@ -14,7 +14,7 @@ import (
 )
 
 // Attachments reads what Linodes are attached to, from memory for a while; *nodeclass.Lookup does. read is the time of the request. Nil
-// Linodes without an error are not known, an empty list is none.
+// Linodes without an error are not known, an empty list means no Linodes.
 type Attachments interface {
 	Connected(ctx context.Context, vpcID int) (bySubnet map[int][]int, read time.Time, err error)
 }

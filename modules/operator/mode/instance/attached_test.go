@@ -30,7 +30,7 @@ func (a *attachments) Connected(context.Context, int) (map[int][]int, time.Time,
 	return a.subnet[a.n], a.at[a.n], a.err
 }
 
-// A Linode that was taken out of its VPC by hand has drifted, once two readings show it. What is not known has not drifted.
+// A Linode that was taken out of its VPC by hand has drifted, once two readings show it. Unknown values never count as drift.
 func TestLinodeThatWasDetachedByHandHasDrifted(t *testing.T) {
 	const id = 1
 	in, out := []int{3, id}, []int{3}

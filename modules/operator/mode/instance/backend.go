@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,7 +14,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/allowlist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 )
 
@@ -42,7 +42,7 @@ type Groups interface {
 	PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error)
 }
 
-// Config configures a Backend. What is not optional is required.
+// Config configures a Backend. All other fields are required.
 type Config struct {
 	Cluster Cluster
 	Engine  Engine
@@ -61,11 +61,11 @@ type Config struct {
 	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
 	// ImageVersions finds out whether images have the control plane's version; nil = that is not known.
 	ImageVersions ImageVersions
-	// CloudController reads how the cloud controller manager was started; nil = that is not compared.
-	CloudController CloudController
-	// VPCs returns the labels of VPCs, by which the cloud controller manager knows them; nil = they are not known.
-	VPCs VPCs
-	// Tags are put on all Linodes, beside those of their classes.
+	// Neighbours is the cloud controller manager; its zero value is compared with nothing.
+	Neighbours Neighbours
+	// Inventory has the Linodes as they were read last; nil = a new one.
+	Inventory *cloudprovider.Inventory
+	// Tags are put on all Linodes, beside the tags of their classes.
 	Tags []string
 	// ServingCertificates lets kubelets request their serving certificates from the cluster.
 	ServingCertificates bool
@@ -73,17 +73,16 @@ type Config struct {
 
 // Backend is the cloudprovider.Backend of instance mode.
 type Backend struct {
-	cfg      Config
-	lastRead *mode.LastRead[instances.Instance]
-	doubts   doubts
+	cfg    Config
+	doubts doubts
 }
 
 var _ cloudprovider.Backend = (*Backend)(nil)
 
 // NewBackend returns a Backend.
 func NewBackend(cfg Config) *Backend {
-	return &Backend{cfg: cfg, doubts: doubts{cache.NewExpiring()},
-		lastRead: mode.NewLastRead(func(i instances.Instance) claims.Node { return i.Node })}
+	cfg.Inventory = cmp.Or(cfg.Inventory, cloudprovider.NewInventory())
+	return &Backend{cfg: cfg, doubts: doubts{cache.NewExpiring()}}
 }
 
 // Mode returns instance mode.
@@ -95,27 +94,29 @@ func (b *Backend) Release(ctx context.Context, instanceID int, by claims.Claiman
 }
 
 // Get reads one Linode.
-func (b *Backend) Get(ctx context.Context, instanceID int) (claims.Node, error) {
+func (b *Backend) Get(ctx context.Context, instanceID int) (cloudprovider.Node, error) {
 	found, err := b.cfg.Engine.Get(ctx, instanceID)
 	if err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
-	return b.lastRead.Node(found), nil
+	return node(found), nil
 }
 
-// claim returns the claim on a Linode as it was last read, without a request.
-func (b *Backend) claim(instanceID int) (string, bool) {
-	is, known := b.lastRead.Get(instanceID)
-	return is.Claim, known
+func node(i instances.Instance) cloudprovider.Node {
+	return cloudprovider.Node{Node: i.Node, Image: i.Image, Own: i}
 }
 
 // List returns the Linodes of all NodeClaims of this cluster.
-func (b *Backend) List(ctx context.Context) ([]claims.Node, error) {
+func (b *Backend) List(ctx context.Context) ([]cloudprovider.Node, error) {
 	all, err := b.cfg.Engine.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return b.lastRead.Nodes(all), nil
+	nodes := make([]cloudprovider.Node, len(all))
+	for i, found := range all {
+		nodes[i] = node(found)
+	}
+	return nodes, nil
 }
 
 // SetTags changes the user's tags on a Linode.

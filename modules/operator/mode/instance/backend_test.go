@@ -193,7 +193,7 @@ func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 	}
 }
 
-// The interface in the VPC gets the IPv6 addresses of the class; where there is none, none is requested.
+// The interface in the VPC gets the IPv6 addresses of the class; without such an interface, no address is requested.
 func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 	yes, vpc, subnet := true, 3, 30
 	asked := &v1alpha1.IPv6Options{EnableSLAAC: &yes, EnableRanges: []string{"/64"}, IsPublicIPv6: &yes}
@@ -231,7 +231,7 @@ func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 	}
 }
 
-// The public interface gets the ranges where there is none in a VPC, and where it is a Linode interface. The API has them then.
+// The public interface gets the ranges where no interface is in a VPC, and where it is a Linode interface. The API has them then.
 func TestIPv6RangesReachThePublicInterface(t *testing.T) {
 	vpc, subnet := 3, 30
 	asked := &v1alpha1.IPv6Options{EnableRanges: []string{"/64", "/56"}}

@@ -113,13 +113,27 @@ func finding(err error) status.Finding {
 	return found
 }
 
-// specFields has the field of the class behind a field of the Spec.
+// specFields has the field of the class behind a field of the Spec, where their names differ.
 var specFields = []struct{ spec, class string }{
 	{"Spec.UserData", "spec.bootstrap"}, {"Spec.Storage.BootMB", "spec.osDisk"}, {"Spec.Storage.Data", "spec.dataDisks"},
-	{"Spec.Storage.SwapMB", "spec.swapSize"}, {"Spec.Storage", "spec.osDisk"}, {"Spec.Network.Interfaces", "spec.interfaces"},
-	{"Spec.Network", "spec.interfaces"},
-	{"Spec.Tags", "spec.tags"}, {"Spec.Image", "spec.image"}, {"Spec.MaintenancePolicy", "spec.maintenancePolicy"},
-	{"Spec.PlacementGroup", "spec.placementGroup"},
+	{"Spec.Storage.SwapMB", "spec.swapSize"}, {"Spec.Storage", "spec.osDisk"}, {"Spec.Network", "spec.interfaces"},
+}
+
+// classField returns the field of the class behind a field of the Spec: Spec.Tags[2] is spec.tags.
+func classField(field string) string {
+	for _, f := range specFields {
+		if strings.HasPrefix(field, f.spec) {
+			return f.class
+		}
+	}
+	name, isSpec := strings.CutPrefix(field, "Spec.")
+	if !isSpec || name == "" {
+		return field
+	}
+	if end := strings.IndexAny(name, ".["); end >= 0 {
+		name = name[:end]
+	}
+	return "spec." + strings.ToLower(name[:1]) + name[1:]
 }
 
 func specProblem(err error) error {
@@ -127,12 +141,6 @@ func specProblem(err error) error {
 	if !ok {
 		return err
 	}
-	field := e.Field
-	for _, f := range specFields {
-		if strings.HasPrefix(e.Field, f.spec) {
-			field = f.class
-			break
-		}
-	}
-	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: field, text: fmt.Sprintf("%s; correct it in the class", e.Err)}
+	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: classField(e.Field),
+		text: fmt.Sprintf("%s; correct it in the class", e.Err)}
 }

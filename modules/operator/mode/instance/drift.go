@@ -9,6 +9,7 @@ import (
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -24,16 +25,16 @@ const (
 	DriftRegion         core.DriftReason = "RegionDrifted"         // new nodes are made in another region
 )
 
-// Drift compares a Linode, as it was last read, with one that would be made now. What is not known of it is no difference; a change of
+// Drift compares a Linode with one that would be made now. An unknown value is no difference; a change of
 // the class is found by its hash.
-func (b *Backend) Drift(ctx context.Context, node claims.Node, l cloudprovider.Launch) core.DriftReason {
+func (b *Backend) Drift(ctx context.Context, node cloudprovider.Node, l cloudprovider.Launch) core.DriftReason {
 	switch node.Health {
 	case claims.Deleting:
 		return cloudprovider.DriftInstanceGone
 	case claims.Stopped:
 		return cloudprovider.DriftInstanceStopped
 	}
-	is, known := b.lastRead.Get(node.InstanceID)
+	is, known := node.Own.(instances.Instance)
 	groups := l.NodeClass.Spec.Groups()
 	switch {
 	case !known:
@@ -49,15 +50,7 @@ func (b *Backend) Drift(ctx context.Context, node claims.Node, l cloudprovider.L
 	return b.detached(ctx, node.InstanceID, l)
 }
 
-var _ cloudprovider.Images = (*Backend)(nil)
-
-// Image returns the image of a Linode as it was last read, "" for an unknown one.
-func (b *Backend) Image(instanceID int) string {
-	is, _ := b.lastRead.Get(instanceID)
-	return is.Image
-}
-
-// Outdated is about nodes whose Kubernetes the operator installs, and about those of classes that follow the control plane with their
+// Outdated is about nodes whose Kubernetes the operator installs, and about nodes of classes that follow the control plane with their
 // image, unless such an image is proven to have another version. With the other ways to join the version comes with the image: a
 // replacement of the same image would be as old, and be replaced as well.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Further fields of a kubelet's configuration are compared with the kubelet's own types, and the condition names what is wrong.
+// Further fields of a kubelet's configuration are compared with the kubelet's own types, and the condition names the error.
 func TestFurtherKubeletFieldsAreComparedWithTheKubeletsTypes(t *testing.T) {
 	for name, tt := range map[string]struct{ field, value, want string }{
 		"a number":                       {"maxParallelImagePulls", "5", ""},
@@ -25,7 +25,7 @@ func TestFurtherKubeletFieldsAreComparedWithTheKubeletsTypes(t *testing.T) {
 		"no duration":                    {"shutdownGracePeriod", `"soon"`, `it is "soon": `},
 		"an unknown field of an object":  {"memorySwap", `{"behavior": "x"}`, `unknown field "memorySwap.behavior"`},
 		"a field of the class's own":     {"maxPods", "5", "use spec.kubelet.maxPods"},
-		"a field that the operator sets": {"registerWithTaints", "[]", "it cannot be set here: taints are those of the NodePool"},
+		"a field that the operator sets": {"registerWithTaints", "[]", "it cannot be set here: the taints come from the NodePool"},
 		"a field of the allocatable":     {"reservedSystemCPUs", `"0"`, "computed from systemReserved"},
 		"the kind":                       {"kind", `"x"`, "it cannot be set here"},
 	} {

@@ -17,16 +17,16 @@ import (
 )
 
 // Claim makes the NodeClaim's Linode, or returns the one that it has.
-func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovider.Node, error) {
 	spec, err := b.spec(ctx, l)
 	if err != nil {
-		return claims.Node{}, asFailure(err)
+		return cloudprovider.Node{}, asFailure(err)
 	}
 	made, err := b.create(ctx, spec, b.groups(ctx, l.NodeClass))
 	if err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
-	return b.lastRead.Node(made), nil
+	return node(made), nil
 }
 
 // spec returns the Linode of a NodeClaim, without its placement group.
@@ -74,7 +74,7 @@ func ofGroup(err error) bool {
 	return is && e.Field == "Spec.PlacementGroup" && (e.Kind == claims.KindQuotaExceeded || e.Kind == claims.KindInsufficientCapacity)
 }
 
-// groups are the class's placement groups, those with room first.
+// groups are the class's placement groups, groups with room first.
 func (b *Backend) groups(ctx context.Context, class *v1alpha1.LinodeNodeClass) []v1alpha1.PlacementGroup {
 	all := class.Spec.Groups()
 	if b.cfg.Groups == nil || len(all) < 2 {

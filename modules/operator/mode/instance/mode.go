@@ -21,12 +21,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clientcertificates"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/certificates"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/cloudcontroller"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/imageversion"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
@@ -59,19 +58,23 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 		Cluster: cluster, Engine: manager, Joined: info, Allowed: o.Allowed(),
 		Secrets:             Secrets{Reader: op.GetAPIReader(), Listed: o.Secrets(), Own: deps.Token},
 		Generation:          nodeclass.Generation(deps.Linode, mode.AnswerTTL),
-		ServingCertificates: o.ServingCertificates, Tags: o.Tags(), CloudController: cloudcontroller.NewReader(op.GetClient()),
+		ServingCertificates: o.ServingCertificates, Tags: o.Tags(),
+		Neighbours:    Neighbours{CloudController: cloudcontroller.NewReader(op.GetClient())},
 		ImageVersions: imageversion.NewReader(op.GetClient()),
 	}
 	readings := deps.Lookup
 	if readings != nil {
-		config.Groups, config.Attachments, config.VPCs = readings, readings, readings
+		config.Groups, config.Attachments, config.Neighbours.VPCs = readings, readings, readings
 	} else {
 		readings = nodeclass.NewLookup(deps.Linode, mode.AnswerTTL)
 	}
 	var backend *Backend
 	keeper := firewalls.NewKeeper(firewalls.Config{
 		Readings: readings, Recheck: readings.Young(), API: deps.Linode, Recorder: op.EventRecorder, Interfaces: ProtectedInterfaces,
-		SettleTime: o.SettleTime, Claim: func(instanceID int) (string, bool) { return backend.claim(instanceID) },
+		SettleTime: o.SettleTime, Claim: func(instanceID int) (string, bool) {
+			node, known := deps.Inventory.Known(instanceID)
+			return node.Claim, known
+		},
 	})
 	config.FirewallRefused = keeper.Refused
 	var tokens *bootstraptoken.Issuer
@@ -98,7 +101,7 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 	}
 	if tokens != nil {
 		nodes.Controllers = append(nodes.Controllers, bootstraptoken.NewController(tokens),
-			clientcertificates.NewController(op.GetClient(), op.EventRecorder, cluster.nodeName))
+			certificates.NewClient(op.GetClient(), op.EventRecorder, cluster.nodeName))
 	}
 	if o.ServingCertificates {
 		nodes.Controllers = append(nodes.Controllers, approver(cluster, deps, backend))
@@ -139,18 +142,20 @@ func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
 	return string(list.Items[0].UID), nil
 }
 
-// approver approves serving certificates by what is known of a Linode, and by what the Linode API has of it now where that is not enough.
+// approver approves serving certificates by the known addresses of a Linode, and by what the Linode API has of it now where that is not
+// enough.
 func approver(cluster Cluster, deps mode.Deps, backend *Backend) controller.Controller {
-	named := func(i instances.Instance) servingcertificates.Linode {
-		return servingcertificates.Linode{Label: i.Name, Addresses: append(slices.Clone(i.IPv4), i.IPv6)}
+	named := func(i instances.Instance) certificates.Linode {
+		return certificates.Linode{Label: i.Name, Addresses: append(slices.Clone(i.IPv4), i.IPv6)}
 	}
-	return servingcertificates.NewController(deps.Operator.GetClient(), deps.Operator.EventRecorder, servingcertificates.Config{
+	return certificates.NewServing(deps.Operator.GetClient(), deps.Operator.EventRecorder, certificates.Serving{
 		NodeName: cluster.nodeName,
-		Known: func(instanceID int) (servingcertificates.Linode, bool) {
-			found, known := backend.lastRead.Get(instanceID)
+		Known: func(instanceID int) (certificates.Linode, bool) {
+			node, _ := deps.Inventory.Known(instanceID)
+			found, known := node.Own.(instances.Instance)
 			return named(found), known
 		},
-		Linode: func(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
+		Linode: func(ctx context.Context, instanceID int) (certificates.Linode, error) {
 			found, err := backend.cfg.Engine.Get(ctx, instanceID)
 			return named(found), err
 		},

@@ -17,14 +17,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 )
 
-// Secrets reads what classes name in tokenSecretRef and userDataSecretRef. What is read ends in user data, which every process on the node
-// reads, so a writer of classes must not choose it freely: the administrator lists the Secrets, and credentials of the cluster and of the
-// operator are refused wherever they are.
+// Secrets reads what classes name in tokenSecretRef and userDataSecretRef. The content of a Secret ends in user data, which every process
+// on the node reads, so a writer of classes must not choose it freely: the administrator lists the Secrets, and credentials of the cluster
+// and of the operator are refused wherever they are.
 type Secrets struct {
 	Reader client.Reader // of the API server, since a cache needs the right to list
 	// Listed are the only Secrets that are read.
 	Listed []types.NamespacedName
-	// Own returns the operator's own API token, which no value may contain; nil = there is none.
+	// Own returns the operator's own API token, which no value may contain; nil = no token.
 	Own linode.TokenSource
 }
 
@@ -39,7 +39,7 @@ func (s Secrets) read(ctx context.Context, field string, ref *v1alpha1.SecretKey
 	}
 	switch {
 	case name.Namespace == metav1.NamespaceSystem && strings.HasPrefix(name.Name, bootstraptoken.NamePrefix):
-		return nil, refused("is a bootstrap token, which no class may name; let %s be a Secret of its own", field)
+		return nil, refused("is a bootstrap token, which no class may name; use another Secret for %s", field)
 	case !slices.Contains(s.Listed, name):
 		return nil, refused("is not one that classes may name; add it to the chart's settings.instance.secrets")
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 )
 
-// A writer of classes gets no Secret into user data but those that the administrator has listed, and no credential of the cluster or of
-// the operator in any way.
+// A writer of classes gets no Secret into user data except Secrets that the administrator has listed, and no credential of the cluster or
+// of the operator in any way.
 func TestOnlyListedSecretsAreReadForClasses(t *testing.T) {
 	account := secret("account", "a service account's")
 	account.Type = corev1.SecretTypeServiceAccountToken
@@ -80,7 +80,7 @@ func TestOnlyListedSecretsAreReadForClasses(t *testing.T) {
 	}
 }
 
-// A class that names what is not allowed gets no Linode, also if it was checked before it changed.
+// A class that names an object that is not allowed gets no Linode, also if it was checked before it changed.
 func TestClassOutsideOfTheAllowListGetsNoLinode(t *testing.T) {
 	w := newWorld(t, known, func(c *instance.Config) {
 		c.Allowed = allowlist.List{Images: []string{"private/1"}, AuthorizedUsers: []string{"alice"}}

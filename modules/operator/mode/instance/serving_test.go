@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 )
 
-// Kubelets request serving certificates from the cluster where the setting is on; those of k3s and RKE2 are given one by their servers.
+// Kubelets request serving certificates from the cluster where the setting is on; kubelets of k3s and RKE2 get one by their servers.
 func TestKubeletsAskForServingCertificatesWhereTheSettingIsOn(t *testing.T) {
 	k3s := &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("agent"), APIServerEndpoint: "10.0.0.2:6443"}
 	for _, test := range []struct {

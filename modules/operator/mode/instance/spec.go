@@ -111,8 +111,8 @@ func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation)
 	return n
 }
 
-// interfacesOf are those that a request has to name. With a VPC and nothing else said there is one interface, in the VPC and with a public
-// address by NAT, without which the Linode may not reach the Metadata service.
+// interfacesOf returns the interfaces that a request has to name. With a VPC and nothing else said there is one interface, in the VPC and
+// with a public address by NAT, without which the Linode may not reach the Metadata service.
 func interfacesOf(spec v1alpha1.LinodeNodeClassSpec, publicRanges bool) []v1alpha1.Interface {
 	switch {
 	case len(spec.Interfaces) > 0:
@@ -170,7 +170,7 @@ func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generatio
 	return bootstrap.AnyNetwork
 }
 
-// tags returns those of a NodeClaim's Linode, beside the engine's own.
+// tags returns the tags of a NodeClaim's Linode, beside the engine's own.
 func (b *Backend) tags(l cloudprovider.Launch) []string {
 	return lo.Uniq(slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), b.cfg.Tags, l.NodeClass.Spec.Tags))
 }

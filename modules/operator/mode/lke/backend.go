@@ -1,6 +1,7 @@
 package lke
 
 import (
+	"cmp"
 	"context"
 
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -10,7 +11,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 )
 
 // Pools hands out nodes of LKE pools; *allocator.Allocator is one.
@@ -30,29 +30,31 @@ type Config struct {
 	// UnregisteredTaint returns whether a new pool gets Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join with it. It is
 	// called at every launch; nil = never.
 	UnregisteredTaint func() bool
+	// Inventory has the nodes as they were read last; nil = a new one.
+	Inventory *cloudprovider.Inventory
 }
 
 // Backend is the cloudprovider.Backend of LKE mode.
 type Backend struct {
-	cfg      Config
-	lastRead *mode.LastRead[lkepool.Node]
+	cfg Config
 }
 
 var _ cloudprovider.Backend = (*Backend)(nil)
 
 // NewBackend returns a Backend.
 func NewBackend(cfg Config) *Backend {
-	return &Backend{cfg: cfg, lastRead: mode.NewLastRead(func(node lkepool.Node) claims.Node { return node.Node })}
+	cfg.Inventory = cmp.Or(cfg.Inventory, cloudprovider.NewInventory())
+	return &Backend{cfg: cfg}
 }
 
 // Mode returns LKE mode.
 func (b *Backend) Mode() v1alpha1.Mode { return v1alpha1.ModeLKE }
 
-func (b *Backend) read(node lkepool.Node, err error) (claims.Node, error) {
+func read(node lkepool.Node, err error) (cloudprovider.Node, error) {
 	if err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
-	return b.lastRead.Node(node), nil
+	return cloudprovider.Node{Node: node.Node, Own: node}, nil
 }
 
 // Release removes a node.
@@ -61,23 +63,27 @@ func (b *Backend) Release(ctx context.Context, instanceID int, by claims.Claiman
 }
 
 // Get reads one node.
-func (b *Backend) Get(ctx context.Context, instanceID int) (claims.Node, error) {
-	return b.read(b.cfg.Pools.Get(ctx, instanceID))
+func (b *Backend) Get(ctx context.Context, instanceID int) (cloudprovider.Node, error) {
+	return read(b.cfg.Pools.Get(ctx, instanceID))
 }
 
 // List returns the nodes of all NodeClaims.
-func (b *Backend) List(ctx context.Context) ([]claims.Node, error) {
+func (b *Backend) List(ctx context.Context) ([]cloudprovider.Node, error) {
 	all, err := b.cfg.Pools.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return b.lastRead.Nodes(all), nil
+	nodes := make([]cloudprovider.Node, len(all))
+	for i, node := range all {
+		nodes[i], _ = read(node, nil)
+	}
+	return nodes, nil
 }
 
-// Drift compares a node, and its pool as it was last read, with one that would be made now.
-func (b *Backend) Drift(_ context.Context, node claims.Node, l cloudprovider.Launch) core.DriftReason {
-	pool, _ := b.lastRead.Get(node.InstanceID)
-	pool.Node = node
+// Drift compares a node and its pool with one that would be made now.
+func (b *Backend) Drift(_ context.Context, node cloudprovider.Node, l cloudprovider.Launch) core.DriftReason {
+	pool, _ := node.Own.(lkepool.Node)
+	pool.Node = node.Node
 	return drift(pool, template(b.cfg.Cluster, l.NodeClaim, l.NodePool, l.NodeClass))
 }
 

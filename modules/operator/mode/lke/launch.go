@@ -22,15 +22,15 @@ import (
 const fieldIsolation = "isolation"
 
 // Claim returns the NodeClaim's node, one that it has or a new one.
-func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovider.Node, error) {
 	if err := b.unsupported(l.NodeClass); err != nil {
-		return claims.Node{}, err
+		return cloudprovider.Node{}, err
 	}
 	wanted := b.Request(l.NodeClaim, l.NodePool, l.NodeClass, l.InstanceType.Name)
 	if b.cfg.UnregisteredTaint != nil && b.cfg.UnregisteredTaint() {
 		wanted.Key.Template.Taints = append(wanted.Key.Template.Taints, unregistered)
 	}
-	return b.read(b.cfg.Pools.Claim(ctx, wanted))
+	return read(b.cfg.Pools.Claim(ctx, wanted))
 }
 
 // unsupported refuses what LKE Standard cannot make. A class that was Ready before an upgrade of the operator may have it until it is

@@ -54,7 +54,7 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 	tracker := NewTracker(deps.Linode, cluster, mode.AnswerTTL)
 	var taintReturned atomic.Bool // LKE puts back the pool's taint for unregistered nodes, which then does more harm than good
 	backend := NewBackend(Config{
-		Cluster: cluster, Pools: pools,
+		Cluster: cluster, Pools: pools, Inventory: deps.Inventory,
 		ControlPlaneVersion: func(ctx context.Context) string { return tracker.Cluster(ctx).Version },
 		UnregisteredTaint:   func() bool { return o.UnregisteredTaint && !taintReturned.Load() },
 	})

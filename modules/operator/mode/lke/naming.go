@@ -6,7 +6,6 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -20,19 +19,18 @@ func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node stri
 	if err != nil {
 		return true, "", nil //nolint:nilerr // of another provider
 	}
-	instance, known := b.lastRead.Get(id)
+	instance, known := b.cfg.Inventory.Known(id)
 	if !known || instance.Name == "" {
-		if _, err := b.Get(ctx, id); err != nil {
+		if instance, err = b.Get(ctx, id); err != nil {
 			return false, "", fmt.Errorf("reading the label of Linode %d, which Node %s says to be: %w", id, node, err)
 		}
-		instance, _ = b.lastRead.Get(id)
+		b.cfg.Inventory.Note(instance)
 	}
 	if instance.Name == node {
 		return true, instance.Name, nil
 	}
 	if b.cfg.Cluster.Tier == lke.Enterprise {
-		another := b.lastRead.Any(func(other lkepool.Node) bool { return other.Name == node })
-		return !another, instance.Name, nil
+		return !b.cfg.Inventory.Named(node), instance.Name, nil
 	}
 	return false, instance.Name, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	engine "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
@@ -46,14 +47,19 @@ func TestANodeIsTheNodeClaimsOnlyUnderTheLabelOfItsLinode(t *testing.T) {
 		pools := &labels{names: map[int]string{1: "lke1-1-a", 2: "lke1-1-b"}}
 		cluster := lke.Cluster{}
 		cluster.Tier = tier
-		b := lke.NewBackend(lke.Config{Cluster: cluster, Pools: pools})
+		inventory := cloudprovider.NewInventory()
+		b := lke.NewBackend(lke.Config{Cluster: cluster, Pools: pools, Inventory: inventory})
 		claim := &karpv1.NodeClaim{}
 		claim.Status.ProviderID = "linode://2"
 		if own, name, err := b.Naming(t.Context(), claim, "lke1-1-b"); !own || name != "lke1-1-b" || err != nil || pools.reads != 1 {
 			t.Errorf("%s: its own Node before anything was read: %v, %q, %v, %d reads", tier, own, name, err, pools.reads)
 		}
-		if _, err := b.List(t.Context()); err != nil {
+		all, err := b.List(t.Context())
+		if err != nil {
 			t.Fatal(err)
+		}
+		for _, node := range all {
+			inventory.Note(node)
 		}
 		for node, want := range want {
 			if own, name, err := b.Naming(t.Context(), claim, node); own != want || name != "lke1-1-b" || err != nil {

@@ -20,7 +20,7 @@ type Tracker struct {
 	read    time.Time
 }
 
-// NewTracker starts from what FindCluster returned. What is older than ttl is read again at the next call.
+// NewTracker starts from what FindCluster returned. An entry older than ttl is read again at the next call.
 func NewTracker(client *linode.Client, cluster Cluster, ttl time.Duration) *Tracker {
 	return &Tracker{client: client, ttl: ttl, cluster: cluster, read: time.Now()}
 }
@@ -30,7 +30,7 @@ func (t *Tracker) Cluster(ctx context.Context) Cluster {
 	t.mu.Lock()
 	cluster, fresh := t.cluster, time.Since(t.read) < t.ttl
 	if !fresh {
-		t.read = time.Now() // one caller reads; the others go on with what is known
+		t.read = time.Now() // one caller reads; the others go on with the last answer
 	}
 	t.mu.Unlock()
 	if fresh {

@@ -34,7 +34,7 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 		opts.Kubelets = 1
 	}
 	if opts.Mode == localcluster.Instance {
-		opts.Kubelets = 2 // those of the Deployment's nodes, one of which package demo reboots; the node with the volume has a simulated one
+		opts.Kubelets = 2 // of the Deployment's nodes, one of which package demo reboots; the node with the volume has a simulated one
 	}
 	opts.WithoutCSI = opts.Mode != localcluster.Instance // no other demo has volumes, and the programs take two minutes to build
 	cluster, err := localcluster.Start(ctx, opts)

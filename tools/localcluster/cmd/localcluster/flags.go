@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// clusterFlags are those of a verb that starts a cluster; `make up TIER=enterprise PROFILE=realistic` sets their defaults
+// clusterFlags are the flags of a verb that starts a cluster; `make up TIER=enterprise PROFILE=realistic` sets their defaults
 // through the environment.
 type clusterFlags struct {
 	opts  localcluster.Options

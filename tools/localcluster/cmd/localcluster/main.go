@@ -43,7 +43,7 @@ func root() *cobra.Command {
 	return program
 }
 
-// isVerb refuses, in one line, what is no verb: those that there are have been found before.
+// isVerb refuses, in one line, a text that is no verb: real verbs have been found before.
 func isVerb(program *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -29,7 +29,7 @@ func logsVerb() *cobra.Command {
 		return logfile.Copy(verb.Context(), os.Stdout, info.OperatorLog, selection)
 	})
 	verb.Flags().IntVar(&selection.Lines, "tail", shownLines, "lines to begin with; -1 = all")
-	verb.Flags().BoolVar(&selection.Follow, "follow", true, "go on with what is logged later, until Ctrl-C")
+	verb.Flags().BoolVar(&selection.Follow, "follow", true, "follow the log until Ctrl-C")
 	return verb
 }
 
@@ -61,7 +61,7 @@ func faultsHelp() string {
 	for _, f := range faults.Faults() {
 		text += fmt.Sprintf("  %-14s %s\n", f.Name, f.What)
 	}
-	return text + fmt.Sprintf("  %-14s end it\n\ndocs/tour.md shows what Karpenter does then.", faults.Mended)
+	return text + fmt.Sprintf("  %-14s end it\n\ndocs/breaking.md shows what Karpenter does then.", faults.Mended)
 }
 
 func breakOrMend(verb *cobra.Command, name, dir, fault string, settings faults.Settings) error {

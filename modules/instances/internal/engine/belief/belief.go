@@ -81,8 +81,8 @@ func (t *Terms) SettledAt() time.Time { return t.Started.Add(t.landing + t.Setti
 func (t *Terms) ShownAt() time.Time { return t.Started.Add(t.landing + t.Settings.ListLag) }
 
 // CompleteAt returns the earliest beginning of a list that must show every instance made
-// by the process that led before: first those made by requests that took effect at once,
-// then those made late. It is zero while no such list is possible: until then labels and the list of
+// by the process that led before: first for instances of requests that took effect at once,
+// then for instances made late. It is zero while no such list is possible: until then labels and the list of
 // FreshAt prevent a second instance.
 func (t *Terms) CompleteAt() time.Time {
 	for _, at := range []time.Time{t.ShownAt(), t.Started.Add(t.Settings.SettleTime + t.Settings.ListLag)} {

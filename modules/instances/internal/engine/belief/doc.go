@@ -1,4 +1,4 @@
-// Package belief records what is known of the platform, of the requests to it that are
+// Package belief records facts about the platform, about the requests to it that are
 // under way, and of writes that may still take effect. Events come in, facts come out. It
 // is the only code that changes these records; package decide reads them.
 //
@@ -15,7 +15,7 @@
 // NotMade, NotShown, Resolved and Freed of a [Purchase]; Again of a [Read]; Unneeded of a
 // [Node].
 //
-// # What is believed
+// # What a reading changes
 //
 // What a direct reading shows is believed at once, unless an own write of tags is not older
 // than the settle time; what it lacks is evidence for package absence. A list adds

@@ -49,7 +49,7 @@ func (b *Belief) forgettable(id int, u *Write) bool {
 	return b.Now.Sub(u.Until) >= tuning.ReadValid && !b.Busy[id] && !u.open(b.World.Nodes[id])
 }
 
-// Expire drops what is known of the label of a claimant whose callers left long ago.
+// Expire drops the record of the label of a claimant whose callers left long ago.
 func (b *Belief) Expire(who claims.ClaimID) {
 	if p, known := b.Purchases.Get(who); known {
 		p.Resolved()

@@ -55,7 +55,7 @@ type Landing struct {
 // Claimant returns whom it is for.
 func (p *Purchase) Claimant() claims.ClaimID { return p.Who }
 
-// Of returns the record of a claimant, and makes one if there is none.
+// Of returns the record of a claimant, and makes one if the claimant has no record.
 func (x Purchases) Of(who claims.ClaimID, label string) *Purchase {
 	p, known := x.Get(who)
 	if !known {
@@ -147,7 +147,7 @@ func (b *Belief) Owned(but *Purchase) map[string]int {
 }
 
 // CountedAt returns the time from which lists show all instances that ceilings count,
-// those of the process before and of creations without an answer for other claimants.
+// including instances of the process before and of creations without an answer for other claimants.
 func (b *Belief) CountedAt(but *Purchase) time.Time {
 	since := b.ShownAt()
 	for _, p := range b.Purchases.All() {

@@ -16,7 +16,7 @@ type Read struct {
 	Absence   absence.Proof
 	NotBefore time.Time
 	Failure
-	// Tried is the time of the latest attempt, Repeats counts those after two 404s.
+	// Tried is the time of the latest attempt, Repeats counts the attempts after two 404s.
 	used, Tried time.Time
 	Repeats     int
 }

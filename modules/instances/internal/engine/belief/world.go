@@ -40,7 +40,7 @@ func (w *World) Sorted() []*Node {
 }
 
 // Has returns the instances of a claimant. The one in the caller's own records is
-// first, then finished ones, then those that are not being removed.
+// first, then finished ones, then instances that are not being removed.
 func (w *World) Has(who claims.ClaimID) []*Node {
 	own := w.ByClaim.Matching(who)
 	if len(own) < 2 {
@@ -112,8 +112,8 @@ func (w *World) Inherited(n *Node) time.Time {
 	return w.SettledAt()
 }
 
-// Restored returns the tags of an instance, and with them those that it had with its
-// claim if that was removed.
+// Restored returns the tags of an instance, and and the tags that came with its claim
+// if the claim was removed.
 func (w *World) Restored(n *Node) []string {
 	tags := slices.Clone(n.Tags)
 	if w.Stripped(n) {

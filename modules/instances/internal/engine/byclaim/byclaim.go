@@ -27,7 +27,7 @@ func (x Index[R]) Get(id claims.ClaimID) (found R, exists bool) {
 	return found, false
 }
 
-// Matching returns the records of a claimant, those without a UID included.
+// Matching returns the records of a claimant, including records without a UID.
 func (x Index[R]) Matching(id claims.ClaimID) []R {
 	var all []R
 	for _, r := range x[id.Value] {

@@ -2,8 +2,8 @@
 // and the positions of claimants in the queue for creations. It admits and dismisses
 // them, and forgets claimants that do not come back.
 //
-// It reads requests and the time that it is given, and writes its own records alone. What
-// is known of the platform is passed to it where it matters ([Callers.Turn]). Package
+// It reads requests and the time that it is given, and writes its own records alone. The
+// record of the platform is passed to it where it matters ([Callers.Turn]). Package
 // decide chooses every step and answer of a call; it notes in a [Call] that a removal was
 // withdrawn, because this ends with the call, and changes nothing else here. It imports
 // event, byclaim and tuning, never belief or decide.
@@ -19,7 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
-// Callers are those that wait for an answer, and the claimants that did lately.
+// Callers are the calls that wait for an answer, and the claimants that did lately.
 type Callers struct {
 	claimants byclaim.Index[*Claimant]
 	// queue contains the claimants that need a creation, in the order of their arrival.

@@ -98,7 +98,7 @@ func (b *builder) boot(order *event.Order, n *belief.Node, ids map[string]int) e
 }
 
 // withDisks adds the data disks to the devices, in their order, at the first
-// free names. Those that are attached stay where they are.
+// free names. Attached disks stay where they are.
 func withDisks(devices map[string]int, data []string, ids map[string]int) map[string]int {
 	all := maps.Clone(devices)
 	if all == nil {

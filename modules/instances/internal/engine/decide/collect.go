@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
 )
 
-// collector lists instances, and finds those that nothing needs.
+// collector lists instances, and finds the instances that nothing needs.
 type collector struct{ *reader }
 
 // list returns the next step of a call that lists: it reads the instances that the list
@@ -55,7 +55,7 @@ type Survey struct {
 	Unclaimed []claims.Node
 }
 
-// Survey returns what is to be done about the instances when these claimants exist. It
+// Survey returns the actions on the instances when these claimants exist. It
 // also records when each one became unneeded.
 func (d *Decider) Survey(alive []claims.ClaimID) Survey {
 	c := d.collect

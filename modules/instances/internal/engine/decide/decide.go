@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
 )
 
-// Decider decides what to do about what is known and who waits.
+// Decider decides what to do, from the record and the waiting callers.
 type Decider struct {
 	turn    *turn
 	create  *creator
@@ -24,7 +24,7 @@ type turn struct {
 	callers *callers.Callers
 }
 
-// New decides over what is known, for the callers.
+// New decides over the record, for the callers.
 func New(known *belief.Belief, waiting *callers.Callers) *Decider {
 	t := &turn{known: known, callers: waiting}
 	r := &reader{turn: t}

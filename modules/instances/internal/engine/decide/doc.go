@@ -1,4 +1,4 @@
-// Package decide chooses the next step of a call: a function of what is known (package
+// Package decide chooses the next step of a call: a function of the record (package
 // belief), of who waits (package callers) and of the time. It is the only code that chooses
 // effects, each with its reason, and answers.
 //

@@ -12,7 +12,7 @@ import (
 type reader struct{ *turn }
 
 // list schedules a list of the cluster's instances begun at or after since. The step
-// is none if there is one.
+// is empty if a reading exists.
 func (r *reader) list(since time.Time, seq int, reason string) event.Step {
 	l := &r.known.World.List
 	switch {
@@ -29,7 +29,7 @@ func (r *reader) list(since time.Time, seq int, reason string) event.Step {
 }
 
 // directly schedules a direct reading of an instance begun at or after since. The
-// step is none if there is one; then gone reports whether the instance is proven not
+// step is empty if a reading exists; then gone reports whether the instance is proven not
 // to exist.
 func (r *reader) directly(id int, since time.Time, seq int, reason string) (gone bool, s event.Step) {
 	if _, gone := r.known.World.Gone[id]; gone {

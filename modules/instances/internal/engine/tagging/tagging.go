@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/event"
 )
 
-// Tags adds the tags of a cluster to those of claims.
+// Tags adds the tags of a cluster to the tags of claims.
 type Tags struct {
 	claims.Tags
 	// Cluster is the tag of all instances of the cluster.

@@ -56,8 +56,8 @@ const (
 	ReadKept   = 10 * time.Minute
 	PruneEvery = time.Minute
 
-	// ParallelEffects bounds the concurrent requests, ParallelRemovals those of one
-	// sweep.
+	// ParallelEffects bounds the concurrent requests, ParallelRemovals the requests of
+	// one sweep.
 	ParallelEffects  = 64
 	ParallelRemovals = 16
 	// ReadTimeout and WriteTimeout end a request without an answer. A creation has

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// NodeUser is the beginning of a node's name as a user.
-	NodeUser = "system:node:"
-	// NodeGroup is the group of all nodes.
-	NodeGroup = "system:nodes"
+	// nodeUser is the beginning of a node's name as a user.
+	nodeUser = "system:node:"
+	// nodeGroup is the group of all nodes.
+	nodeGroup = "system:nodes"
 )
 
-// Read returns the certificate request in a CSR, or why no kubelet would send it: it must be for usage, of the node user in the group of
+// read returns the certificate request in a CSR, or why no kubelet would send it: it must be for usage, of the node user in the group of
 // nodes and no other subject.
-func Read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.KeyUsage) (*x509.CertificateRequest, string) {
+func read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.KeyUsage) (*x509.CertificateRequest, string) {
 	// A key that is no RSA key enciphers no other.
 	least := sets.New(certificatesv1.UsageDigitalSignature, usage)
 	if got := sets.New(csr.Spec.Usages...); !got.Equal(least) && !got.Equal(least.Clone().Insert(certificatesv1.UsageKeyEncipherment)) {
-		return nil, fmt.Sprintf("its usages are %q; those of such a certificate are digital signature, %s and, for an RSA key, key encipherment",
+		return nil, fmt.Sprintf("its usages are %q; such a certificate has digital signature, %s and, for an RSA key, key encipherment",
 			csr.Spec.Usages, usage)
 	}
 	block, rest := pem.Decode(csr.Spec.Request)
@@ -41,17 +41,17 @@ func Read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.Ke
 		return nil, "spec.request cannot be read, or its signature is wrong"
 	}
 	switch {
-	case len(wanted.Subject.CommonName) <= len(NodeUser) || !strings.HasPrefix(wanted.Subject.CommonName, NodeUser) ||
-		!slices.Equal(wanted.Subject.Organization, []string{NodeGroup}):
-		return nil, fmt.Sprintf("its subject is %q; the subject must be %s<name> of %s", wanted.Subject, NodeUser, NodeGroup)
+	case len(wanted.Subject.CommonName) <= len(nodeUser) || !strings.HasPrefix(wanted.Subject.CommonName, nodeUser) ||
+		!slices.Equal(wanted.Subject.Organization, []string{nodeGroup}):
+		return nil, fmt.Sprintf("its subject is %q; the subject must be %s<name> of %s", wanted.Subject, nodeUser, nodeGroup)
 	case len(wanted.EmailAddresses) > 0 || len(wanted.URIs) > 0:
-		return nil, "it asks for e-mail addresses or URIs"
+		return nil, "it requests e-mail addresses or URIs"
 	}
 	return wanted, ""
 }
 
-// ClaimOfNode returns the NodeClaim of this provider whose node has a name, nil if there is none.
-func ClaimOfNode(ctx context.Context, kube client.Reader, nodeName func(nodeClaim string) string, node string) (*karpv1.NodeClaim, error) {
+// claimOfNode returns the NodeClaim of this provider whose node has a name, nil if no NodeClaim has the name.
+func claimOfNode(ctx context.Context, kube client.Reader, nodeName func(nodeClaim string) string, node string) (*karpv1.NodeClaim, error) {
 	all := &karpv1.NodeClaimList{}
 	if err := kube.List(ctx, all); err != nil {
 		return nil, fmt.Errorf("listing NodeClaims: %w", err)

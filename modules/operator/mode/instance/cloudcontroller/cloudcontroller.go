@@ -26,7 +26,7 @@ import (
 // image is a part of the names of the manager's images, in every registry.
 const image = "linode-cloud-controller-manager"
 
-// Flags are those of the manager that decide which Linodes it finds.
+// Flags are the manager's flags that decide which Linodes it finds.
 type Flags struct {
 	VPCNames []string
 	VPCIDs   []int
@@ -34,7 +34,7 @@ type Flags struct {
 	SubnetNames []string
 	SubnetIDs   []int
 	TagFilter   string
-	// PrivateBackends: NodeBalancers reach nodes by private addresses, also those in a VPC.
+	// PrivateBackends: NodeBalancers reach nodes by private addresses, also addresses in a VPC.
 	PrivateBackends bool
 }
 
@@ -116,16 +116,16 @@ func list(text string) []string {
 	return all
 }
 
-// Linodes are those of one class, as the manager sees them.
+// Linodes are the Linodes of one class, as the manager sees them.
 type Linodes struct {
 	// VPC is the ID of their VPC, 0 for none, and VPCLabel its label, "" if it is not known.
 	VPC      int
 	VPCLabel string
-	// Subnets are the IDs of those of that VPC in which they are, with their labels, "" for one that is not known.
+	// Subnets are the IDs of the VPC's subnets in which they are, with their labels, "" for one that is not known.
 	Subnets map[int]string
 	// Private: they have an address in 192.168.128.0/17.
 	Private bool
-	// Tags are those that all of them have.
+	// Tags are the tags that all of them have.
 	Tags []string
 }
 
@@ -230,7 +230,7 @@ func joined(ids []int) string {
 	return strings.Join(all, ", ")
 }
 
-// filteredOut reports whether no tag contains the filter. Tags that differ from node to node are not among those of the class: a filter
+// filteredOut reports whether no tag contains the filter. Tags that differ from node to node are not among the class's tags: a filter
 // for one of their keys is no proof.
 func (f *Flags) filteredOut(l Linodes) bool {
 	return f.TagFilter != "" && !strings.Contains(f.TagFilter, "karpenter") &&

@@ -1,8 +1,8 @@
 // Package clusterinfo finds what a new node must know of a self-managed cluster to join it: the address of the API server, the hash of the
 // cluster's CA, and the API server's version.
 //
-// The address and the CA are those of the settings, else those of the ConfigMap cluster-info in kube-public, which kubeadm keeps for
-// joining nodes. Where there is none, as with k3s, the CA is the one by which this process verifies the API server.
+// The address and the CA come from the settings, or else from the ConfigMap cluster-info in kube-public, which kubeadm keeps for
+// joining nodes. Without the ConfigMap, as with k3s, the CA is the one by which this process verifies the API server.
 //
 // Answers are remembered for a few seconds. It never writes. Safe for concurrent use.
 package clusterinfo
@@ -135,13 +135,13 @@ func (r *Reader) read(ctx context.Context) (Cluster, error) {
 	}
 	version, err := r.server.ServerVersion()
 	if err != nil {
-		return Cluster{}, fmt.Errorf("asking the API server for its version: %w", err)
+		return Cluster{}, fmt.Errorf("reading the API server's version: %w", err)
 	}
 	found.Version = version.GitVersion
 	return found, nil
 }
 
-// published returns the facts of cluster-info; empty if there is none, or it may not be read.
+// published returns the facts of cluster-info; empty if the ConfigMap does not exist or may not be read.
 func (r *Reader) published(ctx context.Context) (Cluster, error) {
 	info := &corev1.ConfigMap{}
 	switch err := r.kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, info); {
@@ -179,7 +179,7 @@ func hostPort(address string) (string, error) {
 	return text, nil
 }
 
-// hashes are those of the public keys of certificates in PEM, as kubeadm has them, in order.
+// hashes returns the hashes of the public keys of certificates in PEM, as kubeadm has them, in order.
 func hashes(ca []byte) ([]string, error) {
 	if len(ca) == 0 {
 		return nil, nil

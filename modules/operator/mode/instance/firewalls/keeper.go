@@ -1,16 +1,20 @@
 // Package firewalls puts Linodes of instance mode back behind their LinodeNodeClass's Cloud Firewall when a user took them out.
 //
-// Only that: a class that gets a firewall, or another one, makes its nodes drift by its hash, and nothing is moved. A Linode lacks its
-// firewall when the firewall does not show it, read after its node registered, and the Linode's own firewalls, read at least the settle
-// time later, do not either. One that is in no firewall is put into its class's by one request, so it is never without because of this
-// package; one that is in another, a user's choice, stays there. Where it stays so, or the API refuses, as it does for the newer
-// interfaces, [Keeper.Refused] reports it after two attempts, which makes the node drift; it is tried again every ten minutes.
+// It does only that. If a class gets a firewall, or another one, its nodes drift by their hash, and no Linode is moved. A Linode lacks
+// its firewall when two reads agree: the firewall does not list the Linode, read after its node registered; and the Linode's own
+// firewalls do not list the firewall, read at least the settle time later.
 //
-// Two requests put a Linode back, and at rest there is none: what a firewall protects comes with the firewall, which the controller of
-// classes reads, and whose a Linode is with the last list. Nothing is remembered beyond the process. An answer that was lost is resolved by
-// the next attempt.
+//	the Linode is        the package
+//	in no firewall       puts it into the class's by one request, so it is never without a firewall because of this package
+//	in another one       leaves it there, because a user chose it
 //
-// Called by controllers/upkeep, which reconciles NodeClaims, and by the drift of instance mode.
+// If the Linode stays outside, or the API refuses (as it does for the newer interfaces), [Keeper.Refused] reports it after two attempts,
+// and the node drifts. The package tries again every ten minutes.
+//
+// At rest it sends no request: the controller of classes reads the firewall's list, and the last list of instances has the owner. It
+// remembers nothing beyond the process. The next attempt resolves an answer that was lost.
+//
+// Callers: controllers/upkeep, which reconciles NodeClaims, and the drift of instance mode.
 package firewalls
 
 import (
@@ -49,7 +53,7 @@ const (
 )
 
 // Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is the time of the request; nil entities
-// without an error are not known, an empty list is none.
+// without an error are not known, an empty list means no entities.
 type Readings interface {
 	Protected(ctx context.Context, firewallID int) (entities []api.FirewallEntity, read time.Time, err error)
 }

@@ -15,7 +15,7 @@ import (
 
 const instanceRoute = "/linode/instances/{linodeId}/firewalls"
 
-// A Linode that a user took out of its class's firewall is put back by one request, and at rest there is none.
+// A Linode that a user took out of its class's firewall is put back by one request, and at rest no request is sent.
 func TestLinodeThatWasTakenOutByHandIsPutBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.want(w.y)
@@ -173,7 +173,7 @@ func TestLinodeThatCannotBePutBackDrifts(t *testing.T) {
 	}
 }
 
-// What is not known, or not this NodeClaim's, is left as it is.
+// A Linode that is not known, or is not this NodeClaim's, stays as it is.
 func TestWhatIsNotTheNodeClaimsIsLeftAlone(t *testing.T) {
 	for name, test := range map[string]func(w *world){
 		"a Linode of another claimant": func(w *world) {

@@ -19,7 +19,7 @@ const (
 	lacking  finding = "lacking"  // nothing of it is
 )
 
-// look judges a Linode by what is remembered of its firewall, and returns when that was read.
+// look judges a Linode by the remembered answer about its firewall, and returns when that was read.
 func (k *Keeper) look(ctx context.Context, s subject) (finding, time.Time) {
 	registered := s.claim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 	if !registered.IsTrue() {
@@ -36,8 +36,8 @@ func (k *Keeper) look(ctx context.Context, s subject) (finding, time.Time) {
 	return judge(entities, s.linode, s.protected), read
 }
 
-// judge returns complete for a Linode that is protected itself, as those with legacy interfaces are, or with as many interfaces as it has.
-// An interface names its Linode as its parent; nothing is known while one does not.
+// judge returns complete for a Linode that is protected itself, as Linodes with legacy interfaces are, or with as many interfaces as it
+// has. An interface names its Linode as its parent; nothing is known while one does not.
 func judge(entities []api.FirewallEntity, linode, interfaces int) finding {
 	found := 0
 	for _, entity := range entities {

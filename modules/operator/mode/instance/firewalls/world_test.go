@@ -266,7 +266,7 @@ func (w *world) calls(method string) (n int) {
 	return n
 }
 
-// reasons are those of the events so far.
+// reasons are the reasons of the events so far.
 func (w *world) reasons() []string {
 	var all []string
 	for _, e := range w.events {

@@ -1,12 +1,13 @@
 // Package imageversion finds out whether nodes that are made from a class now join with the control plane's minor version of Kubernetes.
 //
-// With a custom image, or an install step of the class, only a node that has joined shows that. A node is evidence when its Linode was
-// made while the control plane had its present minor version, from the image and the hash that the class has now: of such nodes the newest
-// decides. A replacement of an older node would have the same version, so the package's callers replace none for its version until another
-// image, another class or another version of the control plane makes the evidence void.
+// With a custom image, or an install step of the class, only a node that has joined shows this. A node is evidence if its Linode was made
+// while the control plane had its present minor version, from the present image and hash of the class. The newest such node decides.
+// Example: the control plane went from 1.35 to 1.36 at 12:00, and a node made at 12:10 joins with 1.35. Then a replacement would have
+// 1.35, too, so the callers replace no node for its version until another image, another class or another version of the control plane
+// makes the evidence void.
 //
-// The version is the one that the kubelet reports, which a node with a stolen credential may forge: it can delay the replacement of its
-// class's nodes, and cause none. The package reads NodeClaims and Nodes, from a cache, and writes nothing.
+// The version is the kubelet's report, which a node with a stolen credential may forge: it can delay the replacement of its class's
+// nodes, and cause none. The package reads NodeClaims and Nodes from a cache, and writes nothing.
 package imageversion
 
 import (
@@ -40,7 +41,7 @@ type Reader struct{ kube client.Reader }
 // NewReader returns a Reader.
 func NewReader(kube client.Reader) *Reader { return &Reader{kube} }
 
-// Differs returns what the newest node that was made as wanted proves, nil when it has the wanted minor version, or there is none.
+// Differs returns what the newest node that was made as wanted proves, nil when it has the wanted minor version, or no such node exists.
 func (r *Reader) Differs(ctx context.Context, class *v1alpha1.LinodeNodeClass, wanted Wanted) (*Differs, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := r.kube.List(ctx, list, nodeclaimutils.ForNodeClass(class), client.UnsafeDisableDeepCopy); err != nil {
@@ -85,14 +86,14 @@ func (r *Reader) kubelet(ctx context.Context, claim *karpv1.NodeClaim) (string, 
 	}
 	found := node.Status.NodeInfo.KubeletVersion
 	if _, err := version.ParseGeneric(found); err != nil || node.Spec.ProviderID != claim.Status.ProviderID {
-		return "", nil //nolint:nilerr // what is no version proves nothing
+		return "", nil //nolint:nilerr // a text that is no version proves nothing
 	}
 	return found, nil
 }
 
 func sameMinor(a, b string) bool { return minor(a) != "" && minor(a) == minor(b) }
 
-// minor returns the minor version, "" for what is no version.
+// minor returns the minor version, "" for a text that is no version.
 func minor(text string) string {
 	found, err := version.ParseGeneric(text)
 	if err != nil {

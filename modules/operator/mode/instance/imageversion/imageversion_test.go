@@ -77,7 +77,7 @@ func differs(t *testing.T, nodes ...node) *imageversion.Differs {
 	return found
 }
 
-// Only a node that was made as one would be made now proves anything about those to come.
+// Only a node that was made as one would be made now proves anything about nodes to come.
 func TestANodeThatWasMadeAsWantedIsTheEvidence(t *testing.T) {
 	for _, test := range []struct {
 		name  string

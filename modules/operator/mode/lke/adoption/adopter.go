@@ -39,7 +39,7 @@ type Config struct {
 	Events events.Recorder
 }
 
-// Pauses between attempts: a class becomes Ready within seconds of the start, and what is left then waits for a person.
+// Pauses between attempts: a class becomes Ready within seconds of the start, and a pool that is left then waits for a person.
 const firstRetry, longestRetry = 2 * time.Second, 5 * time.Minute
 
 // Adopter is a Runnable of controller-runtime's manager. It is used by one goroutine.
@@ -101,7 +101,7 @@ func (a *Adopter) Adopt(ctx context.Context) (left int, err error) {
 	return left, errors.Join(problems...)
 }
 
-// nodeClaims are those with a Linode, by its ID.
+// nodeClaims are the NodeClaims with a Linode, by its ID.
 func (a *Adopter) nodeClaims(ctx context.Context) (map[int]*karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := a.cfg.Kube.List(ctx, list); err != nil {

@@ -26,7 +26,7 @@ func alpha(pool api.LKENodePool) bool {
 		valueOf(pool.Tags, keyPrefix) == ""
 }
 
-// valueOf is the value of a tag key=value or key:value; "" if there is none.
+// valueOf is the value of a tag key=value or key:value; "" if the tag has no value.
 func valueOf(tags []string, key string) string {
 	for _, tag := range tags {
 		if rest, ok := strings.CutPrefix(tag, key); ok && rest != "" && strings.ContainsRune("=:", rune(rest[0])) {

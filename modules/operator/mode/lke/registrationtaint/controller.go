@@ -1,32 +1,40 @@
 // Package registrationtaint keeps pods off nodes of our pools that no NodeClaim claims.
 //
-// LKE's nodes join without the taint karpenter.sh/unregistered that Karpenter core expects on a new Node, with the labels
-// and taints of their pool: from the moment they are ready pods may settle on them, whether or not a NodeClaim owns them, and die with them
-// when they are collected. The Controller puts the taint on as soon as such a Node appears. The lifting is core's: it
-// registers the Node when a NodeClaim takes it, which removes the taint and sets the label karpenter.sh/registered.
+// LKE's nodes join with the labels and taints of their pool, and without the taint karpenter.sh/unregistered that Karpenter core expects
+// on a new Node. From the moment they are ready, pods may come to them, whether or not a NodeClaim owns them, and die with them when they
+// are collected. The Controller puts the taint on as soon as such a Node appears. Core removes it when it registers the Node for a
+// NodeClaim, and sets the label karpenter.sh/registered.
 //
-//   - A Node is one of ours when its provider ID is that of a NodeClaim's instance, or of an instance that lkepool finds in one of its
-//     pools. A label of a Node proves nothing, since its kubelet can set it. It saves requests (a pool that is not ours needs no
-//     request about the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the Node's name.
-//     Claimed Nodes cost no request; one that no NodeClaim claims costs one.
-//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when
-//     that one goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and
-//     an event on the Node.
-//   - A Node that core has registered never gets the taint: the write names the version that was read. One that was registered and
-//     lost its NodeClaim is left to garbage collection, which drains it.
-//   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an operator. If a
-//     NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a moment; if not, it is
-//     drained, and then tainted.
-//   - A taint on a registered Node was put there by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the pool has it, the Node
-//     is the NodeClaim's and no other Node has its provider ID. LKE Standard applies a pool's taints after kubelets have registered without
-//     them, so the taint is removed once. The second time LKE has put it back, and it is not removed again, which would have no end: the
-//     NodeClaim is deleted, because no pod can use the Node. Config.OnReturned is called each time, so that pools are made without the
-//     taint.
-//   - Taints of the NodePool that LKE applies late need nothing here: core puts them, and startup taints, on the Node in the write that
-//     lifts the taint. If LKE replaces the list of taints before that write, the taint is put on again.
+// # Which Nodes are ours
 //
-// When core registers a Node before the taint is there, it logs an error that needs nothing, and goes on.
-// Registered by cmd/controller; it runs on the leader only.
+//   - A Node is ours if its provider ID belongs to a NodeClaim's instance, or to an instance that lkepool finds in one of its pools. The
+//     Node's label proves nothing, because its kubelet can set it. The label saves requests (a pool that is not ours needs no request
+//     about the instance), and must agree with lkepool, as the Node's name must agree with the Linode's label. A claimed Node costs no
+//     request; an unclaimed one costs one.
+//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides, so that our taint is there when that
+//     taint goes. The label also decides for a Node without provider ID. A Node of the cluster without provider ID and without label is
+//     reported: a metric, and an event on the Node.
+//
+// # Which Nodes get the taint
+//
+//   - A Node that core has registered never gets the taint: the write names the version that was read. If such a Node loses its
+//     NodeClaim, garbage collection drains it.
+//   - The taint has the effect NoExecute, so a Node where pods already run does not get it, as after a time without an operator. If a
+//     NodeClaim has the Node, or one that still waits for an instance may get it, core registers it soon. Otherwise the Node is drained,
+//     and then tainted.
+//
+// # A taint that LKE sets
+//
+//   - LKE may set the taint from the pool (LKE_UNREGISTERED_TAINT) on a registered Node. It counts as LKE's if the pool has it, the Node
+//     is the NodeClaim's, and no other Node has its provider ID. The first time the taint is removed: LKE Standard applies a pool's
+//     taints after kubelets have registered without them. The second time LKE has put it back, and removing it again would have no end:
+//     the NodeClaim is deleted, because no pod can use the Node. Config.OnReturned is called each time, so that pools are made without
+//     the taint.
+//   - Taints of the NodePool that LKE applies late need nothing here: core puts them and startup taints on the Node in the write that
+//     removes our taint. If LKE replaces the list of taints before that write, our taint is put on again.
+//
+// If core registers a Node before the taint is there, it logs an error that needs nothing, and goes on. Package cmd/controller registers
+// the Controller; it runs on the leader only.
 package registrationtaint
 
 import (
@@ -66,7 +74,7 @@ const (
 	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
 )
 
-// Pools has what is known of pools and instances; *allocator.Allocator does.
+// Pools has the records of pools and instances; *allocator.Allocator does.
 type Pools interface {
 	Owns(poolID int) (owned, known bool) // from memory
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
@@ -149,7 +157,8 @@ func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
 }
 
-// occupied deals with a Node on which pods have settled. Core's registration of it is an event; a NodeClaim that may take it is none.
+// occupied deals with a Node on which pods have settled. Core's registration of it is an event; a node that a NodeClaim may still claim
+// raises no event.
 func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bool) (reconcile.Result, error) {
 	if !claimed {
 		awaited, err := c.awaited(ctx, node)

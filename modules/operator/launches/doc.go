@@ -1,0 +1,17 @@
+// Package launches judges failed launches, and remembers their results.
+//
+// Judge turns the error of a launch into a Verdict: the outcome for the metric, the condition of the NodeClaim, the event on the
+// NodePool, and what must not be launched for a while. It is a pure function. Memory keeps verdicts, and returns why a launch is not
+// tried now:
+//
+//	a plan rests                     the region, the account or a setting has no room for it, for all NodePools
+//	a NodePool pauses                its launches were given up, or nodes of one of its plans never joined; the pause grows in a row
+//	a NodePool or class is refused   the API refuses the request itself, until the NodePool or its LinodeNodeClass changes
+//	a static NodePool is held        its last NodeClaim got no node
+//
+// Each of these ends by itself, because its cause may end outside of the cluster. Example: the account has no room for g6-standard-4 at
+// 12:00, so this plan and all plans of at least its size rest until 12:03, and smaller plans are tried. Export returns the first three
+// for a process that starts later (package stored keeps them).
+//
+// Packages cloudprovider and catalog use it, concurrently. It imports nothing of Karpenter's and makes no request.
+package launches

@@ -1,0 +1,179 @@
+// Package stored keeps the results of failed launches over a restart: pauses, refusals that a user has to end, and plans that cannot be
+// bought. Without them a restarted process would at once repeat purchases that cannot succeed.
+//
+// Each kind is an annotation of the ConfigMap with the learned capacity, which the chart makes and the operator may get and update. The
+// leader reads the annotations when it begins, seconds before the engines buy anything. It writes a change within a second or two.
+// Without the ConfigMap, or without the right to it, the results last as long as the process. An annotation that cannot be read counts as
+// missing.
+package stored
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
+)
+
+// The annotations, one for each part of a State, in JSON. Versions before this one read the same.
+const (
+	PausesAnnotation   = "karpenter.k8s.linode/launch-pauses"
+	RefusalsAnnotation = "karpenter.k8s.linode/refused-launches"
+	RestsAnnotation    = "karpenter.k8s.linode/unavailable-plans"
+)
+
+// interval is between two looks for changes, which cost no request.
+const interval = time.Second
+
+// budget is how long one annotation may be, in bytes. The API server takes 256 KiB for all annotations of an object and refuses the
+// object otherwise, with the pauses of every NodePool in it.
+const budget = 80 << 10
+
+// Keeper carries a Memory over a restart. It is a Runnable of controller-runtime's manager, for the leader.
+type Keeper struct {
+	reader    client.Reader
+	writer    client.Writer
+	configMap types.NamespacedName
+	memory    *launches.Memory
+	stored    map[string]string // the annotations as they were last read or written
+}
+
+// Read returns the State that annotations have, and an error for each part of it that cannot be read and is missing therefore.
+func Read(annotations map[string]string) (s launches.State, err error) {
+	return s, errors.Join(read(annotations, PausesAnnotation, &s.Pauses), read(annotations, RefusalsAnnotation, &s.Refusals),
+		read(annotations, RestsAnnotation, &s.Rests))
+}
+
+func read[T any](annotations map[string]string, name string, into *[]T) error {
+	text := annotations[name]
+	if text == "" {
+		return nil
+	}
+	var all []T
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return fmt.Errorf("annotation %s: %w", name, err)
+	}
+	*into = all
+	return nil
+}
+
+// annotated returns the annotations of a State; a part with nothing in it is empty.
+func annotated(s launches.State) (map[string]string, error) {
+	pauses, err := listed(s.Pauses)
+	refusals, refusalsErr := listed(s.Refusals)
+	rests, restsErr := listed(s.Rests)
+	return map[string]string{PausesAnnotation: pauses, RefusalsAnnotation: refusals, RestsAnnotation: rests},
+		errors.Join(err, refusalsErr, restsErr)
+}
+
+// listed returns a list in JSON, "" if it is empty. Values that exceed the budget are left out, the last ones, which costs one refused
+// launch for each after a restart.
+func listed[T any](all []T) (string, error) {
+	var text []byte
+	for _, one := range all {
+		value, err := compact(one)
+		if err != nil {
+			return "", err
+		}
+		if len(text)+len(value)+2 > budget {
+			break
+		}
+		text = append(append(text, ','), value...)
+	}
+	if len(text) == 0 {
+		return "", nil
+	}
+	text[0] = '['
+	return string(text) + "]", nil
+}
+
+// compact returns a value in JSON without the escapes that HTML needs.
+func compact(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimRight(text.Bytes(), "\n"), err
+}
+
+// New returns a Keeper. reader must read from the API server.
+func New(reader client.Reader, writer client.Writer, configMap types.NamespacedName, memory *launches.Memory) *Keeper {
+	return &Keeper{reader: reader, writer: writer, configMap: configMap, memory: memory, stored: map[string]string{}}
+}
+
+// Start reads the stored values and keeps them until ctx ends.
+func (k *Keeper) Start(ctx context.Context) error {
+	if err := k.Load(ctx); err != nil {
+		log.FromContext(ctx).Error(err, "could not read what failed launches have shown; beginning without", "ConfigMap", k.configMap)
+	}
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := k.Save(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "could not keep what failed launches have shown; trying again", "ConfigMap", k.configMap)
+		}
+	}, interval)
+	return nil
+}
+
+// Load takes up what the process before has stored.
+func (k *Keeper) Load(ctx context.Context) error {
+	configMap := &corev1.ConfigMap{}
+	if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
+		return unusable(err)
+	}
+	for _, name := range []string{PausesAnnotation, RefusalsAnnotation, RestsAnnotation} {
+		k.stored[name] = configMap.Annotations[name]
+	}
+	state, _ := Read(k.stored) // what cannot be read is written anew
+	k.memory.Import(state)
+	return nil
+}
+
+// Save writes what has changed.
+func (k *Keeper) Save(ctx context.Context) error {
+	changed, err := annotated(k.memory.Export())
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(changed, func(name, text string) bool { return text == k.stored[name] })
+	if len(changed) == 0 {
+		return nil
+	}
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		configMap := &corev1.ConfigMap{}
+		if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
+			return err
+		}
+		for annotation, text := range changed {
+			metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, annotation, text)
+			if text == "" {
+				delete(configMap.Annotations, annotation)
+			}
+		}
+		return k.writer.Update(ctx, configMap)
+	})
+	if err == nil {
+		maps.Copy(k.stored, changed)
+	}
+	return unusable(err)
+}
+
+// unusable makes an absent ConfigMap, and one that may not be used, no error.
+func unusable(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,346 @@
+package launches
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
+)
+
+// Reasons of events on a NodePool about launches that failed. Core reports the same on the NodeClaim, which is gone soon afterwards.
+const (
+	EventTokenRefused         = "TokenRefused"         // on pods and NodeClaims, too
+	EventInsufficientCapacity = "InsufficientCapacity" // the region has no more of a plan
+	EventPurchaseOverdue      = "PurchaseOverdue"      // LKE has accepted a purchase of a plan, and no Linode came
+	EventPlanRefused          = "PlanRefused"          // LKE does not take a plan
+	EventAccountLimit         = "AccountLimitReached"  // the account, or the cluster, may not have more
+	EventCeilingReached       = "CeilingReached"       // the settings allow no more nodes, or none that cost as much
+)
+
+// A row maps a kind of error to the end of a NodeClaim's launch.
+type row struct {
+	outcome string // label of the claim metric
+	cause   Cause  // the plan rests, and core tries another one
+	reason  string // otherwise: reason of the NodeClaim's Launched condition; core tries again
+	message string
+	detail  bool // the error's own text goes into the condition: a user has to act on it
+}
+
+// rows is the one table from kinds of errors to the answer for core. With a cause core gives this NodeClaim up and schedules its pods
+// anew. Without one core calls Create again, with growing pauses, also for a request that can never work, because its cause is a setting
+// that a user may correct.
+var rows = map[claims.Kind]row{
+	claims.KindProvisioning:         {outcome: outcomeProvisioning, reason: "Provisioning", message: "The node is on its way"},
+	claims.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: NoCapacity},
+	claims.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: AccountLimit},
+	claims.KindRateLimited: {outcome: "rate_limited", reason: "RateLimited",
+		message: "The Linode API limits requests; trying again"},
+	claims.KindInvalid:  {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
+	claims.KindNotFound: {outcome: "not_found", reason: "NotFound", message: "The cluster, pool or Linode was not found"},
+	claims.KindConflict: {outcome: "conflict", reason: "Conflict",
+		message: "The pool or Linode is in a state that needs a person", detail: true},
+	claims.KindForbidden: {outcome: "forbidden", reason: "Forbidden",
+		message: "The Linode API refuses the token, its scopes or its user's roles", detail: true},
+	claims.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
+		message: "The Linode API does not answer; trying again"},
+	tokenRefused: {outcome: "forbidden", reason: EventTokenRefused, message: TokenRefused + "; trying again"},
+	planRefused:  {outcome: "plan_refused", cause: PlanRefused},
+	overdue:      {outcome: "overdue", cause: Overdue},
+	ceiling:      {outcome: "ceiling", cause: Ceiling},
+	unknown:      {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
+}
+
+const (
+	outcomeClaimed      = "claimed"
+	outcomeProvisioning = "provisioning"
+
+	tokenRefused claims.Kind = "token"   // the API refuses the token itself, not one of its scopes
+	planRefused  claims.Kind = "plan"    // the request was refused because of the plan
+	overdue      claims.Kind = "overdue" // LKE has accepted a purchase, and no Linode came
+	ceiling      claims.Kind = "ceiling" // the settings MAX_NODES and MAX_HOURLY_PRICE refuse
+	unknown      claims.Kind = "unknown" // no kind, as of a cancelled context
+)
+
+// TokenRefused is the text for a token that the Linode API refuses.
+const TokenRefused = "The Linode API refuses the token (401): set LINODE_TOKEN to a valid one"
+
+// rowOf looks the error up. A request is refused because of the plan when the API names the field `type`: then, and only then, does an
+// invalid request say anything about what can be bought.
+func rowOf(err error, lke bool) row {
+	kind := unknown
+	if e, ok := errors.AsType[*claims.Error](err); ok {
+		switch {
+		case e.Kind == claims.KindInvalid && e.Field == claims.FieldInstanceType:
+			kind = planRefused
+		case e.Field == claims.FieldMaxNodes || e.Field == claims.FieldMaxHourlyPrice:
+			kind = ceiling
+		case e.Kind == claims.KindForbidden && linode.KindOf(err) == linode.KindUnauthorized:
+			kind = tokenRefused
+		case lke && unanswered(e):
+			kind = overdue
+		default:
+			kind = e.Kind
+		}
+	}
+	if found, known := rows[kind]; known {
+		return found
+	}
+	return rows[unknown]
+}
+
+// unanswered returns whether the engine has concluded that the plan cannot be had, and not the API said so: a purchase was accepted and no
+// Linode came for longer than Linodes of the plan take. A pause of the engine after nodes that did not join names its end.
+func unanswered(e *claims.Error) bool {
+	_, answered := errors.AsType[*linode.Error](e)
+	return e.Kind == claims.KindInsufficientCapacity && e.Field == "" && e.RetryAfter == 0 && !answered
+}
+
+// Outcome is the label of the claim metric for the result of a claim; lke: in LKE mode.
+func Outcome(err error, lke bool) string {
+	if err == nil {
+		return outcomeClaimed
+	}
+	return rowOf(err, lke).outcome
+}
+
+// Outcomes lists what Outcome can return.
+func Outcomes() []string {
+	outcomes := []string{outcomeClaimed}
+	for _, r := range rows {
+		outcomes = append(outcomes, r.outcome)
+	}
+	slices.Sort(outcomes)
+	return slices.Compact(outcomes)
+}
+
+// A Launch is an attempt to launch a NodeClaim, as far as its failure is judged by it.
+type Launch struct {
+	LKE          bool     // from an LKE pool
+	TokenRefused bool     // the Linode API refuses the operator's token now
+	Plan, Region string   // that were asked for
+	Larger       []string // other plans with at least as much of everything
+	NodePool     string   // "" = the NodeClaim has none any more
+	Static       bool     // the NodePool has replicas
+	NodeClass    string
+	From         Source
+	Attempt      Attempt
+}
+
+// A Verdict is what the failure of a launch means.
+type Verdict struct {
+	Err     error  // the failure, with the plan
+	GivenUp bool   // the NodeClaim gets no node; core deletes it and schedules its pods anew
+	Reason  string // of the NodeClaim's condition Launched, unless it is given up
+	Message string
+	Event   Event // on the NodePool; zero = none
+
+	// What Memory records.
+	cause   Cause // of the plan's rest, "" = it does not rest
+	pauses  bool  // the NodePool
+	refusal Refusal
+	limited bool   // a limit refuses: nothing can surge
+	held    string // why the static NodePool makes no NodeClaim for a while, "" = it may
+}
+
+// An Event is an event on a NodePool.
+type Event struct {
+	Reason, Message string
+	Values          []string      // what makes it another event, beside the NodePool
+	Silence         time.Duration // an equal one is left out for so long
+}
+
+// givenUpAfter is after how many attempts a launch is given up that fails until a user corrects its cause. Core plans nothing, for any
+// pod of the cluster, while a NodeClaim has no provider ID, and gives it up after 5 minutes. A launch with a refused token goes on: no
+// NodePool can launch anything then, and the NodeClaim that stays has the reason and ends the wait when the token works.
+const givenUpAfter = 4
+
+// launchPauses are the delays of a NodePool after its first, second and further launches in a row that were given up. They stay short: a
+// user who corrects the cause waits for the next launch.
+var launchPauses = []time.Duration{0, time.Minute}
+
+// What LKE Enterprise does not report (FACTS of the Linode API, section 18, row 7: pools over the account's limits or without capacity are
+// accepted, and then nothing happens), and what a user can do.
+const (
+	silentCauses = "LKE Enterprise reports neither that the region has no capacity for a plan nor that the account's limit of Linodes or " +
+		"vCPUs is reached"
+	Silence = silentCauses + ": allow more plans, or ask Linode's support for the account's limits"
+)
+
+// hintAfter is for how long a node may be on its way before the NodeClaim names what LKE does not report. Recorded Linodes of LKE took
+// seconds.
+const hintAfter = 2 * time.Minute
+
+// Judge returns what the failure of a launch means at a time. planRest is the rest of a plan without capacity, and inARow is how many
+// launches of the NodePool were given up in a row before.
+//
+// While the node is on its way the message counts the attempts: core repeats a launch a second after its failure was news for the
+// NodeClaim's status, and otherwise after pauses that grow to a minute, during which the node would go unnoticed (measured: 100 slow nodes
+// came 1.4 times as late, docs/performance.md).
+func Judge(err error, l Launch, now time.Time, planRest time.Duration, inARow int) Verdict {
+	r := rowOf(err, l.LKE)
+	v := Verdict{Err: fmt.Errorf("claiming a %s: %w", l.Plan, err)}
+	if r.cause != "" {
+		return v.resting(l, r.cause, planRest)
+	}
+	if r.outcome == outcomeProvisioning && l.TokenRefused { // the engine waits for what it cannot read
+		r = rows[tokenRefused]
+	}
+	v.Reason, v.Message = r.reason, r.message
+	if r.outcome == outcomeProvisioning {
+		v.Message = fmt.Sprintf("%s (attempt %d)", r.message, l.Attempt.Number)
+		if l.LKE && now.Sub(l.Attempt.Began) >= hintAfter {
+			v.Message += "; it takes long: " + silentCauses
+		}
+	}
+	if r.detail {
+		v.Message = bounded(fmt.Sprintf("%s: %s", r.message, v.Err))
+	}
+	if field, proven := provenRefusal(err); proven && l.NodePool != "" {
+		return v.refused(l, field, now)
+	}
+	if r.detail && l.Attempt.Number >= givenUpAfter {
+		return v.givenUp(l, launchPauses[min(inARow, len(launchPauses)-1)])
+	}
+	return v
+}
+
+// resting lets the plan rest: the next NodeClaim gets another one, if there is one. The event is published once for as long as the rest
+// lasts, however many NodeClaims were refused.
+func (v Verdict) resting(l Launch, cause Cause, planRest time.Duration) Verdict {
+	message, lasts := "", cause.rest(planRest)
+	switch cause {
+	case NoCapacity:
+		v.Event.Reason, message = EventInsufficientCapacity, fmt.Sprintf("Linode has no capacity for %s in %s", l.Plan, l.Region)
+	case Overdue:
+		v.Err = fmt.Errorf("%w: LKE has accepted the purchase and made no Linode; %s", v.Err, Silence)
+		v.Event.Reason, message = EventPurchaseOverdue,
+			fmt.Sprintf("LKE has accepted the purchase of a %s in %s and made no Linode; %s", l.Plan, l.Region, Silence)
+	case PlanRefused:
+		v.Event.Reason, message = EventPlanRefused, fmt.Sprintf("Linode does not take the plan %s in %s", l.Plan, l.Region)
+	case AccountLimit:
+		v.limited = true
+		v.Event.Reason, message = EventAccountLimit,
+			fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
+				"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes",
+				l.Plan, len(l.Larger))
+	case Ceiling:
+		v.limited = true
+		v.Event.Reason, message = EventCeilingReached,
+			fmt.Sprintf("%s allows no %s more, nor %d instance types at least as large: %s", ceilingSetting(v.Err), l.Plan, len(l.Larger),
+				ceilingReason(v.Err))
+	}
+	v.GivenUp, v.cause = true, cause
+	v.Event.Message = fmt.Sprintf("%s; not tried again for %s", message, lasts)
+	v.Event.Values, v.Event.Silence = []string{l.Plan}, lasts
+	return v
+}
+
+// ceilingSetting names the setting that refused a node, as the chart and the environment have it.
+func ceilingSetting(err error) string {
+	if e, ok := errors.AsType[*claims.Error](err); ok && e.Field == claims.FieldMaxHourlyPrice {
+		return "The setting settings.maxHourlyPrice (MAX_HOURLY_PRICE)"
+	}
+	return "The setting settings.maxNodes (MAX_NODES)"
+}
+
+// ceilingReason returns the present and the allowed figure, without the engine's own words around it.
+func ceilingReason(err error) string {
+	if e, ok := errors.AsType[*claims.Error](err); ok && e.Err != nil {
+		return claims.Reason(e.Err)
+	}
+	return err.Error()
+}
+
+// provenRefusal returns the field of a launch whose repetition can only be refused again: the API has refused the request itself, without
+// an effect, and not because of the plan. While core repeats a launch it plans nothing, for any pod of the cluster.
+func provenRefusal(err error) (field string, proven bool) {
+	e, ok := errors.AsType[*claims.Error](err)
+	if !ok || e.Kind != claims.KindInvalid || e.Effect != claims.EffectNone || e.Field == claims.FieldInstanceType {
+		return "", false
+	}
+	return e.Field, true
+}
+
+// refused keeps launches from being made of the NodePool, or of its class, until the refused object is changed.
+func (v Verdict) refused(l Launch, field string, now time.Time) Verdict {
+	v.refusal = Refusal{NodePool: l.From.NodePool, NodeClass: l.From.NodeClass, Field: field, Message: v.Message, Until: now.Add(RefusalLasts)}
+	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass)
+	if OfClass(field) {
+		v.refusal.NodePool = Version{}
+		until = fmt.Sprintf("the LinodeNodeClass %s is changed, for no NodePool of it", l.NodeClass)
+	}
+	v.limited = field == claims.FieldPlacementGroups
+	v.Event = Event{Reason: v.Reason, Silence: RefusalLasts, Message: fmt.Sprintf(
+		"Launch refused, none is tried until %s, or for %s: %s", until, RefusalLasts, v.Message)}
+	return v.forGood(l)
+}
+
+// givenUp pauses the NodePool, so that the next launch of it does not follow at once.
+func (v Verdict) givenUp(l Launch, pause time.Duration) Verdict {
+	v.pauses = l.NodePool != ""
+	v.Event = Event{Reason: v.Reason, Silence: time.Minute, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, v.Message)}
+	return v.forGood(l)
+}
+
+// forGood gives a NodeClaim up that no other plan would help. For a static NodePool core would make the next one at once: that is held.
+func (v Verdict) forGood(l Launch) Verdict {
+	v.GivenUp = true
+	if l.Static {
+		v.held = bounded(v.Err.Error())
+	}
+	return v
+}
+
+// bounded cuts a text that holds words of the API's to what a condition and an event may have, and to printable characters.
+func bounded(text string) string { return printable.Bounded(text, 1000) }
+
+// A Cause is why a plan rests.
+type Cause string
+
+// The causes.
+const (
+	NoCapacity   Cause = "NoCapacity"   // the region has none left
+	PlanRefused  Cause = "PlanRefused"  // LKE does not take the plan here
+	AccountLimit Cause = "AccountLimit" // the account may not have more of it
+	Ceiling      Cause = "Ceiling"      // it would be beyond the settings' own bound on nodes or on their price
+	Overdue      Cause = "Overdue"      // LKE has accepted a purchase, and no Linode came
+)
+
+// Causes lists all causes.
+func Causes() []Cause { return []Cause{AccountLimit, Ceiling, NoCapacity, Overdue, PlanRefused} }
+
+// PlanRest is the default of Config.PlanRest.
+const PlanRest = 3 * time.Minute
+
+// rest is how long a plan is not bought after it was refused, 0 for an unknown cause. Capacity and an account's limit change from one
+// minute to the next; which plans LKE takes does not. A ceiling of the settings ends with the next node that goes. A plan of which nothing
+// came rests for longer: each try costs minutes, and with a short rest two such plans would be tried in turn, and never a third one.
+func (c Cause) rest(planRest time.Duration) time.Duration {
+	switch c {
+	case NoCapacity, AccountLimit:
+		return cmp.Or(planRest, PlanRest)
+	case Overdue:
+		return 5 * cmp.Or(planRest, PlanRest)
+	case PlanRefused:
+		return 30 * time.Minute
+	case Ceiling:
+		return time.Minute
+	}
+	return 0
+}
+
+// Text returns why a plan that rests cannot be bought.
+func (c Cause) Text() string {
+	return map[Cause]string{
+		NoCapacity:   "the region has no capacity",
+		PlanRefused:  "Linode refuses the plan in the region",
+		AccountLimit: "a limit of the account or of the cluster is reached",
+		Overdue:      "LKE has accepted a purchase and made no Linode, and " + silentCauses,
+		Ceiling:      "settings.maxNodes or settings.maxHourlyPrice is reached",
+	}[c]
+}
