@@ -44,7 +44,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pools, err := allocator.New(backend, lkepool.Config{Observer: claims.Observer{Action: m.Action}})
+		pools, err := allocator.New(backend, lkepool.Config{Records: &claims.RecordMap{}, Observer: claims.Observer{Action: m.Action}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,6 @@
 // Package core is the claim engine of package lkepool as a state machine, without goroutine, clock, lock, I/O or context: [Core.Handle]
 // takes an [Event] and the time, and returns [Action]s. One order of events always has one result, so that a test can replay it.
 //
-// No program runs it yet. It is the successor of package engine and stands under the same stories, schedules and small worlds; the tests
-// here are those of package engine, except for the guarantees that ENGINE's fourth design weakens. Package lkepool/allocator takes it when
-// a million schedules find nothing, and package engine goes then. OPEN.md has what is open.
-//
 // # Where things are
 //
 //	event      what goes in and what comes out
@@ -64,9 +60,7 @@ func (c *Core) Handle(e event.Event, now time.Time) []event.Action {
 	var news known.News
 	switch e := e.(type) {
 	case event.Asked:
-		if actions = c.callers.Admit(e, now); e.Ask.ID != 0 {
-			c.known.Meet(e.Ask.ID)
-		}
+		actions = c.callers.Admit(e, now)
 	case event.Left:
 		actions = c.callers.Dismiss(e, c.known.Trouble(c.callers.Keys()), now)
 	case event.Done:
@@ -76,6 +70,11 @@ func (c *Core) Handle(e event.Event, now time.Time) []event.Action {
 	c.wake = time.Time{}
 	if c.callers.Idle() {
 		return actions
+	}
+	for r := range c.callers.View().Requests() {
+		if id := r.Ask().ID; id != 0 {
+			c.known.Meet(id) // a list may have let it be forgotten
+		}
 	}
 	chosen := decide.Decide(c.cfg, c.limits, c.known.View(), c.callers.View(), news)
 	for _, r := range chosen.Replies {

@@ -124,6 +124,7 @@ func (p *simPlatform) lose(i *simInstance) {
 		slot.removed = true
 		of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 		p.grow(of, 1)
+		of.slots[len(of.slots)-1].since = i.ended // the place has had no instance since then
 	})
 }
 

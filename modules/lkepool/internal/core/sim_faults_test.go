@@ -202,14 +202,14 @@ func (s *sim) land(e *simEffect) {
 	if s.wrote != nil {
 		s.wrote(e.action, e)
 	}
+	bought := s.bought
+	d := s.carryOut(e)
 	if i := s.instance(e.action.InstanceID); i != nil && e.action.Op == OpMark {
 		i.late, i.lateOf = true, e.life != s.process.life
 		if i.lateOf {
 			s.facts.lost++ // its claimant may have another node by now
 		}
 	}
-	bought := s.bought
-	d := s.carryOut(e)
 	if of := s.pool(e.action.PoolID); of != nil && of.shrunk >= e.looked-s.plan.settle() {
 		// The count brings back what the read that it rests on does not show to be gone.
 		s.facts.lost += max(0, s.bought-bought-e.action.Bought)

@@ -344,13 +344,13 @@ func (s *sim) checkRefusal(c *simClaimant, err error) {
 }
 
 // silent: the claimant has waited for 90 seconds or longer, and so has a place of its key's pools for an instance. An instance whose
-// removal was accepted without effect seems to be gone after a wrong 404.
+// removal was accepted without effect seems to be gone after a wrong 404, and one of which reads fail for minutes is passed over.
 func (s *sim) silent(c *simClaimant) bool {
 	since := s.Now - simShortest
 	return c.first <= since && slices.ContainsFunc(s.pools, func(of *simPool) bool {
 		return !of.foreign && simTags.KeyHash(of.Tags) == c.hash && slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
 			i := slot.instance
-			return i == nil && slot.since <= since || i != nil && (!i.lives() && slot.since <= since || i.pretended)
+			return i == nil && slot.since <= since || i != nil && (!i.lives() && slot.since <= since || i.pretended || s.unreadable(i, s.Now))
 		})
 	})
 }

@@ -160,9 +160,10 @@ func (t buyer) growable(p *known.Pool) bool {
 	return true
 }
 
-// removalSent reports whether a removal of the node was sent.
+// removalSent reports whether a removal of the node was sent, or chosen in this turn.
 func (t buyer) removalSent(p *known.Pool, n *known.Node) bool {
-	return !t.known.Request(known.Target{Op: event.OpRemove, ID: p.ID(), Name: p.SlotOf(n.ID())}).Started.IsZero()
+	attempt := removalOf(p, p.SlotOf(n.ID()))
+	return t.sent[attempt] || !t.known.Request(attempt).Started.IsZero()
 }
 
 // grow takes one step, or reads what has to be seen right before it. Setting a count has no precondition (Linode API facts: the last
@@ -178,7 +179,7 @@ func (t buyer) grow(d *demand, step plan.Step) {
 	r := p.Record()
 	switch {
 	case t.wait(t.known.Request(countOf(p.ID())).Until):
-	case t.known.Removals(p.ID()) > 0:
+	case t.removals(p) > 0:
 		// Its count is about to change.
 	case t.seenPool(p):
 		t.do(event.Action{Op: event.OpScale, PoolID: p.ID(), Key: d.key, Count: step.Count, Bought: step.Add, Reason: reason})

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
@@ -16,11 +17,18 @@ import (
 // none.
 func (t claimer) giveBack(claim *callers.Claim) bool {
 	n := t.held(claim.ID())
-	if n == nil || t.ofAnother(claim, n) {
+	if n == nil {
 		if n = t.chosenFor(claim.ID()); n == nil {
 			return false
 		}
 		t.finish(claim, n)
+		return true
+	}
+	if t.ofAnother(claim, n) {
+		t.refuse([]*callers.Claim{claim}, &claims.Error{
+			Kind: claims.KindConflict, Op: "claim", Object: claims.Object("pool", n.Home()), Effect: claims.EffectNone, Err: fmt.Errorf(
+				"instance %d of another NodePool, type or template carries the claim of %s without its UID: its owner is not known", n.ID(),
+				n.Claim().Claimant.Value)})
 		return true
 	}
 	if t.busy(tagsOf(n.ID())) || t.settling() {
@@ -48,7 +56,7 @@ func (t claimer) giveBack(claim *callers.Claim) bool {
 // and no record names it.
 func (t claimer) ofAnother(claim *callers.Claim, n *known.Node) bool {
 	p, shown := t.known.Pool(n.Home())
-	return n.Claim().Source == record.Tag && claim.ID().UID != "" && n.Claim().Claimant.UID == "" && (!shown || p.Hash() != claim.Hash())
+	return n.Claim().Source == record.Tag && claim.ID().UID != "" && n.Claim().Claimant.UID == "" && shown && p.Hash() != claim.Hash()
 }
 
 // chosenFor returns the instance to which the tag of a claimant was sent, nil for none but such as cannot be tagged.
@@ -63,7 +71,8 @@ func (t claimer) chosenFor(who claims.ClaimID) *known.Node {
 
 // finish brings a claim to its end. An instance that this process saw arrive is claimed without a look: no other process has written to it.
 func (t claimer) finish(claim *callers.Claim, n *known.Node) {
-	arrived := n.Record().Origin == record.Arrived && n.Record().Wrote.IsZero() && t.known.Request(instance(n.ID())).Failed == 0
+	arrived := n.Record().Origin == record.Arrived && n.Record().Wrote.IsZero() && t.known.Request(instance(n.ID())).Failed == 0 &&
+		claims.KindOf(t.known.Request(tagsOf(n.ID())).Err) != claims.KindNotFound
 	switch {
 	case !n.Record().Missing.IsZero():
 		t.prove(n)

@@ -1,11 +1,9 @@
 package decide
 
 import (
-	"slices"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
@@ -135,9 +133,6 @@ func (t reader) fresh(r known.Request) bool {
 	return t.now.Sub(r.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !r.Began.Before(shown))
 }
 
-// missingAgain is the distance of reads of an instance that was missing twice, while no list can say more.
-const missingAgain = 15 * time.Second
-
 // prove reads what completes the proof that an instance is gone, or refutes it: the instance again, a list of instances, and when lists
 // show what is so since the first 404, both once more.
 func (t reader) prove(n *known.Node) {
@@ -158,7 +153,7 @@ func (t reader) prove(n *known.Node) {
 	case !t.known.AbsentNode(n) && t.now.Before(lacks):
 		if since := later(read.Ended, n.First().Add(t.cfg.ListLag)); !t.wait(since) {
 			t.readList(instanceList, since, listed)
-		} else if !t.wait(read.Ended.Add(missingAgain)) {
+		} else if !t.wait(read.Ended.Add(tuning.MissingAgain)) {
 			t.readNode(n, again)
 		}
 	case t.wait(lacks):
@@ -179,7 +174,7 @@ func (t reader) readInDoubt(p *known.Pool, reason string) {
 			if !t.wait(since) {
 				t.readList(poolList, since, "reads of a pool are answered 404")
 			}
-			due = later(read.Ended.Add(tuning.VerifyAgain), r.Missing.Add(t.cfg.ListLag+t.cfg.SettleTime))
+			due = read.Ended.Add(tuning.MissingAgain)
 		}
 	} else if read.Began.Before(r.Wrote) || r.Shown.After(read.Ended) {
 		due = r.Wrote.Add(t.cfg.SettleTime)
@@ -237,9 +232,3 @@ func sooner(a, b time.Time) time.Time {
 	}
 	return a
 }
-
-var (
-	_ = slices.Contains[[]int]
-	_ = claims.KindOf
-	_ = (*callers.Claim).ID
-)

@@ -85,17 +85,6 @@ func (t remover) attempted(p *known.Pool, attempt known.Target, since time.Time)
 	return t.failed(attempt, since)
 }
 
-// removals counts the removals of a pool's nodes that are under way or chosen.
-func (t remover) removals(p *known.Pool) int {
-	all := t.known.Removals(p.ID())
-	for target := range t.sent {
-		if target.Op == event.OpRemove && target.ID == p.ID() {
-			all++
-		}
-	}
-	return all
-}
-
 // readForRemoval reports whether the pool was read right before, after the given time. Whether the read agrees with own writes makes no
 // difference to a removal by name.
 func (t remover) readForRemoval(p *known.Pool, after time.Time) bool {
@@ -171,7 +160,7 @@ func (t remover) last(p *known.Pool, n *known.Node) bool {
 	return true
 }
 
-// finishRemovals repeats removals that were not answered.
+// finishRemovals sends the removals of instances whose tags say that they are removed, and repeats removals that were not answered.
 func (t remover) finishRemovals() {
 	for p := range t.known.Pools() {
 		if r := p.Record(); p.Ours() && !r.Removing.IsZero() && r.Gone.IsZero() {
@@ -181,7 +170,11 @@ func (t remover) finishRemovals() {
 	for n := range t.known.Nodes() {
 		if r := n.Record(); !r.Removing.IsZero() && r.Removed.IsZero() && r.Gone.IsZero() {
 			if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && !p.Gone() {
-				_, _ = t.remove(n, t.now, "its removal was not answered") // a failure is repeated
+				reason := "its tags say that it is removed"
+				if t.known.SentRemoval(n) != "" {
+					reason = "its removal was not answered"
+				}
+				_, _ = t.remove(n, t.now, reason) // a failure is repeated
 			}
 		}
 	}

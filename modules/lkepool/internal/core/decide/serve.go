@@ -100,7 +100,7 @@ func (t server) list(r *callers.Request) ([]lkepool.Node, bool, error) {
 	var nodes []lkepool.Node
 	unknown := 0
 	for n := range t.known.Nodes() {
-		if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && unknown < unknownReads && t.known.Unread(p, n) && t.old(n.First()) {
+		if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && unknown < tuning.UnknownReads && t.known.Unread(p, n) && t.old(n.First()) {
 			unknown++
 			all = t.readOnce(r, n) && all
 		}
@@ -232,10 +232,10 @@ func (t server) release(r *callers.Request) (bool, error) {
 		if n, found, err = t.find(r); !found || err != nil {
 			return found, err
 		}
-		if !t.home(n, r) {
-			failed := t.failed(poolList, r.Since())
-			return failed != nil, failed
-		}
+	}
+	if !t.home(n, r) {
+		failed := t.failed(poolList, r.Since())
+		return failed != nil, failed
 	}
 	if err := t.claimedBy(n, r.Ask().By); err != nil {
 		return true, err

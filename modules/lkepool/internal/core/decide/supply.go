@@ -41,7 +41,7 @@ func (t supplier) supply(d *demand) {
 		}
 		hopeless = append(hopeless, t.supplyOf(d, p)...)
 	}
-	if err, _, _ := t.known.Refused(); len(hopeless) >= tuning.QuarantineLimit || claims.KindOf(err) == claims.KindForbidden {
+	if err, _, _ := t.known.Refused(); len(hopeless) >= tuning.HopelessLimit || claims.KindOf(err) == claims.KindForbidden {
 		d.free = append(d.free, hopeless...) // another one would be no better
 	}
 	slices.SortStableFunc(d.free, t.handOut)
@@ -66,7 +66,7 @@ func (t supplier) identify(d *demand, p *known.Pool, late bool) {
 	}
 	reads := 0
 	for n := range t.known.Homed(p.ID()) {
-		if reads == min(len(d.waiting), unknownReads) || !t.known.Unread(p, n) {
+		if reads == min(len(d.waiting), tuning.UnknownReads) || !t.known.Unread(p, n) {
 			continue
 		}
 		reads++
@@ -77,9 +77,6 @@ func (t supplier) identify(d *demand, p *known.Pool, late bool) {
 		}
 	}
 }
-
-// unknownReads is how many instances of a pool that are known by their ID alone are read at the same time.
-const unknownReads = 3
 
 // supplyOf sorts the instances of a pool that have no claimant, and returns the ones whose tags cannot be written.
 func (t supplier) supplyOf(d *demand, p *known.Pool) (hopeless []*known.Node) {

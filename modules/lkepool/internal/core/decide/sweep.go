@@ -136,6 +136,7 @@ func (t sweeper) evict(r *callers.Request) {
 	for p := range t.known.Pools() {
 		if removed := p.Record().Removed; p.Ours() && !removed.IsZero() && !removed.Before(r.Since()) {
 			collected.Pools = append(collected.Pools, strconv.Itoa(p.ID()))
+			collected.Slots = append(collected.Slots, p.Vacant(t.now)...)
 		}
 	}
 	t.reply(r, event.Answer{Collected: collected, Err: errors.Join(errs...)})

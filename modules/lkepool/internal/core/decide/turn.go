@@ -53,6 +53,17 @@ func (t *turn) busy(target known.Target) bool {
 	return t.sent[target] || t.known.Request(target).Busy > 0
 }
 
+// removals counts the removals of a pool's nodes that are under way or chosen.
+func (t *turn) removals(p *known.Pool) int {
+	all := t.known.Removals(p.ID())
+	for target := range t.sent {
+		if target.Op == event.OpRemove && target.ID == p.ID() {
+			all++
+		}
+	}
+	return all
+}
+
 // do chooses a request. What is chosen next counts with it.
 func (t *turn) do(a event.Action) {
 	switch a.Op {

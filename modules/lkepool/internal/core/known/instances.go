@@ -7,6 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
 // instanceReadings applies readings of instances.
@@ -128,20 +129,22 @@ func (k instanceReadings) pruneNodes() {
 		}
 	}
 	for t, r := range k.requests {
-		if r.Busy == 0 && latest(r.Started, r.Ended).Before(k.now.Add(-goneMemory)) {
+		if r.Busy == 0 && latest(r.Started, r.Ended).Before(k.now.Add(-tuning.GoneMemory)) {
 			delete(k.requests, t)
 		}
 	}
 }
 
-// forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant.
+// forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant. One that
+// direct reads did not find lately is kept: the proof that it is gone may be under way, and late lists may show it again.
 func (k instanceReadings) forgettable(n *Node) bool {
-	r, old := &n.rec, k.instance.began.Add(-goneMemory)
+	r, old := &n.rec, k.instance.began.Add(-tuning.GoneMemory)
 	switch {
 	case !r.Gone.IsZero() && r.Gone.Before(old), !r.Removed.IsZero() && r.Removed.Before(old):
 		return true
 	}
-	return n.claim.Source == record.None && r.Removing.IsZero() && !k.instance.began.Before(n.First().Add(k.cfg.ListLag))
+	proving := !r.Missing.IsZero() && !r.Missing.Before(old)
+	return n.claim.Source == record.None && r.Removing.IsZero() && !proving && !k.instance.began.Before(n.First().Add(k.cfg.ListLag))
 }
 
 // describe returns an instance as a caller sees it.

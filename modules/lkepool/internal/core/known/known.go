@@ -9,6 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 )
 
@@ -79,7 +80,7 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 		attempts:  attempts{requests: map[Target]*Request{}, busy: map[event.Op]int{}, removals: map[int]int{}},
 		purchases: purchases{keys: map[string]*Key{}},
 	}
-	k.supply.pace.Few = fewNodes
+	k.supply.pace.Few = tuning.FewNodes
 	k.supply.usual = map[string][]time.Duration{}
 	if !clean {
 		k.lateUntil = now.Add(cfg.LateEffect)

@@ -1,8 +1,6 @@
 package known
 
 import (
-	"time"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -116,6 +114,3 @@ func Lasting(err error) bool {
 	}
 	return false
 }
-
-// goneMemory is how long it is remembered that an object is gone: late lists show it again.
-const goneMemory = 10 * time.Minute

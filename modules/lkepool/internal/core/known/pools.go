@@ -7,6 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
 // poolReadings applies readings of pools.
@@ -21,7 +22,7 @@ func (k poolReadings) mergePools(d event.Done) {
 	}
 	for _, p := range slices.Clone(k.pools.rows) {
 		busy := k.request(Target{Op: event.OpGetPool, ID: p.ID()}).Busy > 0
-		switch old := d.Began.Add(-goneMemory); {
+		switch old := d.Began.Add(-tuning.GoneMemory); {
 		case k.pool.shown[p.ID()] || busy:
 		case !p.Ours() && !p.rec.Shown.IsZero(), !p.rec.Gone.IsZero() && p.rec.Gone.Before(old),
 			p.rec.Shown.IsZero() && len(k.homed(p.ID())) == 0:

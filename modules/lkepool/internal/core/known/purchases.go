@@ -72,7 +72,7 @@ func (k *Known) forgetKeys() {
 	maps.DeleteFunc(k.keys, func(hash string, key *Key) bool {
 		r := k.request(Target{Op: event.OpCreate, Name: hash})
 		return !used[hash] && r.Busy == 0 && key.joins.InARow == 0 &&
-			k.now.Sub(latest(key.notBefore, r.Ended)) > goneMemory
+			k.now.Sub(latest(key.notBefore, r.Ended)) > tuning.GoneMemory
 	})
 }
 
@@ -87,7 +87,7 @@ type refused struct {
 }
 
 // general reports whether it is not a single instance whose tags cannot be written: others would not do better.
-func (r *refused) general() bool { return r.failing >= tuning.QuarantineLimit }
+func (r *refused) general() bool { return r.failing >= tuning.HopelessLimit }
 
 // failed follows a write of tags that failed, for as many times in a row.
 func (r *refused) failed(d event.Done, times int, who claims.ClaimID, now time.Time) (news News) {

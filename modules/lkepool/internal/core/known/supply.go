@@ -9,17 +9,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
-const (
-	fewNodes = tuning.FewNodes
-	// measured is how many of the last nodes say what this platform usually takes.
-	measured = 20
-	// shortestWait is how long a node on its way counts at least, firstWait before any was measured, and slowness is how many times the
-	// slowest of the last nodes one may take.
-	shortestWait = 90 * time.Second
-	firstWait    = 3 * time.Minute
-	slowness     = 4
-)
-
 // supply measures how long this platform takes to bring nodes, and schedules looks for them.
 type supply struct {
 	// usual are the times that the last nodes of each instance type took from their purchase to their instance.
@@ -38,9 +27,9 @@ type supply struct {
 func (s *supply) waitFor(instanceType string) time.Duration {
 	last := s.usual[instanceType]
 	if len(last) == 0 {
-		return firstWait
+		return tuning.FirstWait
 	}
-	return max(shortestWait, slowness*slices.Max(last))
+	return max(tuning.ShortestWait, tuning.Slowness*slices.Max(last))
 }
 
 // arrived measures how long a node took that has come: the oldest one on its way to its pool.
@@ -50,7 +39,7 @@ func (s *supply) arrived(k *Known, n *Node, poolID int) {
 		return
 	}
 	took := append(s.usual[p.rec.Value.InstanceType], k.now.Sub(p.coming[0].since))
-	s.usual[p.rec.Value.InstanceType] = took[max(0, len(took)-measured):]
+	s.usual[p.rec.Value.InstanceType] = took[max(0, len(took)-tuning.Measured):]
 }
 
 // countComing compares the places of each pool with the instances that have taken them. What is left is on its way, or a hole.
@@ -63,12 +52,23 @@ func (k *Known) countComing() {
 }
 
 func (k *Known) countPool(p *Pool) {
-	members := 0
-	for _, n := range k.homed(p.ID()) {
-		if n.occupies(p.SlotOf(n.ID()) != "") && !k.View().Detached(n) {
-			members++
+	listed, unlisted, taken := 0, 0, 0
+	for _, s := range p.rec.Value.Slots {
+		if s.InstanceID != 0 {
+			taken++
 		}
 	}
+	for _, n := range k.homed(p.ID()) {
+		switch shows := p.SlotOf(n.ID()) != ""; {
+		case !n.occupies(shows) || k.View().Detached(n):
+		case shows:
+			listed++
+		default:
+			unlisted++
+		}
+	}
+	// What the pool does not list takes a place that no other instance has: one that was replaced takes none.
+	members := listed + min(unlisted, max(0, p.rec.Value.Count-taken))
 	missing := max(0, p.rec.Value.Count-members)
 	var now []coming
 	for _, s := range p.rec.Value.Slots {

@@ -192,7 +192,9 @@ func (v Requests) Hopeless(n *Node) bool {
 	case v.k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()}).Hopeless():
 		return true
 	}
-	return mark.Failed >= tuning.MarkAttempts &&
+	// What concerns all instances makes none of them hopeless.
+	kind := claims.KindOf(mark.Err)
+	return mark.Failed >= tuning.MarkAttempts && kind != claims.KindRateLimited && kind != claims.KindForbidden &&
 		(n.claim.Source == record.None || !n.rec.Read.Before(n.rec.Wrote.Add(v.k.cfg.SettleTime)))
 }
 

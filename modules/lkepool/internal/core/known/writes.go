@@ -93,10 +93,6 @@ func (k writeAnswers) mergeMark(d event.Done) News {
 		k.marked(n, d, who)
 		return News{}
 	}
-	if isMissing(d.Err) {
-		n.rec.Miss(d.Began, k.now, k.instance.began, k.bounds())
-		k.countComing()
-	}
 	if mayHaveEffect(d.Err) {
 		n.rec.Lose(k.now, k.bounds())
 	} else {

@@ -7,9 +7,6 @@ import "time"
 
 // What the engine counts, and how long it waits.
 const (
-	// RecordLag bounds how far the caller's own records may lag behind answers of this engine;
-	// 14 s is the longest that this package is tested with.
-	RecordLag = 20 * time.Second
 	// GoneMemory is how long it is remembered that an object is gone: late lists show
 	// it again.
 	GoneMemory = 10 * time.Minute
@@ -21,6 +18,13 @@ const (
 	CountValid  = 3 * time.Second
 	SendWithin  = 15 * time.Second
 	ClaimWithin = time.Minute
+
+	// A node on its way counts for Slowness times the slowest of the last Measured nodes of its plan, and for ShortestWait at least. Before
+	// one was measured it counts for FirstWait. Recorded nodes have their ID within seconds, and 4 times that is beyond a bad day of LKE.
+	Measured     = 20
+	Slowness     = 4
+	ShortestWait = 90 * time.Second
+	FirstWait    = 3 * time.Minute
 
 	// GatherQuiet is how long no new claimant may have arrived before nodes are
 	// bought, so that one burst is one purchase; GatherMost bounds the wait.
@@ -41,6 +45,10 @@ const (
 	UnreadGrace = 2 * time.Minute
 	// VerifyAgain is the distance of direct reads of an instance that is waited for.
 	VerifyAgain = 5 * time.Second
+	// MissingAgain is the distance of reads of an object that was missing twice, while no list can say more.
+	MissingAgain = 15 * time.Second
+	// UnknownReads is how many instances of a pool that are known by their ID alone are read at the same time.
+	UnknownReads = 3
 	// ReadAgain is the distance of a direct read of an instance from one that did not find it.
 	ReadAgain = time.Second
 	// FirstReadAfter is how long after a purchase the first look for it is:
@@ -58,11 +66,10 @@ const (
 	// RemovalResend is the age at which an accepted removal without effect is
 	// sent again. LKE removes nodes within seconds (recorded).
 	RemovalResend = time.Minute
-	// MarkAttempts is how many failed writes quarantine an instance.
+	// MarkAttempts is how many failed writes of its tags in a row make an instance hopeless: its claimant gets another one.
 	MarkAttempts = 3
-	// QuarantineLimit is how many instances may be quarantined in a row until marking
-	// is taken to fail in general: no further node would help.
-	QuarantineLimit = 2
+	// HopelessLimit is how many instances in a row may be hopeless until tags are taken to fail in general: no further node would help.
+	HopelessLimit = 2
 	// FirstProbe and LongestProbe bound the pause between two marks after the
 	// API refused one as forbidden or invalid.
 	FirstProbe   = 5 * time.Second
@@ -70,10 +77,6 @@ const (
 	// LongestRetry bounds the pause after repeated failures of one request.
 	LongestRetry = 15 * time.Second
 
-	// LowerLimit is how often a count that another client lowers is raised
-	// again within LowerMemory, before it is a conflict for a person.
-	LowerLimit  = 3
-	LowerMemory = 10 * time.Minute
 	// EditedLimit is how many pools of one key may be out of use because they
 	// were edited. Another attempt would only add one more.
 	EditedLimit = 3
