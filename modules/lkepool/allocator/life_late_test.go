@@ -284,8 +284,8 @@ func (s *life) afterGivingUp(e linodesim.Entry) bool {
 	return failed >= 3 || !died.IsZero() && died.Before(e.At)
 }
 
-// outranked reports whether a claim landed after its sender died. Its claimant was never told, and the process after that one may have given
-// the instance to another claimant, whose claim outranks the tag and is written again.
+// outranked reports whether a claim landed after its sender died. Its claimant never got an answer, and the next process may have given the
+// instance to another claimant, whose claim outranks the tag and is written again.
 func (s *life) outranked(e linodesim.Entry) bool {
 	from, late := s.landing(e)
 	if !late {
