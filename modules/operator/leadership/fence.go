@@ -83,8 +83,8 @@ func (l *lease) valid(now moment) bool {
 
 // NewFence returns the Fence of a process that does not lead yet. elected is called before any controller starts, when this process has got
 // the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none. Until it returns
-// no error this process does not lead, and the elector tries again. It may be nil. lateEffect is how long after its failure a write may still take effect: the engines wait as long after a process that
-// died.
+// no error this process does not lead, and the elector tries again. It may be nil. lateEffect is how long after its failure a write may
+// still take effect: the engines wait as long after a process that died.
 func NewFence(lateEffect time.Duration, elected func(ctx context.Context, released bool) error) *Fence {
 	return &Fence{now: systemNow, elected: elected, writes: unanswered{lateEffect: lateEffect}, replaced: make(chan struct{})}
 }

@@ -41,7 +41,8 @@ func TestAReplicaKnowsWhetherTheOneBeforeReleasedTheLease(t *testing.T) {
 	}
 }
 
-// A replica that cannot read what it needs to begin does not lead, tries again with its own Lease, and still knows how the one before ended.
+// A replica that cannot read the NodeClaims does not lead. It tries again with the Lease that it has, and still knows how the replica
+// before ended.
 func TestAReplicaThatCannotBeginDoesNotLead(t *testing.T) {
 	released := record("")
 	cluster := &lease{record: &released}

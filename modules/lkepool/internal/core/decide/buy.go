@@ -183,8 +183,8 @@ func (t buyer) grow(d *demand, step plan.Step) {
 		// Its count is about to change.
 	case t.seenPool(p):
 		t.do(event.Action{Op: event.OpScale, PoolID: p.ID(), Key: d.key, Count: step.Count, Bought: step.Add, Reason: reason})
-	case r.Read.Before(r.Wrote) && t.known.Request(pool(p.ID())).Ended.After(r.Wrote) && t.wait(r.Wrote.Add(t.cfg.SettleTime)):
-		// The last read may be older than the last write.
+	case r.Read.Before(r.Wrote) && !t.known.Request(pool(p.ID())).Began.Before(r.Wrote) && t.wait(r.Wrote.Add(t.cfg.SettleTime)):
+		// The last read began after the last write, and may show the pool as it was before.
 	default:
 		t.readPool(p.ID(), "look before scaling")
 	}
