@@ -42,7 +42,8 @@ func verified(t *testing.T, tier string) {
 	e.scenario(t, "verify is killed in a scale-up, and --clean removes everything", verifyKilled)
 }
 
-// TestVerifyProfiles plays the operator's part on each way in which the simulated platform behaves, ten times as fast.
+// TestVerifyProfiles plays the operator's part on each way in which the simulated platform behaves, ten times as fast. The runs on the
+// profile realistic are whole; docs/verify-example.md is the page of such a run.
 func TestVerifyProfiles(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{localcluster.Standard, localcluster.Enterprise} {
@@ -50,8 +51,11 @@ func TestVerifyProfiles(t *testing.T) {
 			t.Run(tier+"/"+profile, func(t *testing.T) {
 				t.Parallel()
 				e := start(t, profile, tier, soonCollected(), func(o *localcluster.Options) { o.Profile, o.TimeScale = profile, 10 })
-				e.scenario(t, "verify is green and leaves nothing",
-					verifies("up-and-down", "volume", "cheaper", "drift", "deleted-node", "deleted-linode", "killed"))
+				parts := []string{"up-and-down", "volume", "cheaper", "drift", "deleted-node", "deleted-linode", "killed"}
+				if profile == "realistic" {
+					parts = nil
+				}
+				e.scenario(t, "verify is green and leaves nothing", verifies(parts...))
 			})
 		}
 	}
@@ -161,10 +165,12 @@ func TestVerifyInstance(t *testing.T) {
 // verifies runs verify, or the named experiments and scenarios of it.
 func verifies(only ...string) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
+		before := e.lostLeases()
 		r, printed := e.verify(t, only...)
 		NewWithT(t).Expect(lkeprobe.Red(r)).To(BeEmpty(), printed)
+		restarted := e.lostLeases() > before // by a busy machine: another process counts its calls from zero
 		for _, s := range r.Scenarios {
-			counted := s.Calls >= 0 || s.Name == "killed" || s.Name == "nothing-left"
+			counted := s.Calls >= 0 || restarted || s.Name == "killed" || s.Name == "nothing-left"
 			if !s.Passed || !counted || s.Linodes > 6 || s.Dollars < 0.018*float64(s.Linodes) {
 				t.Errorf("%+v", s)
 			}
@@ -173,6 +179,12 @@ func verifies(only ...string) func(*testing.T, *environment) {
 			writePage(t, keep+"-"+e.Name+"-"+r.Scenarios[0].Name+".md", r)
 		}
 	}
+}
+
+// lostLeases counts how often the operator ended because it lost its Lease.
+func (e *environment) lostLeases() int {
+	log, _ := os.ReadFile(e.Operator.LogPath()) // none before its first line
+	return strings.Count(string(log), "leader election lost") + strings.Count(string(log), "leadership lost")
 }
 
 // writePage writes the page for people.

@@ -304,7 +304,8 @@ func TestHelmGetsTheTokenThroughStandardInput(t *testing.T) {
 		t.Errorf("args %s\nstdin %s", args, stdin)
 	}
 	for _, want := range []string{
-		"upgrade --install karpenter-crd charts/karpenter-crd --namespace kube-system --kubeconfig /k --kube-context c",
+		"upgrade --install karpenter-crd charts/karpenter-crd --set keepOnUninstall=false --namespace kube-system --kubeconfig /k " +
+			"--kube-context c",
 		"uninstall karpenter --wait"} {
 		if !strings.Contains(string(args), want) {
 			t.Errorf("%q is not in\n%s", want, args)

@@ -35,7 +35,7 @@ type Book struct {
 	evidence  map[report.Assumption]report.Judgement
 	worst     map[report.Assumption]time.Duration // the longest weighed delay
 
-	prompt, late int // nodes by whether they had a Linode within the operator's wait for it
+	prompt, late int // nodes that got a Linode, by whether it came within the operator's wait
 }
 
 // NewBook makes a book with questions.
@@ -101,11 +101,15 @@ func (b *Book) Within(about report.Assumption, bound time.Duration, what string,
 	b.Weigh(about, s.AtLeast <= bound, "%s: %v to %v", what, s.AtLeast.Round(100*time.Millisecond), s.AtMost.Round(100*time.Millisecond))
 }
 
-// Count notes nodes that had a Linode within the operator's wait for it, and nodes that were proven to have none by then.
-func (b *Book) Count(prompt, late int) {
+// Count notes a node that got a Linode: within the operator's wait for it, or late.
+func (b *Book) Count(late bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.prompt, b.late = b.prompt+prompt, b.late+late
+	if late {
+		b.late++
+	} else {
+		b.prompt++
+	}
 }
 
 // Evidence returns what was noted about an assumption. One late node in two breaks report.LateIDs: the operator buys another plan in the
@@ -115,7 +119,7 @@ func (b *Book) Evidence(about report.Assumption) report.Judgement {
 	defer b.mu.Unlock()
 	j, noted := b.evidence[about]
 	if about == report.LateIDs && b.late > b.prompt && j.Verdict != report.Broken {
-		return report.Judgement{Assumption: about, Verdict: report.Broken, Seen: fmt.Sprintf("%d of %d nodes had no Linode after %v",
+		return report.Judgement{Assumption: about, Verdict: report.Broken, Seen: fmt.Sprintf("%d of %d nodes got their Linode after %v",
 			b.late, b.late+b.prompt, OperatorWaits)}
 	}
 	if !noted {

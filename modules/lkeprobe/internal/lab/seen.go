@@ -54,14 +54,7 @@ func (a *Arrival) weigh() {
 			took.AtLeast = min(took.AtLeast, max(0, i.Created.Sub(a.asked.From)))
 		}
 		book.Within(report.LateIDs, firstID, "a Linode's ID", took)
-		if took.AtLeast > OperatorWaits {
-			book.Count(0, 1)
-		} else {
-			book.Count(1, 0)
-		}
-	}
-	if time.Since(a.asked.To) > OperatorWaits {
-		book.Count(0, len(a.linodes)-max(len(a.First), len(a.own())))
+		book.Count(took.AtLeast > OperatorWaits)
 	}
 	if waited := time.Since(a.asked.To); len(a.First) < len(a.linodes) && waited > never && len(a.own()) < len(a.linodes) {
 		book.Weigh(report.HangingPools, false, "%d of %d nodes had no Linode after %v", len(a.linodes)-len(a.First), len(a.linodes),

@@ -61,10 +61,8 @@ type Config struct {
 	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
 	// ImageVersions finds out whether images have the control plane's version; nil = that is not known.
 	ImageVersions ImageVersions
-	// CloudController reads how the cloud controller manager was started; nil = that is not compared.
-	CloudController CloudController
-	// VPCs returns the labels of VPCs, by which the cloud controller manager knows them; nil = they are not known.
-	VPCs VPCs
+	// Neighbours is the cloud controller manager; its zero value is compared with nothing.
+	Neighbours Neighbours
 	// Inventory has the Linodes as they were read last; nil = a new one.
 	Inventory *cloudprovider.Inventory
 	// Tags are put on all Linodes, beside the tags of their classes.

@@ -58,12 +58,13 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 		Cluster: cluster, Engine: manager, Joined: info, Allowed: o.Allowed(),
 		Secrets:             Secrets{Reader: op.GetAPIReader(), Listed: o.Secrets(), Own: deps.Token},
 		Generation:          nodeclass.Generation(deps.Linode, mode.AnswerTTL),
-		ServingCertificates: o.ServingCertificates, Tags: o.Tags(), CloudController: cloudcontroller.NewReader(op.GetClient()),
+		ServingCertificates: o.ServingCertificates, Tags: o.Tags(),
+		Neighbours:    Neighbours{CloudController: cloudcontroller.NewReader(op.GetClient())},
 		ImageVersions: imageversion.NewReader(op.GetClient()),
 	}
 	readings := deps.Lookup
 	if readings != nil {
-		config.Groups, config.Attachments, config.VPCs = readings, readings, readings
+		config.Groups, config.Attachments, config.Neighbours.VPCs = readings, readings, readings
 	} else {
 		readings = nodeclass.NewLookup(deps.Linode, mode.AnswerTTL)
 	}

@@ -21,6 +21,12 @@ type VPCs interface {
 	VPC(ctx context.Context, id int) (*status.VPC, error)
 }
 
+// Neighbours is what is compared with a class's network.
+type Neighbours struct {
+	CloudController CloudController // nil = classes are not compared
+	VPCs            VPCs            // nil = the labels of VPCs, by which the manager knows them, are not known
+}
+
 // beside compares a class's Linodes with what the cloud controller manager works with. What could not be read is no finding.
 func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, generation instances.Generation,
 	tags []string) status.Finding {
@@ -28,8 +34,8 @@ func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, g
 	if class.Spec.ConnectsVPC() {
 		linodes.VPC, linodes.Subnets = *class.Spec.VPCID, map[int]string{}
 		var labels map[int]string
-		if b.cfg.VPCs != nil {
-			if found, err := b.cfg.VPCs.VPC(ctx, linodes.VPC); err == nil && found != nil {
+		if b.cfg.Neighbours.VPCs != nil {
+			if found, err := b.cfg.Neighbours.VPCs.VPC(ctx, linodes.VPC); err == nil && found != nil {
 				linodes.VPCLabel, labels = found.Label, found.SubnetLabels
 			}
 		}
@@ -40,8 +46,8 @@ func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, g
 		}
 	}
 	var flags *cloudcontroller.Flags
-	if b.cfg.CloudController != nil {
-		flags, _ = b.cfg.CloudController.Flags(ctx)
+	if b.cfg.Neighbours.CloudController != nil {
+		flags, _ = b.cfg.Neighbours.CloudController.Flags(ctx)
 	}
 	misfit := flags.Misfit(linodes)
 	switch {

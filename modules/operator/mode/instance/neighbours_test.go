@@ -125,7 +125,7 @@ func TestCheckComparesWithTheCloudControllerManager(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, known, func(c *instance.Config) {
-				c.CloudController, c.VPCs = manager{test.flags}, labels{7: "net"}
+				c.Neighbours = instance.Neighbours{CloudController: manager{test.flags}, VPCs: labels{7: "net"}}
 				if test.change != nil {
 					test.change(c)
 				}
