@@ -175,7 +175,7 @@ func (i *installation) uninstallKeeping(ctx context.Context) error {
 	return i.install(ctx, nil)
 }
 
-// uninstallAll follows docs/install.md, and nothing of Karpenter is left.
+// uninstallAll follows docs/uninstall.md, and nothing of Karpenter is left.
 func (i *installation) uninstallAll(ctx context.Context) error {
 	i.step("uninstall: all")
 	if err := i.cluster.UpgradeCRDs(ctx, map[string]any{"keepOnUninstall": false}); err != nil {

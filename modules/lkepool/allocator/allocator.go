@@ -160,15 +160,18 @@ func (a *Allocator) Failed(key lkepool.Key) {
 // Joined reports that a node of the key joined its cluster.
 func (a *Allocator) Joined(key lkepool.Key) { a.shell.tell(func(c *core.Core) { c.Joined(key) }) }
 
-// Collect removes what nothing needs: nodes that have been free for longer
-// than OrphanTTL and that no claimant waits for, nodes whose claimant has not
-// existed for that long, all but one of several nodes with one claimant, slots
-// that have been without an instance for longer than PendingTimeout, and pools
-// without nodes. Times are measured from when this process first saw it so.
+// Collect removes nodes, slots and pools that nothing needs:
 //
-// A node goes only when the sweep's Vacate agrees. Nodes are not kept from
-// claimants meanwhile: each is read and judged again right before it goes.
-// What was done is returned along with an error.
+//	a node           free for longer than OrphanTTL, and no claimant waits for it
+//	a node           its claimant has not existed for OrphanTTL
+//	several nodes    with one claimant: all but one
+//	a slot           without an instance for longer than PendingTimeout
+//	a pool           without nodes
+//
+// Times are measured from when this process first saw the state. A node goes
+// only when the sweep's Vacate agrees. Until then a claimant may still get it:
+// each node is read and judged again right before it goes. If there is an error,
+// the removals so far are returned with it.
 func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	if err := a.shell.call(ctx, core.Ask{Kind: core.AskList}).Err; err != nil {
 		return claims.Collected{}, core.AsError("collect", err)

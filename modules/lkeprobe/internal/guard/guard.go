@@ -1,15 +1,16 @@
-// Package guard stands between the probe and the network. It lets through only
-// what the probe may do, and records everything that it did.
+// Package guard stands between the probe and the network. It lets through only requests that the probe may send, and records each of
+// them.
 //
-// Reads are free, except for secrets. A write passes when it creates a node pool
-// in the probe's cluster that carries the run's tag, or changes or deletes a
-// pool, node or Linode that the API itself showed to be part of such a pool, and
-// while the nodes stay within the plan. Anything else is answered with a 403
-// made here and never sent. So a mistake in an experiment cannot touch what
-// belongs to the account's owner, and the record proves that none did.
+//	request                                                            the guard
+//	a read                                                             passes, except for a read of secrets
+//	POST of a node pool in the probe's cluster, with the run's tag     passes, while the nodes stay within the plan
+//	a change or deletion of a pool, node or Linode of the run          passes, while the nodes stay within the plan
+//	any other write                                                    is answered with a 403 made here, and never sent
 //
-// Ownership is learned from the API's answers alone: a pool whose tags or taints
-// the rule recognizes, its nodes, their Linodes, and Linodes with such a tag. A Guard is safe for concurrent use.
+// So a mistake in an experiment cannot touch the objects of the account's owner, and the record proves that no request did.
+//
+// The guard learns from the API's answers alone which objects are the run's: a pool whose tags or taints the rule recognizes, its nodes,
+// their Linodes, and Linodes with such a tag. A Guard is safe for concurrent use.
 package guard
 
 import (

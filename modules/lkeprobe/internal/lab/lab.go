@@ -1,8 +1,7 @@
-// Package lab gives experiments their tools: a cluster, pools of their own in
-// it, and ways to watch what becomes of them. Every pool carries the run's tag
-// and a tag of its own, by which it is found when the answer to its creation is
-// lost, and a taint that keeps other pods away and shows whose pool it is when
-// the API loses tags. An experiment that ends leaves removal to its pool's
+// Package lab gives experiments their tools: a cluster, their own pools in it, and ways to watch these pools.
+//
+// Every pool carries three marks. The run's tag shows the run. A tag of its own finds the pool when the answer to its creation is lost. A
+// taint keeps other pods away, and shows the owner when the API loses tags. An experiment that ends leaves the removal to its pool's
 // Remove, and the run removes the rest at its end.
 package lab
 

@@ -132,7 +132,7 @@ func TestNoOtherCertificateIsApproved(t *testing.T) {
 		reason string
 		again  bool
 	}{
-		"another NodeClaim's node": {named("system:node:own-default-b"), "is not the one of NodeClaim default-b", false},
+		"another NodeClaim's node": {named("system:node:own-default-b"), "does not belong to NodeClaim default-b", false},
 		"the control plane's node": {named("system:node:control-plane-1"), "no NodeClaim has the node control-plane-1", true},
 		"an administrator":         {named("kubernetes-admin"), "the subject must be", false},
 		"a node without a name":    {named("system:node:"), "the subject must be", false},
