@@ -146,7 +146,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 			"NodeClaim default-x7k2p is not launched yet: Provisioning: The node is on its way (attempt 9); it takes long",
 			"NodePool default: PurchasesDelivered is False, PurchaseOverdue: LKE has accepted", "!" + plans}},
 		"an event of an earlier NodePool of that name": {func(t *testing.T, r *running) {
-			r.marked(catalog.AccountLimit, r.every(t)...)
+			r.marked(launches.AccountLimit, r.every(t)...)
 			r.NodePools[0].UID = "new"
 			r.event("NodePool", "default", "OffHoursInvalid", "windows leave no gap", 40*time.Second).InvolvedObject.UID = "old"
 			r.event("NodePool", "default", "AccountLimitReached", "Linode refuses one more", 40*time.Second).InvolvedObject.UID = "new"
