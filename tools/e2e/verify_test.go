@@ -43,7 +43,7 @@ func verified(t *testing.T, tier string) {
 }
 
 // TestVerifyProfiles plays the operator's part on each way in which the simulated platform behaves, ten times as fast. The runs on the
-// profile realistic are whole; docs/verify-example.md is the page of such a run.
+// profile realistic are whole; docs/verify-example.md is the page of such a run, which VERIFY_PAGE=/tmp/page writes.
 func TestVerifyProfiles(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{localcluster.Standard, localcluster.Enterprise} {

@@ -265,6 +265,30 @@ func TestAPlanWithoutAPriceIsNotCheaper(t *testing.T) {
 	}
 }
 
+// g8-dedicated-4-2 costs $0.07 an hour and has no cap; g6-standard-4 costs $0.072, and $48 a month at most.
+func TestAPlanThatIsCheaperByTheHourAlone(t *testing.T) {
+	list, err := pricelist.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &snapshot.Snapshot{Pods: []*corev1.Pod{pod("web", "a", "2500m", "512Mi")}, NodePools: []*karpv1.NodePool{nodePool("default", nil)}}
+	joined(s, "a", "g6-standard-4", "4", "7800Mi", quantities("2500m", "512Mi"))
+	present, err := whatif.NewPresent(t.Context(), whatif.Input{Cluster: s, API: list, Region: "us-ord"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := explain.Explainer{Cluster: s, Present: present}.Object("node", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(x.Sentences, "\n")
+	for _, words := range []string{"Cheaper by the hour, g8-dedicated-4-2 ($51.10 a month)", "Cheaper, g6-dedicated-2 ($36 a month)"} {
+		if !strings.Contains(text, words) {
+			t.Errorf("no %q in\n%s", words, text)
+		}
+	}
+}
+
 func TestNamesThatNothingHasOrThatAreNotClear(t *testing.T) {
 	s := &snapshot.Snapshot{Pods: []*corev1.Pod{pod("a", "a", "1", "1Gi"), pod("b", "a", "1", "1Gi")},
 		NodePools: []*karpv1.NodePool{nodePool("default", nil)}}

@@ -119,7 +119,11 @@ func (e Explainer) whyThisPlan(x *Explanation, claim *karpv1.NodeClaim) {
 	x.add("Its plan was chosen for %s.", amounts(requests))
 	const shown = 3
 	for _, it := range cheaper[:min(len(cheaper), shown)] {
-		x.add("Cheaper, %s: %s.", e.priced(it.Name), notChosen(it, nodePool, claim))
+		how := "Cheaper"
+		if e.Present.Monthly(it.Name) > e.Present.Monthly(name) { // Karpenter compares hours, and Linode caps the months of some plans
+			how = "Cheaper by the hour"
+		}
+		x.add("%s, %s: %s.", how, e.priced(it.Name), notChosen(it, nodePool, claim))
 	}
 	if more := len(cheaper) - shown; more > 0 {
 		x.add("%d more plans are cheaper still.", more)

@@ -107,7 +107,12 @@ var mirrored = []string{launches.EventTokenRefused, nodepoolstatus.EventNodePool
 func (e Explainer) events(x *Explanation, kind, name string) {
 	const shown = 3
 	n := 0
+	nodePool := e.nodePool(name)
 	for _, event := range e.Reports.warnings(kind, name, e.Now) {
+		// A NodePool that was deleted and made again has the name of the earlier one, whose events stay for an hour.
+		if uid := event.InvolvedObject.UID; kind == "NodePool" && nodePool != nil && uid != "" && uid != nodePool.UID {
+			continue
+		}
 		known := slices.ContainsFunc(x.Sentences, func(s string) bool { return strings.Contains(s, strings.TrimRight(event.Message, ".")) })
 		if known || n == shown || slices.Contains(mirrored, event.Reason) {
 			continue

@@ -145,6 +145,12 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		}, []string{"NodeClaim default-x7k2p of NodePool default is for it, plan g6-standard-1 ($12 a month).",
 			"NodeClaim default-x7k2p is not launched yet: Provisioning: The node is on its way (attempt 9); it takes long",
 			"NodePool default: PurchasesDelivered is False, PurchaseOverdue: LKE has accepted", "!" + plans}},
+		"an event of an earlier NodePool of that name": {func(t *testing.T, r *running) {
+			r.marked(launches.AccountLimit, r.every(t)...)
+			r.NodePools[0].UID = "new"
+			r.event("NodePool", "default", "OffHoursInvalid", "windows leave no gap", 40*time.Second).InvolvedObject.UID = "old"
+			r.event("NodePool", "default", "AccountLimitReached", "Linode refuses one more", 40*time.Second).InvolvedObject.UID = "new"
+		}, []string{"AccountLimitReached", "!OffHoursInvalid"}},
 		"api-down": {func(_ *testing.T, r *running) {
 			r.claim("", "LinodeAPIUnavailable", "The Linode API does not answer; trying again")
 		}, []string{"is not launched yet: LinodeAPIUnavailable: The Linode API does not answer; trying again.", "!" + plans}},
