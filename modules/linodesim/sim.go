@@ -10,7 +10,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/description"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/ratelimit"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
@@ -154,9 +153,6 @@ func New(cfg Config) (*Sim, error) {
 	})
 	return s, nil
 }
-
-// Description returns the OpenAPI description that the simulator serves, as JSON.
-func Description() ([]byte, error) { return description.GetSpecJSON() }
 
 // owner is who makes and edits things through Go instead of the API.
 var owner = Actor{User: "owner"}
