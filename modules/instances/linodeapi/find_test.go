@@ -21,7 +21,8 @@ func TestFindByLabelOrTag(t *testing.T) {
 		"demo-c":     nil,
 		"demo-other": {"claim=abc"},
 	} {
-		if ids[label], err = sim.AddInstance(linodesim.InstanceSpec{Label: label, Type: "g6-nanode-1", Image: "linode/debian12", Tags: tags}); err != nil {
+		spec := linodesim.InstanceSpec{Label: label, Type: "g6-nanode-1", Image: "linode/debian12", Tags: tags}
+		if ids[label], err = sim.AddInstance(spec); err != nil {
 			t.Fatal(err)
 		}
 	}
