@@ -4,7 +4,7 @@
 // # Where things are
 //
 //	event      what goes in and what comes out
-//	known      what is known of the platform, and the only code that changes it
+//	known      the record of the platform, and the only code that changes it
 //	callers    who waits for what: admitted, answered, dismissed
 //	decide     what to do: a function of views of both, which changes neither
 //	tagging    the tags of pools and claims

@@ -11,7 +11,7 @@ import (
 
 const (
 	// simPatience is how long after the last fault everything has to be exact:
-	// the longest pauses of the engine are those of a node that never comes
+	// the longest pauses of the engine are for a node that never comes
 	// (15 minutes) and of an instance wrongly taken for gone (10 minutes).
 	simPatience = 40 * time.Minute
 	// simQuiet is for how long calls are counted at rest.

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// turn is one event's turn: what is known, who waits, and what was chosen so far.
+// turn is one event's turn: the record, who waits, and what was chosen so far.
 type turn struct {
 	cfg     lkepool.Config
 	limits  lkepool.Limits
