@@ -64,7 +64,7 @@ func (t *turn) removals(p *known.Pool) int {
 	return all
 }
 
-// do chooses a request. What is chosen next counts with it.
+// do chooses a request. The next choice counts with it.
 func (t *turn) do(a event.Action) {
 	switch a.Op {
 	case event.OpScale, event.OpDrop:
