@@ -107,7 +107,7 @@
 //     they do not fit it is a KindConflict.
 //   - Nothing is drained. Collect calls Sweep.Vacate before a node goes.
 //
-// # What is shown, and how far
+// # What the tests show, and how far
 //
 // Random lives on the state machine have every fault above together. Small worlds (two
 // claimants or three, one key, one pool or two, one other process, two faults at most) are

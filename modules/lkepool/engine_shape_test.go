@@ -97,7 +97,7 @@ func TestTheEnginesPackagesImportDownwards(t *testing.T) {
 	}
 }
 
-// Package decide cannot change what is known: the compiler holds it, as long as the records export no field.
+// Package decide cannot change the record: the compiler holds it, as long as the records export no field.
 func TestTheRecordsExportNoField(t *testing.T) {
 	for _, dir := range []string{"internal/core/known", "internal/core/callers"} {
 		for _, name := range []string{"Known", "Node", "Pool", "Key", "Claim", "Request", "Callers"} {

@@ -14,7 +14,7 @@ import (
 )
 
 // A count changed by hand is taken as it is: more nodes are used or collected,
-// fewer are bought again. A client that keeps lowering it is not fought: the pool is set aside, and what is missing comes in another one.
+// fewer are bought again. A client that keeps lowering it is not fought: the pool is set aside, and the missing nodes come in another one.
 func TestCountEditedByHand(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})

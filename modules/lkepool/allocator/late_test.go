@@ -38,7 +38,7 @@ func TestASweepEndsOnAPlatformWithoutLatency(t *testing.T) {
 }
 
 // A young free node of a process that may still write is handed out at once: nothing that this process sent can take it away. A claim of
-// its claimant is given back, and what is missing comes in a new pool.
+// its claimant is given back, and the missing node comes in a new pool.
 func TestYoungFreeNodesAreHandedOutAtOnceAfterAProcessThatMayStillWrite(t *testing.T) {
 	for _, after := range []allocator.Predecessor{allocator.MayStillWrite, allocator.Ended} {
 		inBubble(t, func(t *testing.T) {

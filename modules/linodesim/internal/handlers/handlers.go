@@ -4,8 +4,8 @@
 // that is added to the description does not compile until the world has it.
 //
 // The code here is alike for all operations: values of the path, the body, and of
-// a list its filter, its order and its page. The world decides what is allowed and
-// what happens; tokens, limits, delays and faults are dealt with before
+// a list its filter, its order and its page. The world decides which requests are allowed
+// and their effects; tokens, limits, delays and faults are dealt with before
 // a request gets here. Errors are *world.Refusal or *filter.Error.
 package handlers
 

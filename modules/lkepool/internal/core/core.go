@@ -4,7 +4,7 @@
 // # Where things are
 //
 //	event      what goes in and what comes out
-//	known      what is known of the platform, and the only code that changes it
+//	known      the record of the platform, and the only code that changes it
 //	callers    who waits for what: admitted, answered, dismissed
 //	decide     what to do: a function of views of both, which changes neither
 //	tagging    the tags of pools and claims
@@ -53,7 +53,7 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 	return &Core{cfg: cfg, limits: limits, known: known.New(cfg, limits, now, clean), callers: callers.New(tagging.New(cfg.Tags)), began: now}
 }
 
-// Handle applies an event and returns what is to be done.
+// Handle applies an event and returns the actions.
 func (c *Core) Handle(e event.Event, now time.Time) []event.Action {
 	c.known.At(now)
 	var actions []event.Action

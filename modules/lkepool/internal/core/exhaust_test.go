@@ -27,7 +27,7 @@ var (
 	writes   = []core.Op{core.OpCreate, core.OpScale, core.OpMark, core.OpRemove, core.OpDrop}
 )
 
-// The sizes of searches: those of the short tests, of all tests, and of `make exhaust`.
+// The sizes of searches: for the short tests, for all tests, and for `make exhaust`.
 const (
 	sizeShort = iota
 	sizeTest

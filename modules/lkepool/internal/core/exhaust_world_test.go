@@ -48,7 +48,7 @@ type smallWorld struct {
 	requests  fate.Requests[core.Action, core.Done]
 	claimants []smallClaimant
 	sweep     smallSweep
-	// excused is how many nodes may be bought besides those that claimants need.
+	// excused is how many nodes may be bought besides the nodes that claimants need.
 	excused int
 	broken  string
 }
@@ -151,7 +151,7 @@ func (w *smallWorld) Moves() []fate.Move {
 	return moves
 }
 
-// views are those that a read may show.
+// views are the versions that a read may show.
 func (w *smallWorld) views(r *smallRequest) []fate.View[smallState] {
 	lag := w.bound.cfg.SettleTime
 	if !r.Single {

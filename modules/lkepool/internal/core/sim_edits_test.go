@@ -35,7 +35,7 @@ func (e simEdit) String() string {
 }
 
 // edit applies one edit to the object that pick chooses, and reports false if
-// there is none.
+// no object fits.
 func (p *simPlatform) edit(e simEdit, pick int) bool {
 	switch e {
 	case editRaiseCount, editLowerCount, editAutoscale, editDeletePool:
@@ -128,7 +128,7 @@ func (p *simPlatform) lose(i *simInstance) {
 	})
 }
 
-// pickOne returns one of those that fit, nil if none does.
+// pickOne returns one of the objects that fit, nil if none does.
 func pickOne[T any](all []*T, pick int, fits func(*T) bool) *T {
 	for offset := range all {
 		if one := all[(pick+offset)%len(all)]; fits(one) {

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// What must hold after every event; the numbers are those of the package doc's
+// What must hold after every event; the numbers refer to the package doc's
 // guarantees. Writes are judged when they are sent or carried out, answers when
 // they are given.
 
@@ -359,7 +359,7 @@ func (s *sim) refusedByFate() bool {
 	return slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultRefused && (f.op == OpCreate || f.op == OpScale) })
 }
 
-// checkGone: only what is gone is reported as such. After a removal of ours one
+// checkGone: only an object that is gone is reported as gone. After a removal of ours one
 // 404 is proof, so a removal without effect and a spurious 404 deceive it.
 func (s *sim) checkGone(c *simClaimant, err error) {
 	i := s.instance(c.instance)

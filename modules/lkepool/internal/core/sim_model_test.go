@@ -29,8 +29,8 @@ type simPlatform struct {
 	pools     []*simPool
 	instances []*simInstance
 	lastID    int
-	// bought counts the nodes that writes of the engine added, taken those that
-	// people and the platform took away.
+	// bought counts the nodes that writes of the engine added, taken the nodes
+	// that people and the platform took away.
 	bought, taken int
 	// added counts the nodes that people added.
 	added int
@@ -57,7 +57,7 @@ type simDelays struct {
 
 type simPool struct {
 	lkepool.Pool
-	// slots are the members, those that are not listed yet included.
+	// slots are the members, including members that are not listed yet.
 	slots   []*simSlot
 	gone    bool
 	foreign bool
@@ -103,7 +103,7 @@ type simInstance struct {
 	lied, pretended, late, lateOf bool
 	// marked is when a claim was written to it last, shown the process, counted
 	// from 1, to which a reading showed that, for the first time at shownAt.
-	// The claim was sent at decided. named and namedAt are those of a reading of its
+	// The claim was sent at decided. named and namedAt come from a reading of its
 	// pool that had its ID.
 	marked, shownAt, decided, namedAt time.Duration
 	shown, named                      int

@@ -70,7 +70,7 @@ func (s *sim) learn(e *simEffect) {
 	}
 }
 
-// checkPurchase is I5, purchase by purchase: what is bought is no more than claimants of
+// checkPurchase is I5, purchase by purchase: purchases are no more than claimants of
 // the key wait, less what the platform has or makes for them, as far as the process was
 // shown that. Nothing here is a number of the engine's: what it may leave out of account is
 // what no answer showed it, what requests failed for, and what was to be removed.
@@ -184,7 +184,7 @@ func (s *sim) serves(slot *simSlot) bool {
 		!slices.ContainsFunc(s.claimants, func(c *simClaimant) bool { return c.alive && c.handed == i.ID })
 }
 
-// marking reports whether such a claim is under way, apart from those on instances of
+// marking reports whether such a claim is under way, apart from claims on instances of
 // which an answer told the process that they ended: these give no claimant a node.
 func (s *sim) marking(such func(*simEffect) bool) bool {
 	return slices.ContainsFunc(s.inflight, func(e *simEffect) bool {

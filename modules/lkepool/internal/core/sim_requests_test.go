@@ -156,7 +156,7 @@ func (p *simPlatform) removeNode(a Action) {
 	}
 }
 
-// slot returns a member of a pool by its node ID, nil if there is none.
+// slot returns a member of a pool by its node ID, nil if the pool has no such member.
 func (p *simPlatform) slot(poolID int, nodeID string) (*simPool, *simSlot) {
 	of := p.pool(poolID)
 	if of == nil {

@@ -11,7 +11,7 @@ import (
 
 const (
 	// simPatience is how long after the last fault everything has to be exact:
-	// the longest pauses of the engine are those of a node that never comes
+	// the longest pauses of the engine are for a node that never comes
 	// (15 minutes) and of an instance wrongly taken for gone (10 minutes).
 	simPatience = 40 * time.Minute
 	// simQuiet is for how long calls are counted at rest.
@@ -81,7 +81,7 @@ func (s *sim) take(step simStep) {
 	}
 }
 
-// unrest returns what is not yet as it has to be in the end, "" at rest: I3, and
+// unrest returns the differences from the state at rest, "" at rest: I3, and
 // I10 without its times.
 func (s *sim) unrest() string {
 	if s.process.core == nil || len(s.inflight) > 0 || s.late > 0 {

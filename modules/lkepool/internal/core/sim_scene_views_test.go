@@ -57,7 +57,7 @@ func (sc *scene) copyClaim(from *simInstance, to string) error {
 	return nil
 }
 
-// lists requests the claimed nodes, with the tags that a caller is shown if those are wanted.
+// lists requests the claimed nodes, with the tags that a caller is shown if it wants them.
 func (sc *scene) lists(w sceneWords) error {
 	sc.ask("list", Ask{Kind: AskList}, time.Minute, func(a Answer) {
 		if a.Err != nil {

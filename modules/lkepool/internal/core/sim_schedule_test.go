@@ -101,7 +101,7 @@ const (
 )
 
 // simFate assigns a fault to the first requests of a kind after from; times counts
-// those left.
+// the remaining ones.
 type simFate struct {
 	op    Op
 	from  time.Duration

@@ -11,7 +11,7 @@ import (
 const simSweepEvery = 2 * time.Minute
 
 // sweeps runs what a controller does regularly: it lists the claimed nodes,
-// looks after those of its claimants that are missing, and collects orphans.
+// looks after its missing claimants, and collects orphans.
 func (s *sim) sweeps() {
 	s.After(simSweepEvery, func() {
 		s.sweeps()

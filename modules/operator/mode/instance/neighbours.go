@@ -21,7 +21,7 @@ type VPCs interface {
 	VPC(ctx context.Context, id int) (*status.VPC, error)
 }
 
-// Neighbours is what is compared with a class's network.
+// Neighbours are the settings that a class's network is compared with.
 type Neighbours struct {
 	CloudController CloudController // nil = classes are not compared
 	VPCs            VPCs            // nil = the labels of VPCs, by which the manager knows them, are not known

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tagging"
 )
 
-// Callers are those that wait for an answer, and the claimants that did lately.
+// Callers are the calls that wait for an answer, and the claimants that did lately.
 type Callers struct {
 	tags tagging.Tags
 	// claims are in the order of their first calls, byValue by the claimant's value.
@@ -68,7 +68,7 @@ type View struct{ c *Callers }
 // View returns what decisions read.
 func (c *Callers) View() View { return View{c} }
 
-// Claims are the claimants that wait, and those that did lately, in the order of their first calls.
+// Claims are the claimants that wait, and the claimants that did lately, in the order of their first calls.
 func (v View) Claims() iter.Seq[*Claim] { return slices.Values(v.c.claims) }
 
 // Requests are the other callers, in the order in which they came.
@@ -187,7 +187,7 @@ func (c *Callers) Reply(token int, a event.Answer) []event.Action {
 	return []event.Action{newAnswer(token, a)}
 }
 
-// Forget drops claims that were answered, and those whose claimant has not come back since the given time.
+// Forget drops claims that were answered, and claims whose claimant has not come back since the given time.
 func (c *Callers) Forget(since time.Time) {
 	c.claims = slices.DeleteFunc(c.claims, func(old *Claim) bool {
 		if old.Waits() || !old.called.Before(since) {

@@ -14,7 +14,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
-// buy is where nodes are bought: as many as claimants wait, less what is free and on its way.
+// buy is where nodes are bought: as many as claimants wait, less the nodes that are free or on their way.
 func (t buyer) buy(d *demand) {
 	t.refuseOverdue(d)
 	d.waiting = slices.DeleteFunc(d.waiting, func(claim *callers.Claim) bool { return t.answered[claim] })
@@ -135,7 +135,7 @@ func (t buyer) counted() bool {
 	return all
 }
 
-// owning counts the nodes that our pools have, those included that this turn has bought.
+// owning counts the nodes that our pools have, including nodes that this turn has bought.
 func (t buyer) owning() map[string]int {
 	owned := t.known.Owning()
 	for _, a := range t.chosen.Actions {

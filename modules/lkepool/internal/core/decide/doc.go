@@ -1,4 +1,4 @@
-// Package decide chooses what to do: a function of what is known (package known), of who waits (package callers) and of the time. It gets
+// Package decide chooses what to do: a function of the record (package known), of who waits (package callers) and of the time. It gets
 // views of both, which have no way to change them: [Decide] has no effect, and each action has a reason that a person understands.
 //
 // # The order of a turn

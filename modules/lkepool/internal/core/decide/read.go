@@ -28,7 +28,7 @@ func (t reader) readNode(n *known.Node, reason string) {
 	switch rec := n.Record(); {
 	case r.Err != nil:
 		due = later(due, r.Ended.Add(tuning.ReadAgain))
-	case r.Began.After(rec.Read): // the last one was not believed, because it may be older than what is known
+	case r.Began.After(rec.Read): // the last one was not believed, because it may be older than the record
 		due = later(due, later(rec.Shown, rec.Wrote).Add(t.cfg.SettleTime))
 	}
 	if t.busy(instance(n.ID())) || t.known.Busy(event.OpGetInstance)+t.chosenReads() >= tuning.ParallelReads || t.wait(due) {
@@ -134,7 +134,7 @@ func (t reader) fresh(r known.Request) bool {
 }
 
 // prove reads what completes the proof that an instance is gone, or refutes it: the instance again, a list of instances, and when lists
-// show what is so since the first 404, both once more.
+// show the state since the first 404, both once more.
 func (t reader) prove(n *known.Node) {
 	r, read := n.Record(), t.known.Request(instance(n.ID()))
 	const again, listed = "a 404 has to be answered twice", "reads of an instance are answered 404"
@@ -142,7 +142,7 @@ func (t reader) prove(n *known.Node) {
 	case !r.Gone.IsZero():
 	case r.Missing.IsZero():
 		if read.Err != nil && !t.wait(later(r.Wrote, n.First()).Add(t.cfg.SettleTime)) {
-			t.readNode(n, again) // the 404 may be older than what is known
+			t.readNode(n, again) // the 404 may be older than the record
 		}
 	case !r.Removed.IsZero():
 		t.readNode(n, "it was removed, and a read has to show that it is gone")

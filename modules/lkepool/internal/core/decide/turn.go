@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// turn is one event's turn: what is known, who waits, and what was chosen so far.
+// turn is one event's turn: the record, who waits, and what was chosen so far.
 type turn struct {
 	cfg     lkepool.Config
 	limits  lkepool.Limits
@@ -64,7 +64,7 @@ func (t *turn) removals(p *known.Pool) int {
 	return all
 }
 
-// do chooses a request. What is chosen next counts with it.
+// do chooses a request. The next choice counts with it.
 func (t *turn) do(a event.Action) {
 	switch a.Op {
 	case event.OpScale, event.OpDrop:

@@ -20,7 +20,7 @@ type Asked struct {
 	Ask   Ask
 }
 
-// Left reports that the caller's context ended. It is answered with what is known.
+// Left reports that the caller's context ended. It is answered from the record.
 type Left struct {
 	Token int
 	Cause error
@@ -98,7 +98,7 @@ type Action struct {
 	InstanceID int
 	NodeID     string
 	Count      int
-	// Key and Bought are those of a purchase, Key that of a claim too.
+	// Key and Bought belong to a purchase, Key also to a claim.
 	Key    lkepool.Key
 	Bought int
 	Tags   []string

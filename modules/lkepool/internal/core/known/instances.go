@@ -76,7 +76,7 @@ func (k instanceReadings) show(n *Node, d event.Done, reading lkepool.Instance) 
 	k.showClaim(n, d, reading, direct)
 }
 
-// differs compares what is known of an instance with a reading of it. A reading that lacks tags may be older than the one that showed
+// differs compares the record of an instance with a reading of it. A reading that lacks tags may be older than the one that showed
 // them.
 func differs(known, read lkepool.Instance) record.Difference {
 	lacks := slices.ContainsFunc(known.Tags, func(tag string) bool { return !slices.Contains(read.Tags, tag) })
@@ -114,7 +114,8 @@ func (k instanceReadings) showClaim(n *Node, d event.Done, reading lkepool.Insta
 	}
 }
 
-// pruneNodes forgets, after a list of instances, what is gone and what has no claimant: the world is as large as the cluster.
+// pruneNodes forgets, after a list of instances, instances that are gone and claims without a claimant: the world is as large as the
+// cluster.
 func (k instanceReadings) pruneNodes() {
 	listed := map[int]bool{}
 	for _, p := range k.pools.rows {

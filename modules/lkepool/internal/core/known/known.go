@@ -116,7 +116,7 @@ func (s *settings) bounds() record.Bounds {
 // settled is from when on direct reads show all that was answered to the process before.
 func (s *settings) settled() time.Time { return s.began.Add(s.cfg.SettleTime) }
 
-// meet returns the record of an instance, a new one if there is none.
+// meet returns the record of an instance, a new one if it has no record.
 func (k *Known) meet(id int) *Node {
 	if n, ok := k.nodes.get(id); ok {
 		return n
@@ -132,7 +132,7 @@ func (k *Known) meet(id int) *Node {
 // Meet makes a record of an instance that a caller names.
 func (k *Known) Meet(id int) { k.meet(id) }
 
-// meetPool returns the record of a pool, a new one if there is none.
+// meetPool returns the record of a pool, a new one if it has no record.
 func (k *Known) meetPool(id int) *Pool {
 	if p, ok := k.pools.get(id); ok {
 		return p

@@ -14,7 +14,7 @@ type Pool struct {
 	rec record.Record[lkepool.Pool]
 	// hash is that of the key which the pool was made for, "" for a pool of another owner.
 	hash string
-	// look: a list contradicts what is known, so the pool is to be read.
+	// look: a list contradicts the record, so the pool is to be read.
 	look bool
 	// coming are the nodes on their way: places of the pool that no instance has taken.
 	coming []coming
@@ -48,7 +48,7 @@ func (p *Pool) Hash() string { return p.hash }
 // Made reports whether this process made the pool.
 func (p *Pool) Made() bool { return p.rec.Origin == record.Arrived }
 
-// Look reports whether a list contradicts what is known of the pool.
+// Look reports whether a list contradicts the record of the pool.
 func (p *Pool) Look() bool { return p.look }
 
 // Fits reports whether a node of the pool meets the key's requirements. A pool whose count the platform's autoscaler changes gets no new
@@ -88,7 +88,7 @@ func (p *Pool) Vacant(since time.Time) []string {
 	return slots
 }
 
-// differ compares what is known of a pool with a reading of it. With the same count, a slot that got its instance, or that is listed for
+// differ compares the record of a pool with a reading of it. With the same count, a slot that got its instance, or that is listed for
 // the first time, is no difference: the node was on its way. A slot that lost its instance, or is not listed any more, is less.
 func differ(known, read lkepool.Pool) record.Difference {
 	if read.Count < known.Count || read.Autoscaled != known.Autoscaled || read.InstanceType != known.InstanceType ||

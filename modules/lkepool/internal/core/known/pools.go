@@ -119,7 +119,7 @@ func (k poolReadings) showSlot(p *Pool, s lkepool.Slot, seen bool) {
 		}
 	case known:
 	case mine == nil && p.Ours():
-		p.look = true // the slot is newer than what is known, or gone: a direct read decides
+		p.look = true // the slot is newer than the record, or gone: a direct read decides
 	default:
 		n = k.meet(s.InstanceID)
 		k.setHome(n, p.ID())

@@ -33,7 +33,7 @@ func (k Key) NotBefore() time.Time { return k.notBefore }
 // Joins are the nodes in a row that did not join.
 func (k Key) Joins() pacing.Record { return k.joins }
 
-// keyed returns what is known for the hash of a key. To compute one costs more than all else that an event needs.
+// keyed returns the record for the hash of a key. To compute one costs more than all else that an event needs.
 func (k *purchases) keyed(hash string) *Key {
 	key, ok := k.keys[hash]
 	if !ok {

@@ -32,7 +32,7 @@ func TargetOf(a event.Action) Target {
 type Request struct {
 	// Busy is how many are under way, and Buying how many nodes they buy.
 	Busy, Buying int
-	// Started is when the newest one was chosen. Began and Ended are those of the newest one that ended, and Err is how. A read of one
+	// Started is when the newest one was chosen. Began and Ended are the times of the newest request that ended, and Err is how. A read of one
 	// object that was answered 404 has that error, and did not fail.
 	Started, Began, Ended time.Time
 	Err                   error

@@ -42,7 +42,7 @@ func (s *supply) arrived(k *Known, n *Node, poolID int) {
 	s.usual[p.rec.Value.InstanceType] = took[max(0, len(took)-tuning.Measured):]
 }
 
-// countComing compares the places of each pool with the instances that have taken them. What is left is on its way, or a hole.
+// countComing compares the places of each pool with the instances that have taken them. The rest is on its way, or a hole.
 func (k *Known) countComing() {
 	for _, p := range k.pools.rows {
 		if p.Ours() {

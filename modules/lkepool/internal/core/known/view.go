@@ -36,7 +36,7 @@ func (v Times) Settled() time.Time   { return v.k.settled() }
 func (v Times) LateShown() time.Time { return v.k.lateUntil.Add(v.k.cfg.SettleTime) }
 func (v Times) LateUntil() time.Time { return v.k.lateUntil }
 
-// Tags are those of pools and claims.
+// Tags are the tags of pools and claims.
 func (v Times) Tags() tagging.Tags { return v.k.tags }
 
 // Node returns an instance, false for one that is not known.
@@ -198,7 +198,7 @@ func (v Requests) Hopeless(n *Node) bool {
 		(n.claim.Source == record.None || !n.rec.Read.Before(n.rec.Wrote.Add(v.k.cfg.SettleTime)))
 }
 
-// ComingTo counts the nodes on their way to a pool, and those that have been for longer than this platform takes, as a read of the pool
+// ComingTo counts the nodes on their way to a pool, and the nodes that have been for longer than this platform takes, as a read of the pool
 // after that time has shown. Until is when the next of them will have been; it is past while that read is due.
 func (v Supplies) ComingTo(p *Pool) (coming, overdue int, until time.Time) {
 	wait := v.k.supply.waitFor(p.rec.Value.InstanceType)
@@ -268,7 +268,7 @@ func (v Requests) absent(t Target, missing time.Time, l *list, first time.Time) 
 		!l.began.Before(latest(read.Ended, first.Add(v.k.cfg.ListLag)))
 }
 
-// Owning counts the nodes of each instance type that our pools have, those included that purchases under way or without an answer may add.
+// Owning counts the nodes of each instance type that our pools have, including nodes that purchases under way or without an answer may add.
 func (v Requests) Owning() map[string]int {
 	owned := map[string]int{}
 	for t, r := range v.k.requests {

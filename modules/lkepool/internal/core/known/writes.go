@@ -41,7 +41,7 @@ func (k writeAnswers) mergePurchase(d event.Done) News {
 }
 
 // purchaseFailed follows a purchase that ended in an error. One that may have had its effect is looked for before anything else is bought
-// for its key, and its pool is set aside: what is missing then is bought elsewhere.
+// for its key, and its pool is set aside: missing nodes are bought elsewhere then.
 func (k writeAnswers) purchaseFailed(key *Key, d event.Done) (news News) {
 	if p, ok := k.pools.get(d.Action.PoolID); ok {
 		if mayHaveEffect(d.Err) {

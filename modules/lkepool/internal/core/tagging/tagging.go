@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Tags adds the tags of pools to those of claims. Tags are the only durable
+// Tags adds the tags of pools to the tags of claims. Tags are the only durable
 // record there is.
 type Tags struct {
 	claims.Tags
@@ -58,8 +58,8 @@ func (t Tags) ClaimedAtOf(tags []string) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// ClaimTags returns the tags that claim an instance: those that it carries
-// already, without an older claim, and everything that the request adds.
+// ClaimTags returns the tags that claim an instance: the tags that it
+// carries already, without an older claim, and everything that the request adds.
 func (t Tags) ClaimTags(present []string, who claims.ClaimID, at time.Time, more ...[]string) []string {
 	tags := slices.DeleteFunc(slices.Clone(present), func(tag string) bool { return t.OfClaim(tag) || tag == t.removing })
 	claim := []string{t.NameTag(who), t.claimedAtKey + strconv.FormatInt(at.Unix(), 10), t.Managed}

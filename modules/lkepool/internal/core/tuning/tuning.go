@@ -89,7 +89,7 @@ const (
 	SilentAfter = 5 * time.Second
 
 	// ParallelRemovals and ParallelReads bound the requests for one pool and for
-	// single instances at the same time, ParallelEffects those for everything.
+	// single instances at the same time, ParallelEffects all requests.
 	ParallelRemovals = 16
 	ParallelReads    = 32
 	ParallelEffects  = 64
