@@ -165,6 +165,9 @@ func TestVerifyInstance(t *testing.T) {
 // verifies runs verify, or the named experiments and scenarios of it.
 func verifies(only ...string) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
+		if len(only) == 0 { // the experiment "filter" asks for what the API refuses
+			e.meant = []string{"GET /lke/clusters/{clusterId}/pools: filter type", "GET /linode/instances: filter lke_cluster_id"}
+		}
 		before := e.lostLeases()
 		r, printed := e.verify(t, only...)
 		NewWithT(t).Expect(lkeprobe.Red(r)).To(BeEmpty(), printed)
