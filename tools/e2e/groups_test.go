@@ -23,7 +23,8 @@ import (
 // A cluster costs 35 to 80 seconds of processor time, and a wait costs none: groups share clusters, and shorten by settings the waits
 // that suites have as users do.
 //
-// The group that takes longest comes first: six clusters run at once, and what begins last should be short.
+// Six clusters run at once, and what begins last should be short. Linodes and Machines do not begin with the first six, whose starts
+// take the processors: kwok takes a Node over there, and a Node that is held meanwhile for seconds makes core plan another one.
 
 // soon has settings with which a wait of minutes takes seconds. The simulated API neither lags nor is late for that long.
 func soon(settings map[string]any, env ...string) map[string]any {
@@ -51,22 +52,6 @@ func gates(names ...string) map[string]any {
 
 // networkStarts lets new nodes be registered for a while before they are ready.
 func networkStarts(o *localcluster.Options) { o.ReadyAfter = networkStart }
-
-// TestGroupLinodes has plain Linodes that come and go; kwok simulates most of their kubelets.
-func TestGroupLinodes(t *testing.T) {
-	t.Parallel()
-	values := soon(map[string]any{"planRest": "30s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
-	e := start(t, "linodes", "standard", values, plainLinodes(2))
-	replaced := mergedBefore(inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept))
-	e.together(t, slices.Concat(replaced, aged(), []part{
-		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
-		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
-	})...)
-	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
-	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
-	e.scenario(t, "a firewall replaces nodes, and is put back where it was taken off", keptBehindFirewall)
-	e.scenario(t, "the account's limit is reached", linodeLimit)
-}
 
 // TestGroupDefaults has the charts as a newcomer installs them.
 func TestGroupDefaults(t *testing.T) {
@@ -142,6 +127,45 @@ func TestGroupGates(t *testing.T) {
 	e.scenario(t, "a pod that a budget holds beyond the termination grace period", heldPod)
 }
 
+// TestGroupStandard is ordinary use, and trouble, on the Standard tier.
+func TestGroupStandard(t *testing.T) {
+	t.Parallel()
+	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
+	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
+		inLane("offhours", "a NodePool has no nodes in its off-hours", offHours, swept),
+	})...)
+	e.run(t, "a pod that no instance type fits", impossiblePod)
+	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
+	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
+	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+}
+
+// TestGroupEnterprise is what the tiers may differ in.
+func TestGroupEnterprise(t *testing.T) {
+	t.Parallel()
+	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
+	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
+		inLane("memory", "a pod larger than what nodes of 8 GiB have", largePod, swept),
+	})...)
+	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+}
+
+// TestGroupLinodes has plain Linodes that come and go; kwok simulates most of their kubelets.
+func TestGroupLinodes(t *testing.T) {
+	t.Parallel()
+	values := soon(map[string]any{"planRest": "30s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
+	e := start(t, "linodes", "standard", values, plainLinodes(2))
+	replaced := mergedBefore(inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept))
+	e.together(t, slices.Concat(replaced, aged(), []part{
+		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
+		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
+	})...)
+	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
+	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
+	e.scenario(t, "a firewall replaces nodes, and is put back where it was taken off", keptBehindFirewall)
+	e.scenario(t, "the account's limit is reached", linodeLimit)
+}
+
 // TestGroupMachines has Machines of Cluster API.
 func TestGroupMachines(t *testing.T) {
 	t.Parallel()
@@ -158,19 +182,6 @@ func TestGroupMachines(t *testing.T) {
 		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
 		inLane("silent", "a Machine that never joins", silentMachine, swept),
 	)
-}
-
-// TestGroupStandard is ordinary use, and trouble, on the Standard tier.
-func TestGroupStandard(t *testing.T) {
-	t.Parallel()
-	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
-	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
-		inLane("offhours", "a NodePool has no nodes in its off-hours", offHours, swept),
-	})...)
-	e.run(t, "a pod that no instance type fits", impossiblePod)
-	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
-	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
-	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 
 // TestGroupEnds is why nodes end, and what nodes there cannot be.
@@ -227,16 +238,6 @@ func TestGroupVPC(t *testing.T) {
 		e.apply(t, class("{}"))
 		e.bootstrapReady(t, "default", metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)
 	})
-}
-
-// TestGroupEnterprise is what the tiers may differ in.
-func TestGroupEnterprise(t *testing.T) {
-	t.Parallel()
-	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
-	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
-		inLane("memory", "a pod larger than what nodes of 8 GiB have", largePod, swept),
-	})...)
-	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 
 // TestGroupSlow has a platform whose nodes take half a minute to join, which is three times the longest of core's windows, and which puts

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,7 +71,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 		"Karpenter makes a node for it: NodePool default gets g6-standard-1")
 
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-leader-election"},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("karpenter-1"), LeaseDurationSeconds: ptr.To[int32](15),
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("karpenter-1"), LeaseDurationSeconds: ptr.To[int32](60),
 			RenewTime: ptr.To(metav1.NowMicro())}}
 	until := time.Now().Add(2 * time.Minute).UTC().Format(time.RFC3339)
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-learned-capacity",
@@ -99,13 +101,19 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 	}
 	has(explained(kubeconfig), "Karpenter does not work: its Lease kube-system/karpenter-leader-election was renewed last 5m", "!makes a node")
 
-	// A Lease that looks old to this machine's clock, and is renewed meanwhile.
+	// A Lease that looks old to this machine's clock, and is renewed again and again.
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
 	go func() {
-		time.Sleep(2 * time.Second)
-		lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(-4 * time.Minute)))
-		_ = kube.Update(t.Context(), lease)
+		defer close(ended)
+		_ = wait.PollUntilContextCancel(ctx, time.Second, false, func(ctx context.Context) (bool, error) {
+			lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(-4 * time.Minute)))
+			return false, kube.Update(ctx, lease)
+		})
 	}()
 	has(explained(kubeconfig), "!does not work", "makes a node")
+	stop()
+	<-ended
 }
 
 // A user who may read nodes and pods and not what the operator keeps gets the rest.
