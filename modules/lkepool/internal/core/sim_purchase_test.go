@@ -167,14 +167,15 @@ func (s *sim) waits(c *simClaimant) bool {
 	return slices.ContainsFunc(s.waiting, func(w simCaller) bool { return w.ask.Kind == AskClaim && w.ask.Request.Claimant == c.Claimant })
 }
 
-// serves reports whether a node that waits, or comes into this slot, can be handed out.
+// serves reports whether a node that waits, or comes into this slot, can be handed out. A slot that has been empty for 90 seconds does
+// not count: what is on its way counts for four times as long as the slowest of the last nodes took, and for 90 seconds at least.
 func (s *sim) serves(slot *simSlot) bool {
 	i := slot.instance
 	switch {
 	case slot.doomed || slot.removed:
 		return false
 	case i == nil:
-		return true
+		return s.Now-slot.since < simShortest
 	}
 	if s.marking(func(e *simEffect) bool { return e.action.InstanceID == i.ID }) {
 		return false
