@@ -125,7 +125,8 @@ func (w *world) pools(t *testing.T) *allocator.Allocator {
 		t.Fatal(err)
 	}
 	cfg := lkepool.Config{
-		Records: &claims.RecordMap{}, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond, LateEffect: time.Millisecond,
+		Records: &claims.RecordMap{}, RetryDelay: 10 * time.Millisecond,
+		SettleTime: time.Millisecond, ListLag: time.Millisecond, LateEffect: time.Millisecond,
 	}
 	pools, err := allocator.New(backend, cfg)
 	if err != nil {
