@@ -23,9 +23,7 @@ import (
 // A cluster costs 35 to 80 seconds of processor time, and a wait costs none: groups share clusters, and shorten by settings the waits
 // that suites have as users do.
 //
-// Six clusters run at once, and package testing begins with the last test of this file: the long groups are there. Linodes, Machines and
-// Gates do not begin with the first six, whose starts take the processors: their scenarios have waits of seconds, such as the one in
-// which kwok takes a Node over.
+// Six clusters run at once. Package testing begins with the last tests of this file.
 
 // soon has settings with which a wait of minutes takes seconds. The simulated API neither lags nor is late for that long.
 func soon(settings map[string]any, env ...string) map[string]any {
@@ -54,43 +52,117 @@ func gates(names ...string) map[string]any {
 // networkStarts lets new nodes be registered for a while before they are ready.
 func networkStarts(o *localcluster.Options) { o.ReadyAfter = networkStart }
 
-// TestGroupSlow has a platform whose nodes take half a minute to join, which is three times the longest of core's windows, and which puts
-// back the taints that another client removes.
-func TestGroupSlow(t *testing.T) {
+// TestGroupDefaults has the charts as a newcomer installs them.
+func TestGroupDefaults(t *testing.T) {
 	t.Parallel()
-	values := soon(nil)
-	values["admissionPolicy"] = map[string]any{"enabled": true}
-	e := start(t, "slow", "standard", values, func(o *localcluster.Options) {
-		o.Profile, o.TimeScale, o.Behaviour = "slow", 10, linodesim.Behaviour{ReapplyRemoved: true}
+	e := start(t, "defaults", "standard", nil)
+	e.run(t, "the first steps", firstSteps)
+	e.run(t, "a part of the token would be found", plantedToken)
+	e.scenario(t, "NodePools and classes of all kinds", examples)
+	e.scenario(t, "every field of a class", everyField)
+	e.scenario(t, "the steps of import lke, and the way back", handOver)
+	e.apply(t, waitingClass("late", ""))
+	e.predicted(t, predictions()...)
+	e.scenario(t, "thirty pods on thirty hosts", onHosts(30))
+	e.scenario(t, "the cheapest type cannot be had", nextType)
+}
+
+// TestGroupKubelets has plain Linodes that join a self-managed cluster on real kubelets.
+func TestGroupKubelets(t *testing.T) {
+	t.Parallel()
+	server := &reported{}
+	settings := map[string]any{"instance": map[string]any{
+		"approveServingCertificates": true, "secrets": []any{
+			map[string]any{"namespace": "kube-system", "name": "boots"}, map[string]any{"namespace": "kube-system", "name": "joining"}},
+		"allow": map[string]any{"images": []any{"linode/ubuntu*", "linode/debian12", "private/*"}, "authorizedUsers": []any{"me"}},
+	}}
+	e := start(t, "kubelets", "standard", soon(settings), func(o *localcluster.Options) {
+		o.Mode, o.ServerVersion = localcluster.Instance, server.get
 	})
-	e.scenario(t, "NodeClaims by hand and NodePools without limits are refused", refusedByPolicy)
-	e.scenario(t, "one NodeClaim for each pod while nodes join slowly", onePerPod(slowly))
-	e.scenario(t, "a startup taint does not come back", startupTaint)
+	e.run(t, "scale up and down", scaleUpAndDown)
+	e.scenario(t, "the operator is killed between the POST and the boot", killedBeforeBoot)
+	e.scenario(t, "further fields of a kubelet's configuration", furtherKubeletFields)
+	e.scenario(t, "serving certificates, a token that is used twice, a volume that is still attached", joinedNode)
+	e.scenario(t, "a boot that fails, and a token that has expired", failedBoot)
+	e.scenario(t, "the hash of another CA", otherAuthority)
+	e.scenario(t, "the answer to a POST of a Linode is lost", lostPOST)
+	e.scenario(t, "a class that reads Secrets of the cluster, and names what is not allowed", greedyClasses)
+	e.scenario(t, "a booting node that wants to be another one", impostor)
+	e.scenario(t, "nodes join while the cluster's CA is replaced, and afterwards", rotatedAuthority)
 }
 
-// TestGroupReplicas kills and freezes leaders. The fence that holds an old leader back does not know modes.
-func TestGroupReplicas(t *testing.T) {
+// TestGroupChanges is about clusters that were there before the operator, that are upgraded, and that it is removed from.
+func TestGroupChanges(t *testing.T) {
 	t.Parallel()
-	e := start(t, "replicas", "enterprise", soon(nil, refreshed...), func(o *localcluster.Options) { o.Replicas = 2 })
-	e.scenario(t, "one works and one waits", oneWorksOneWaits)
-	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
-	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
-	e.scenario(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
+	e := start(t, "changes", "enterprise", soon(map[string]any{"adoptAlpha": true}), func(o *localcluster.Options) {
+		o.NoOperator, o.K8sVersion = true, olderVersion
+	})
+	e.scenario(t, "nodes of the alpha provider are taken over with their pods", adopted)
+	e.scenario(t, "a refused class is tried once, also after a crash, and keeps no other NodePool waiting", refusedOnce)
+	without := newOutage(t, e, "settled", "lost")
+	e.together(t,
+		without.part("settled", "pods that settled while there was no operator", settledPods),
+		without.part("lost", "a node that lost its NodeClaim under running pods", lostNodeClaim),
+	)
+	e.scenario(t, "a class gets a firewall, the cluster an upgrade", driftedFirewallAndVersion)
+	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
+	e.scenario(t, "the definitions uninstalled with nodes", definitionsUninstalled)
 }
 
-// TestGroupEnds is why nodes end, and what nodes there cannot be.
-func TestGroupEnds(t *testing.T) {
+// TestGroupGates has all of Karpenter's feature gates on.
+func TestGroupGates(t *testing.T) {
+	t.Parallel()
+	settings := map[string]any{"nodePriceLabel": true, "featureGates": gates("nodeOverlay", "staticCapacity", "nodeRepair",
+		"terminateFirstDrift", "terminateFirstRepair", "podDeletionCostManagement", "capacityBuffer")}
+	e := start(t, "gates", "standard", soon(settings, "NODE_REPAIR_TOLERATION", "10s", "KUBE_FEATURE_WatchListClient", "false"))
+	e.together(t, slices.Concat(atLimits(), rebooting(), []part{
+		inLane("unbounded", "a NodePool without limits has a condition, and a metric for its alert", withoutLimits, swept),
+	})...)
+	e.scenario(t, "a NodeOverlay decides what is bought, and the node teaches its capacity", overlaidPrice)
+	e.run(t, "a static NodePool has as many nodes as it says", staticCapacity)
+	e.scenario(t, "minValues and capacity types that Linode has not", choosyNodePools)
+	e.scenario(t, "CapacityBuffers keep room for pods to come", capacityBuffers)
+	e.scenario(t, "volumes, namespaces and an overlay", volumesAndNamespaces)
+	e.scenario(t, "a pod that a budget holds beyond the termination grace period", heldPod)
+}
+
+// TestGroupStandard is ordinary use, and trouble, on the Standard tier.
+func TestGroupStandard(t *testing.T) {
+	t.Parallel()
+	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
+	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
+		inLane("offhours", "a NodePool has no nodes in its off-hours", offHours, swept),
+	})...)
+	e.run(t, "a pod that no instance type fits", impossiblePod)
+	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
+	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
+	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+}
+
+// TestGroupEnterprise is what the tiers may differ in.
+func TestGroupEnterprise(t *testing.T) {
+	t.Parallel()
+	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
+	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
+		inLane("memory", "a pod larger than what nodes of 8 GiB have", largePod, swept),
+	})...)
+	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+}
+
+// TestGroupLinodes has plain Linodes that come and go; kwok simulates most of their kubelets.
+func TestGroupLinodes(t *testing.T) {
 	t.Parallel()
 	values := soon(map[string]any{"planRest": "30s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
-	e := start(t, "ends", "standard", values, func(o *localcluster.Options) { o.Behaviour.AllowIsolation = true })
-	e.apply(t, waitingClass("late", ""))
-	replaced := mergedBefore(inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
+	e := start(t, "linodes", "standard", values, plainLinodes(2))
+	replaced := mergedBefore(inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept))
 	e.together(t, slices.Concat(replaced, aged(), []part{
-		inLane("daemons", "pods of a DaemonSet count", daemonSet, swept),
-		inLane("private", "nodes without public addresses", isolated, swept),
+		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
+		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
 	})...)
-	e.scenario(t, "a StatefulSet through scale-up, consolidation and drift", statefulSet(""))
-	e.scenario(t, "the account's limit is reached", accountLimit)
+	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
+	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
+	e.scenario(t, "a firewall replaces nodes, and is put back where it was taken off", keptBehindFirewall)
+	e.scenario(t, "the account's limit is reached", linodeLimit)
 }
 
 // TestGroupMachines has Machines of Cluster API.
@@ -111,37 +183,29 @@ func TestGroupMachines(t *testing.T) {
 	)
 }
 
-// TestGroupGates has all of Karpenter's feature gates on.
-func TestGroupGates(t *testing.T) {
-	t.Parallel()
-	settings := map[string]any{"nodePriceLabel": true, "featureGates": gates("nodeOverlay", "staticCapacity", "nodeRepair",
-		"terminateFirstDrift", "terminateFirstRepair", "podDeletionCostManagement", "capacityBuffer")}
-	e := start(t, "gates", "standard", soon(settings, "NODE_REPAIR_TOLERATION", "10s", "KUBE_FEATURE_WatchListClient", "false"))
-	e.together(t, slices.Concat(atLimits(), rebooting(), []part{
-		inLane("unbounded", "a NodePool without limits has a condition, and a metric for its alert", withoutLimits, swept),
-	})...)
-	e.scenario(t, "a NodeOverlay decides what is bought, and the node teaches its capacity", overlaidPrice)
-	e.run(t, "a static NodePool has as many nodes as it says", staticCapacity)
-	e.scenario(t, "minValues and capacity types that Linode has not", choosyNodePools)
-	e.scenario(t, "CapacityBuffers keep room for pods to come", capacityBuffers)
-	e.scenario(t, "volumes, namespaces and an overlay", volumesAndNamespaces)
-	e.scenario(t, "a pod that a budget holds beyond the termination grace period", heldPod)
-}
-
-// TestGroupLinodes has plain Linodes that come and go; kwok simulates most of their kubelets.
-func TestGroupLinodes(t *testing.T) {
+// TestGroupEnds is why nodes end, and what nodes there cannot be.
+func TestGroupEnds(t *testing.T) {
 	t.Parallel()
 	values := soon(map[string]any{"planRest": "30s", "featureGates": gates("nodeRepair")}, "NODE_REPAIR_TOLERATION", "30s")
-	e := start(t, "linodes", "standard", values, plainLinodes(2))
-	replaced := mergedBefore(inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept))
+	e := start(t, "ends", "standard", values, func(o *localcluster.Options) { o.Behaviour.AllowIsolation = true })
+	e.apply(t, waitingClass("late", ""))
+	replaced := mergedBefore(inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
 	e.together(t, slices.Concat(replaced, aged(), []part{
-		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
-		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
+		inLane("daemons", "pods of a DaemonSet count", daemonSet, swept),
+		inLane("private", "nodes without public addresses", isolated, swept),
 	})...)
-	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
-	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
-	e.scenario(t, "a firewall replaces nodes, and is put back where it was taken off", keptBehindFirewall)
-	e.scenario(t, "the account's limit is reached", linodeLimit)
+	e.scenario(t, "a StatefulSet through scale-up, consolidation and drift", statefulSet(""))
+	e.scenario(t, "the account's limit is reached", accountLimit)
+}
+
+// TestGroupReplicas kills and freezes leaders. The fence that holds an old leader back does not know modes.
+func TestGroupReplicas(t *testing.T) {
+	t.Parallel()
+	e := start(t, "replicas", "enterprise", soon(nil, refreshed...), func(o *localcluster.Options) { o.Replicas = 2 })
+	e.scenario(t, "one works and one waits", oneWorksOneWaits)
+	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
+	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
+	e.scenario(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
 }
 
 // TestGroupVPC has plain Linodes in a VPC: each way to join, a NodeBalancer and volumes.
@@ -175,84 +239,18 @@ func TestGroupVPC(t *testing.T) {
 	})
 }
 
-// TestGroupEnterprise is what the tiers may differ in.
-func TestGroupEnterprise(t *testing.T) {
+// TestGroupSlow has a platform whose nodes take half a minute to join, which is three times the longest of core's windows, and which puts
+// back the taints that another client removes.
+func TestGroupSlow(t *testing.T) {
 	t.Parallel()
-	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
-	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
-		inLane("memory", "a pod larger than what nodes of 8 GiB have", largePod, swept),
-	})...)
-	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
-}
-
-// TestGroupStandard is ordinary use, and trouble, on the Standard tier.
-func TestGroupStandard(t *testing.T) {
-	t.Parallel()
-	e := start(t, "g", "standard", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)
-	e.together(t, slices.Concat(ordinary(), troubled(), unowned(), []part{
-		inLane("offhours", "a NodePool has no nodes in its off-hours", offHours, swept),
-	})...)
-	e.run(t, "a pod that no instance type fits", impossiblePod)
-	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
-	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
-	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
-}
-
-// TestGroupChanges is about clusters that were there before the operator, that are upgraded, and that it is removed from.
-func TestGroupChanges(t *testing.T) {
-	t.Parallel()
-	e := start(t, "changes", "enterprise", soon(map[string]any{"adoptAlpha": true}), func(o *localcluster.Options) {
-		o.NoOperator, o.K8sVersion = true, olderVersion
+	values := soon(nil)
+	values["admissionPolicy"] = map[string]any{"enabled": true}
+	e := start(t, "slow", "standard", values, func(o *localcluster.Options) {
+		o.Profile, o.TimeScale, o.Behaviour = "slow", 10, linodesim.Behaviour{ReapplyRemoved: true}
 	})
-	e.scenario(t, "nodes of the alpha provider are taken over with their pods", adopted)
-	e.scenario(t, "a refused class is tried once, also after a crash, and keeps no other NodePool waiting", refusedOnce)
-	without := newOutage(t, e, "settled", "lost")
-	e.together(t,
-		without.part("settled", "pods that settled while there was no operator", settledPods),
-		without.part("lost", "a node that lost its NodeClaim under running pods", lostNodeClaim),
-	)
-	e.scenario(t, "a class gets a firewall, the cluster an upgrade", driftedFirewallAndVersion)
-	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
-	e.scenario(t, "the definitions uninstalled with nodes", definitionsUninstalled)
-}
-
-// TestGroupKubelets has plain Linodes that join a self-managed cluster on real kubelets.
-func TestGroupKubelets(t *testing.T) {
-	t.Parallel()
-	server := &reported{}
-	settings := map[string]any{"instance": map[string]any{
-		"approveServingCertificates": true, "secrets": []any{
-			map[string]any{"namespace": "kube-system", "name": "boots"}, map[string]any{"namespace": "kube-system", "name": "joining"}},
-		"allow": map[string]any{"images": []any{"linode/ubuntu*", "linode/debian12", "private/*"}, "authorizedUsers": []any{"me"}},
-	}}
-	e := start(t, "kubelets", "standard", soon(settings), func(o *localcluster.Options) {
-		o.Mode, o.ServerVersion = localcluster.Instance, server.get
-	})
-	e.run(t, "scale up and down", scaleUpAndDown)
-	e.scenario(t, "the operator is killed between the POST and the boot", killedBeforeBoot)
-	e.scenario(t, "further fields of a kubelet's configuration", furtherKubeletFields)
-	e.scenario(t, "serving certificates, a token that is used twice, a volume that is still attached", joinedNode)
-	e.scenario(t, "a boot that fails, and a token that has expired", failedBoot)
-	e.scenario(t, "the hash of another CA", otherAuthority)
-	e.scenario(t, "the answer to a POST of a Linode is lost", lostPOST)
-	e.scenario(t, "a class that reads Secrets of the cluster, and names what is not allowed", greedyClasses)
-	e.scenario(t, "a booting node that wants to be another one", impostor)
-	e.scenario(t, "nodes join while the cluster's CA is replaced, and afterwards", rotatedAuthority)
-}
-
-// TestGroupDefaults has the charts as a newcomer installs them.
-func TestGroupDefaults(t *testing.T) {
-	t.Parallel()
-	e := start(t, "defaults", "standard", nil)
-	e.run(t, "the first steps", firstSteps)
-	e.run(t, "a part of the token would be found", plantedToken)
-	e.scenario(t, "NodePools and classes of all kinds", examples)
-	e.scenario(t, "every field of a class", everyField)
-	e.scenario(t, "the steps of import lke, and the way back", handOver)
-	e.apply(t, waitingClass("late", ""))
-	e.predicted(t, predictions()...)
-	e.scenario(t, "thirty pods on thirty hosts", onHosts(30))
-	e.scenario(t, "the cheapest type cannot be had", nextType)
+	e.scenario(t, "NodeClaims by hand and NodePools without limits are refused", refusedByPolicy)
+	e.scenario(t, "one NodeClaim for each pod while nodes join slowly", onePerPod(slowly))
+	e.scenario(t, "a startup taint does not come back", startupTaint)
 }
 
 // TestMatrix is what `make matrix` runs for each minor release of Kubernetes: what the API server, the scheduler and the controller
