@@ -1,44 +1,32 @@
 // Package leadership keeps a replica that does not lead from changing anything through the Linode API.
 //
-// The API has no preconditions, so two replicas that write at once could give one instance to two NodeClaims. Leader election alone does
-// not prevent that. Example: a leader freezes (a stalled host, a paused VM, SIGSTOP) for longer than its Lease lasts, and another replica
-// takes over. The old leader wakes up with requests in hand, and client-go gives it another renew deadline, 10 s, before it reports that
-// another replica leads.
+// The API has no preconditions, so two replicas that write at once give one instance to two NodeClaims. Leader election alone does
+// not prevent that: a leader that was frozen (a stalled host, a paused VM, SIGSTOP) for longer than its Lease lasts wakes up with
+// requests in hand, and client-go gives it another renew deadline, 10 s, before it reports that another replica leads.
 //
-// A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last successful renewal is valid. It costs no
-// request. Package cmd/controller wires it, for a process that takes part in the election:
+// A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last renewal that succeeded is valid. It
+// costs no request. Wired by cmd/controller, for a process that takes part in the election:
 //
-//	fence := leadership.NewFence(2*time.Minute, func(ctx context.Context, released bool) error { nodes.Begin(released); return nil })
+//	fence := leadership.NewFence(2*time.Minute, func(released bool) { nodes.Begin(released) })
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
 //
-// # Releasing the Lease
+// A Lease that was released says that no write of its holder, or of earlier holders, may take effect any more. While one is under way, and
+// for the time in which writes take effect late after one that was answered with a server error or not at all, or after following a
+// replica that died, it is not released, and expires. The next replica then waits for that, and for what the writes may do.
 //
-// A released Lease means that no write of its holder, or of earlier holders, may take effect any more. So the Fence does not release the
-// Lease, and lets it expire, in these cases:
-//
-//   - A write is under way.
-//   - A write was answered with a server error or not at all, and may still take effect.
-//   - The holder followed a replica that died, whose writes may still take effect.
-//
-// The next replica then waits for the expiry, and for the time in which the writes may take effect.
-//
-// # Guaranteed
-//
-// No write is begun after the Lease has expired, before the first election, or after the Lease was released. The Lease counts as expired
-// when its duration has passed on the wall clock or on the monotonic clock, whichever is first: the wall clock may be set back, and the
-// monotonic clock may stop while a VM is paused. Other replicas wait for the same duration from when they observed the last renewal,
-// which is later. Reads always pass.
+// Guaranteed: no write is begun after the Lease has expired, nor before the first election, nor after the Lease was released. The
+// Lease counts as expired when its duration has passed on the wall clock or on the monotonic clock, whichever is first: the first may
+// be set back, the second may stop while a VM is paused. Other replicas wait for the same duration, from when they observed the last
+// renewal, which is later. Reads always pass.
 //
 // The Fence is checked when a write is begun, when it has its connection (dialling and TLS take time), and with each piece of its body.
 //
-// # Not guaranteed
-//
-// A write that was begun in time may arrive late. A process that is frozen between the last check and the system call sends the write
-// when it wakes. Requests to the Kubernetes API server are not held back; the process ends as soon as its elector reads that another
-// replica leads, within the retry period of 2 s after it wakes. When the Lease could not be renewed in time, writes are held back and the
-// elector decides whether to go on.
+// Not guaranteed: a write that was begun in time may arrive late, and a process that is frozen between the last check and the system
+// call sends it when it wakes. Requests to the Kubernetes API server are not held back; the process ends as soon as its elector reads
+// that another replica leads, within the retry period of 2 s after it wakes. When the Lease could not be renewed in time, writes are held
+// back and the elector decides whether to go on.
 //
 // A Fence is safe for concurrent use.
 package leadership
@@ -64,7 +52,7 @@ type Fence struct {
 	now      func() moment
 	lease    atomic.Pointer[lease] // nil = does not lead
 	led      atomic.Bool
-	elected  func(ctx context.Context, released bool) error
+	elected  func(released bool)
 	free     atomic.Bool // the Lease was released when it was last read, or did not exist
 	writes   unanswered
 	replaced chan struct{}
@@ -93,27 +81,23 @@ func (l *lease) valid(now moment) bool {
 	return l != nil && now.wall.Sub(l.renewed.wall) < l.lasts && now.mono-l.renewed.mono < l.lasts
 }
 
-// NewFence returns the Fence of a process that does not lead yet. elected is called before any controller starts, when this process has got
-// the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none. Until it returns
-// no error this process does not lead, and the elector tries again. It may be nil. lateEffect is how long after its failure a write may
-// still take effect: the engines wait as long after a process that died.
-func NewFence(lateEffect time.Duration, elected func(ctx context.Context, released bool) error) *Fence {
+// NewFence returns the Fence of a process that does not lead yet. elected is called once, before any controller starts, when this
+// process has got the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none.
+// It may be nil. lateEffect is how long after its failure a write may still take effect: the engines wait as long after a process that
+// died.
+func NewFence(lateEffect time.Duration, elected func(released bool)) *Fence {
 	return &Fence{now: systemNow, elected: elected, writes: unanswered{lateEffect: lateEffect}, replaced: make(chan struct{})}
 }
 
-// follow is called when this process has got the Lease, until it returns no error.
-func (f *Fence) follow(ctx context.Context, now moment) error {
+// follow is called once, when this process has got the Lease.
+func (f *Fence) follow(now moment) {
 	free := f.free.Load()
-	if f.elected != nil {
-		if err := f.elected(ctx, free); err != nil {
-			return err
-		}
-	}
 	if !free {
 		f.writes.inherit(now)
 	}
-	f.led.Store(true)
-	return nil
+	if f.elected != nil {
+		f.elected(free)
+	}
 }
 
 func (f *Fence) leads() bool { return f.lease.Load().valid(f.now()) }
@@ -142,7 +126,7 @@ type lock struct {
 // Get implements resourcelock.Interface.
 func (l lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if err == nil && record.HolderIdentity != l.Identity() { // otherwise this process has got it, and is not done with following
+	if err == nil {
 		l.fence.free.Store(record.HolderIdentity == "")
 	}
 	if err == nil && l.fence.led.Load() && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
@@ -154,15 +138,15 @@ func (l lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []by
 // Create implements resourcelock.Interface.
 func (l lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	l.fence.free.Store(true)
-	return l.write(ctx, record, func() error { return l.Interface.Create(ctx, record) })
+	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
 }
 
 // Update implements resourcelock.Interface.
 func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(ctx, record, func() error { return l.Interface.Update(ctx, record) })
+	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
 }
 
-func (l lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, do func() error) error {
+func (l lock) write(record resourcelock.LeaderElectionRecord, do func() error) error {
 	begun, releases := l.fence.now(), record.HolderIdentity == ""
 	if releases {
 		if !l.fence.leads() {
@@ -176,10 +160,8 @@ func (l lock) write(ctx context.Context, record resourcelock.LeaderElectionRecor
 	if err := do(); err != nil || releases {
 		return err
 	}
-	if !l.fence.led.Load() {
-		if err := l.fence.follow(ctx, begun); err != nil {
-			return err
-		}
+	if !l.fence.led.Swap(true) {
+		l.fence.follow(begun)
 	}
 	l.fence.lease.Store(&lease{begun, time.Duration(record.LeaseDurationSeconds) * time.Second})
 	return nil

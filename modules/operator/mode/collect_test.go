@@ -98,7 +98,7 @@ func pools(t *testing.T, sim *linodesim.Sim, api *linode.Client) mode.Nodes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allocator, err := allocator.New(platform, lkepool.Config{Records: &claims.RecordMap{}})
+	allocator, err := allocator.New(platform, lkepool.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

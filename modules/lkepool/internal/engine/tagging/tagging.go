@@ -1,0 +1,80 @@
+// Package tagging reads and writes the tags of pools and claims. They are the only
+// durable record: a restarted process learns from them which pools are its own, of which
+// key each is, and who has claimed an instance. Its functions are pure.
+package tagging
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// Tags adds the tags of pools to those of claims. Tags are the only durable
+// record there is.
+type Tags struct {
+	claims.Tags
+	// Managed marks what the engine made or claimed.
+	Managed              string
+	claimedAtKey, keyKey string
+}
+
+// New returns the tags with the given keys.
+func New(tags claims.Tags) Tags {
+	return Tags{
+		Tags: tags, Managed: lkepool.ManagedTagOf(tags), claimedAtKey: tags.Prefix("claimed-at"), keyKey: lkepool.KeyPrefix(tags),
+	}
+}
+
+// Own reports whether only the engine may add or remove the tag.
+func (t Tags) Own(tag string) bool {
+	return tag == t.Managed || t.OfClaim(tag) || strings.HasPrefix(tag, t.keyKey)
+}
+
+// OfClaim reports whether the tag is part of a claim.
+func (t Tags) OfClaim(tag string) bool {
+	return t.IsClaim(tag) || strings.HasPrefix(tag, t.claimedAtKey)
+}
+
+// ClaimedAtOf returns the zero time for a missing or unreadable tag.
+func (t Tags) ClaimedAtOf(tags []string) time.Time {
+	seconds, err := strconv.ParseInt(claims.ValueOf(tags, t.claimedAtKey), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}
+
+// ClaimTags returns the tags that claim an instance: those that it carries
+// already, without an older claim, and everything that the request adds.
+func (t Tags) ClaimTags(present []string, who claims.ClaimID, at time.Time, more ...[]string) []string {
+	tags := slices.DeleteFunc(slices.Clone(present), t.OfClaim)
+	claim := []string{t.NameTag(who), t.claimedAtKey + strconv.FormatInt(at.Unix(), 10), t.Managed}
+	if who.UID != "" {
+		claim = append(claim, t.UIDTag(who))
+	}
+	return claims.Union(append([][]string{tags, claim}, more...)...)
+}
+
+// PoolTags returns the tags of a new pool.
+func (t Tags) PoolTags(request lkepool.Request) []string {
+	return claims.Union([]string{request.Key.Tag(t.Tags), t.Managed}, request.PoolTags)
+}
+
+// KeyHash returns the hash of the key that a pool was made for, "" if it was not
+// made by this engine.
+func (t Tags) KeyHash(tags []string) string {
+	hash := claims.ValueOf(tags, t.keyKey)
+	if len(hash) != 16 || !slices.Contains(tags, t.Managed) {
+		return ""
+	}
+	for i := range len(hash) {
+		if c := hash[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
+	}
+	return hash
+}

@@ -1,0 +1,96 @@
+// Package tuning has every constant of the engine, each with its unit and reason. How
+// long readings may be out of date, and what else differs between platforms, is a
+// setting in lkepool.Config. The package imports nothing but time.
+package tuning
+
+import "time"
+
+// What the engine counts, and how long it waits.
+const (
+	// RecordLag bounds how far the caller's own records may lag behind answers of this engine;
+	// 14 s is the longest that this package is tested with.
+	RecordLag = 20 * time.Second
+	// GoneMemory is how long it is remembered that an object is gone: late lists show
+	// it again.
+	GoneMemory = 10 * time.Minute
+	// ReadValid is how long a direct read counts as "right before" an action.
+	ReadValid = 2 * time.Second
+	// CountValid is how long after its decision a count, or the deletion of a pool, may
+	// be sent, SendWithin another change of a pool, and ClaimWithin a claim: nothing but
+	// another process makes that one wrong.
+	CountValid  = 3 * time.Second
+	SendWithin  = 15 * time.Second
+	ClaimWithin = time.Minute
+
+	// GatherQuiet is how long no new claimant may have arrived before nodes are
+	// bought, so that one burst is one purchase; GatherMost bounds the wait.
+	// Reconciles of one burst were measured to spread over about 0.3 s.
+	GatherQuiet = 500 * time.Millisecond
+	GatherMost  = 4 * time.Second
+
+	// FullReadEvery is the age at which both lists are read again while
+	// claimants wait: hand edits show in nothing else.
+	FullReadEvery = 2 * time.Minute
+	// UnsettledGrace is how long a pool with more members than its count, or a
+	// claimed instance that its pool no longer lists, is waited for.
+	UnsettledGrace = 2 * time.Minute
+	// UnreadGrace is how long reads of an instance that is known by its ID alone
+	// have to fail until claimants of its key get others: it may be the node of one
+	// of them. It is longer than the storms of failures that are to be outlasted by
+	// waiting, and far shorter than PendingTimeout, within which a node may take to come.
+	UnreadGrace = 2 * time.Minute
+	// VerifyAgain is the distance of direct reads of an instance that is waited for.
+	VerifyAgain = 5 * time.Second
+	// ReadAgain is the distance of a direct read of an instance from one that did not find it.
+	ReadAgain = time.Second
+	// FirstReadAfter is how long after a purchase the first look for it is:
+	// instances appear after 2 s at the earliest (recorded).
+	FirstReadAfter = time.Second
+	// FewNodes are looked for every NearRead, or NearList where a look is a list,
+	// until a tenth of the time that has passed is more.
+	FewNodes = 20
+	NearRead = time.Second
+	NearList = 2300 * time.Millisecond
+	// DirectPolls is how many pools are polled one by one; a list of all pools
+	// is one request of a scarcer kind.
+	DirectPolls = 2
+
+	// RemovalResend is the age at which an accepted removal without effect is
+	// sent again. LKE removes nodes within seconds (recorded).
+	RemovalResend = time.Minute
+	// MarkAttempts is how many failed writes quarantine an instance.
+	MarkAttempts = 3
+	// QuarantineLimit is how many instances may be quarantined in a row until marking
+	// is taken to fail in general: no further node would help.
+	QuarantineLimit = 2
+	// FirstProbe and LongestProbe bound the pause between two marks after the
+	// API refused one as forbidden or invalid.
+	FirstProbe   = 5 * time.Second
+	LongestProbe = 5 * time.Minute
+	// LongestRetry bounds the pause after repeated failures of one request.
+	LongestRetry = 15 * time.Second
+
+	// LowerLimit is how often a count that another client lowers is raised
+	// again within LowerMemory, before it is a conflict for a person.
+	LowerLimit  = 3
+	LowerMemory = 10 * time.Minute
+	// EditedLimit is how many pools of one key may be out of use because they
+	// were edited. Another attempt would only add one more.
+	EditedLimit = 3
+
+	// ConfirmedFor is how long the answer to a claim's write is repeated to its
+	// claimant without another read.
+	ConfirmedFor = time.Minute
+	// SilentAfter is how long a request may be without an answer until a
+	// claimant whose time ends gets that as the reason.
+	SilentAfter = 5 * time.Second
+
+	// ParallelRemovals and ParallelReads bound the requests for one pool and for
+	// single instances at the same time, ParallelEffects those for everything.
+	ParallelRemovals = 16
+	ParallelReads    = 32
+	ParallelEffects  = 64
+	// ReadTimeout and WriteTimeout end a request that gets no answer.
+	ReadTimeout  = 30 * time.Second
+	WriteTimeout = time.Minute
+)
