@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // Reasons of events on a NodePool, beside the reasons of package launches. Core reports the same on the NodeClaim, which is gone soon
@@ -35,7 +37,7 @@ func (p publisher) publish(nodePool *karpv1.NodePool, e events.Event) {
 	if nodePool == nil || p.recorder == nil {
 		return
 	}
-	e.InvolvedObject, e.Type, e.Message = nodePool, corev1.EventTypeWarning, bounded(e.Message)
+	e.InvolvedObject, e.Type, e.Message = nodePool, corev1.EventTypeWarning, printable.Message(e.Message)
 	e.DedupeValues = append([]string{string(nodePool.UID), nodePool.Name}, e.DedupeValues...)
 	p.recorder.Publish(e)
 }

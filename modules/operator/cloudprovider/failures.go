@@ -12,7 +12,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // failed records the error of a claim, and turns it into core's: an InsufficientCapacityError lets core give this NodeClaim up and schedule
@@ -113,9 +112,6 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 			allocatable.Pods(), nodeClaim.Name),
 	})
 }
-
-// bounded cuts a text that holds words of the API's to what a condition and an event may have, and to printable characters.
-func bounded(text string) string { return printable.Bounded(text, 1000) }
 
 // lookupError turns the error of reading or releasing one instance into core's. Only not found, which an engine reports when the API has
 // proven it, may become NodeClaimNotFound: core then forgets the instance.

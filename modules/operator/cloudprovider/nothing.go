@@ -12,6 +12,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // Unbuyable returns why a NodePool can get no node now, "" if it can. What its LinodeNodeClass lacks is no part of it: core's own
@@ -25,7 +26,7 @@ func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool
 		return ""
 	}
 	if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
-		return bounded(err.Error())
+		return printable.Message(err.Error())
 	}
 	wanted := requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, all)
 	if len(wanted) == 0 {
@@ -34,7 +35,7 @@ func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool
 	if slices.ContainsFunc(wanted, func(it *cloudprovider.InstanceType) bool { return len(it.Offerings.Available()) > 0 }) {
 		return ""
 	}
-	return bounded(fmt.Sprintf("none of the %d plans that meet its requirements can be bought now: %s", len(wanted),
+	return printable.Message(fmt.Sprintf("none of the %d plans that meet its requirements can be bought now: %s", len(wanted),
 		c.unbought(ctx, nodePool, wanted)))
 }
 
@@ -69,7 +70,7 @@ func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 	if len(plans) == 0 {
 		return ""
 	}
-	return bounded(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: %s. %s",
+	return printable.Message(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: %s. %s",
 		requirement.List(plans), launches.Silence))
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
 // How long what a launch has shown is remembered.
@@ -111,7 +112,7 @@ func (m *Memory) judge(l Launch, err error) (v Verdict, news bool) {
 	defer m.mu.Unlock()
 	whole := Target{NodePool: l.NodePool}
 	before, _ := m.pauses.get(whole)
-	v = Judge(err, l, time.Now(), m.cfg.PlanRest, before.InARow)
+	v = Judge(err, l, time.Now(), m.cfg.PlanRest, before)
 	switch {
 	case v.cause != "":
 		news = m.rest(v.cause, l.Plan)
@@ -122,8 +123,8 @@ func (m *Memory) judge(l Launch, err error) (v Verdict, news bool) {
 		}
 	case !v.refusal.Until.IsZero():
 		m.refusals.set(v.refusal.source(), v.refusal, RefusalLasts)
-	case v.pauses:
-		m.fail(whole, launchPauses)
+	case v.failures.InARow > 0:
+		m.pause(whole, v.failures)
 	}
 	if v.limited && l.NodePool != "" {
 		m.limited.set(l.NodePool, true, limitLasts)
@@ -151,12 +152,9 @@ func (m *Memory) Resting(plan string) (cause Cause, is bool) {
 	return m.rests.get(plan)
 }
 
-// fail notes a failure, and returns the pause after it.
-func (m *Memory) fail(t Target, pauses []time.Duration) time.Duration {
-	record, _ := m.pauses.get(t)
-	pause := record.Failed(time.Now(), pauses)
-	m.pauses.set(t, record, pause+failureLasts)
-	return pause
+// pause records failures in a row. They count for the next one until failureLasts after their pause.
+func (m *Memory) pause(t Target, failures pacing.Record) {
+	m.pauses.set(t, failures, time.Until(failures.Until)+failureLasts)
 }
 
 // NeverJoined counts, once for its NodeClaim, a node that never joined, and returns the pause of its plan after it.
@@ -167,7 +165,10 @@ func (m *Memory) NeverJoined(nodeClaim types.UID, t Target) (pause time.Duration
 		return 0, false
 	}
 	m.counted.set(nodeClaim, true, countedLasts)
-	return m.fail(t, pacing.Joins), true
+	failures, _ := m.pauses.get(t)
+	pause = failures.Failed(time.Now(), pacing.Joins)
+	m.pause(t, failures)
+	return pause, true
 }
 
 // Joined forgets the failures of a plan that were before a node of it joined.
@@ -235,7 +236,7 @@ func (m *Memory) Limited(nodePool string) bool {
 func (m *Memory) Hold(nodePool, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held.set(nodePool, bounded(why), HeldFor)
+	m.held.set(nodePool, printable.Message(why), HeldFor)
 }
 
 // Held returns why a static NodePool makes no NodeClaim now, false if it may.
@@ -259,7 +260,7 @@ func (m *Memory) Shortfall(t Target) (had corev1.ResourceList, is bool) {
 	return m.shortfalls.get(t)
 }
 
-// timed holds values until their ends.
+// timed holds values until their ends. Unlike cache.Expiring of apimachinery it can be listed, for Pauses and Export.
 type timed[K comparable, V any] map[K]ending[V]
 
 type ending[V any] struct {

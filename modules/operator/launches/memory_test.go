@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
@@ -144,7 +145,7 @@ func TestAVerdictIsAFunctionOfItsArguments(t *testing.T) {
 	conflict := &claims.Error{Kind: claims.KindConflict}
 	for inARow, pause := range []string{"0s", "1m0s", "1m0s"} {
 		for range 2 {
-			v := launches.Judge(conflict, l, time.Unix(0, 0), 0, inARow)
+			v := launches.Judge(conflict, l, time.Unix(0, 0), 0, pacing.Record{InARow: inARow})
 			if want := "Launch given up, next one after " + pause; !v.GivenUp || !strings.HasPrefix(v.Event.Message, want) {
 				t.Errorf("after %d in a row: %+v", inARow, v)
 			}

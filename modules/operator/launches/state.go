@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// State is what of a Memory outlives its process, in a fixed order.
+// State is the part of a Memory that a later process takes up, in a fixed order.
 type State struct {
 	Pauses   []Pause
 	Refusals []Refusal
@@ -74,7 +74,7 @@ func (m *Memory) Import(s State) {
 		t, left := Target{p.NodePool, p.Plan}, time.Until(p.Until)
 		if _, known := m.pauses.get(t); !known && p.NodePool != "" && p.InARow >= 1 && left >= -failureLasts && left <= longest &&
 			time.Until(p.Last) <= 0 {
-			m.pauses.set(t, pacing.Record{InARow: p.InARow, Last: p.Last, Until: p.Until}, left+failureLasts)
+			m.pause(t, pacing.Record{InARow: p.InARow, Last: p.Last, Until: p.Until})
 		}
 	}
 	for _, r := range s.Refusals {

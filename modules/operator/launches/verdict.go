@@ -9,6 +9,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
@@ -131,7 +132,7 @@ type Launch struct {
 	Attempt      Attempt
 }
 
-// A Verdict is what the failure of a launch means.
+// A Verdict has the results of a launch's failure: the answer for core, the event, and the records of Memory.
 type Verdict struct {
 	Err     error  // the failure, with the plan
 	GivenUp bool   // the NodeClaim gets no node; core deletes it and schedules its pods anew
@@ -140,11 +141,11 @@ type Verdict struct {
 	Event   Event // on the NodePool; zero = none
 
 	// What Memory records.
-	cause   Cause // of the plan's rest, "" = it does not rest
-	pauses  bool  // the NodePool
-	refusal Refusal
-	limited bool   // a limit refuses: nothing can surge
-	held    string // why the static NodePool makes no NodeClaim for a while, "" = it may
+	cause    Cause         // of the plan's rest, "" = it does not rest
+	failures pacing.Record // of the NodePool with this one; zero = it does not pause
+	refusal  Refusal
+	limited  bool   // a limit refuses: nothing can surge
+	held     string // why the static NodePool makes no NodeClaim for a while, "" = it may
 }
 
 // An Event is an event on a NodePool.
@@ -175,13 +176,13 @@ const (
 // seconds.
 const hintAfter = 2 * time.Minute
 
-// Judge returns what the failure of a launch means at a time. planRest is the rest of a plan without capacity, and inARow is how many
-// launches of the NodePool were given up in a row before.
+// Judge returns the verdict on the failure of a launch at a time. planRest is the rest of a plan without capacity. before has the earlier
+// launches of the NodePool that were given up in a row.
 //
 // While the node is on its way the message counts the attempts: core repeats a launch a second after its failure was news for the
 // NodeClaim's status, and otherwise after pauses that grow to a minute, during which the node would go unnoticed (measured: 100 slow nodes
 // came 1.4 times as late, docs/performance.md).
-func Judge(err error, l Launch, now time.Time, planRest time.Duration, inARow int) Verdict {
+func Judge(err error, l Launch, now time.Time, planRest time.Duration, before pacing.Record) Verdict {
 	r := rowOf(err, l.LKE)
 	v := Verdict{Err: fmt.Errorf("claiming a %s: %w", l.Plan, err)}
 	if r.cause != "" {
@@ -198,13 +199,13 @@ func Judge(err error, l Launch, now time.Time, planRest time.Duration, inARow in
 		}
 	}
 	if r.detail {
-		v.Message = bounded(fmt.Sprintf("%s: %s", r.message, v.Err))
+		v.Message = printable.Message(fmt.Sprintf("%s: %s", r.message, v.Err))
 	}
 	if field, proven := provenRefusal(err); proven && l.NodePool != "" {
 		return v.refused(l, field, now)
 	}
 	if r.detail && l.Attempt.Number >= givenUpAfter {
-		return v.givenUp(l, launchPauses[min(inARow, len(launchPauses)-1)])
+		return v.givenUp(l, before, now)
 	}
 	return v
 }
@@ -281,8 +282,11 @@ func (v Verdict) refused(l Launch, field string, now time.Time) Verdict {
 }
 
 // givenUp pauses the NodePool, so that the next launch of it does not follow at once.
-func (v Verdict) givenUp(l Launch, pause time.Duration) Verdict {
-	v.pauses = l.NodePool != ""
+func (v Verdict) givenUp(l Launch, failures pacing.Record, now time.Time) Verdict {
+	pause := failures.Failed(now, launchPauses)
+	if l.NodePool != "" {
+		v.failures = failures
+	}
 	v.Event = Event{Reason: v.Reason, Silence: time.Minute, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, v.Message)}
 	return v.forGood(l)
 }
@@ -291,13 +295,10 @@ func (v Verdict) givenUp(l Launch, pause time.Duration) Verdict {
 func (v Verdict) forGood(l Launch) Verdict {
 	v.GivenUp = true
 	if l.Static {
-		v.held = bounded(v.Err.Error())
+		v.held = printable.Message(v.Err.Error())
 	}
 	return v
 }
-
-// bounded cuts a text that holds words of the API's to what a condition and an event may have, and to printable characters.
-func bounded(text string) string { return printable.Bounded(text, 1000) }
 
 // A Cause is why a plan rests.
 type Cause string

@@ -1,32 +1,44 @@
 // Package leadership keeps a replica that does not lead from changing anything through the Linode API.
 //
-// The API has no preconditions, so two replicas that write at once give one instance to two NodeClaims. Leader election alone does
-// not prevent that: a leader that was frozen (a stalled host, a paused VM, SIGSTOP) for longer than its Lease lasts wakes up with
-// requests in hand, and client-go gives it another renew deadline, 10 s, before it reports that another replica leads.
+// The API has no preconditions, so two replicas that write at once could give one instance to two NodeClaims. Leader election alone does
+// not prevent that. Example: a leader freezes (a stalled host, a paused VM, SIGSTOP) for longer than its Lease lasts, and another replica
+// takes over. The old leader wakes up with requests in hand, and client-go gives it another renew deadline, 10 s, before it reports that
+// another replica leads.
 //
-// A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last renewal that succeeded is valid. It
-// costs no request. Wired by cmd/controller, for a process that takes part in the election:
+// A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last successful renewal is valid. It costs no
+// request. Package cmd/controller wires it, for a process that takes part in the election:
 //
 //	fence := leadership.NewFence(2*time.Minute, func(released bool) { nodes.Begin(released) })
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
 //
-// A Lease that was released says that no write of its holder, or of earlier holders, may take effect any more. While one is under way, and
-// for the time in which writes take effect late after one that was answered with a server error or not at all, or after following a
-// replica that died, it is not released, and expires. The next replica then waits for that, and for what the writes may do.
+// # Releasing the Lease
 //
-// Guaranteed: no write is begun after the Lease has expired, nor before the first election, nor after the Lease was released. The
-// Lease counts as expired when its duration has passed on the wall clock or on the monotonic clock, whichever is first: the first may
-// be set back, the second may stop while a VM is paused. Other replicas wait for the same duration, from when they observed the last
-// renewal, which is later. Reads always pass.
+// A released Lease means that no write of its holder, or of earlier holders, may take effect any more. So the Fence does not release the
+// Lease, and lets it expire, in these cases:
+//
+//   - A write is under way.
+//   - A write was answered with a server error or not at all, and may still take effect.
+//   - The holder followed a replica that died, whose writes may still take effect.
+//
+// The next replica then waits for the expiry, and for the time in which the writes may take effect.
+//
+// # Guaranteed
+//
+// No write is begun after the Lease has expired, before the first election, or after the Lease was released. The Lease counts as expired
+// when its duration has passed on the wall clock or on the monotonic clock, whichever is first: the wall clock may be set back, and the
+// monotonic clock may stop while a VM is paused. Other replicas wait for the same duration from when they observed the last renewal,
+// which is later. Reads always pass.
 //
 // The Fence is checked when a write is begun, when it has its connection (dialling and TLS take time), and with each piece of its body.
 //
-// Not guaranteed: a write that was begun in time may arrive late, and a process that is frozen between the last check and the system
-// call sends it when it wakes. Requests to the Kubernetes API server are not held back; the process ends as soon as its elector reads
-// that another replica leads, within the retry period of 2 s after it wakes. When the Lease could not be renewed in time, writes are held
-// back and the elector decides whether to go on.
+// # Not guaranteed
+//
+// A write that was begun in time may arrive late. A process that is frozen between the last check and the system call sends the write
+// when it wakes. Requests to the Kubernetes API server are not held back; the process ends as soon as its elector reads that another
+// replica leads, within the retry period of 2 s after it wakes. When the Lease could not be renewed in time, writes are held back and the
+// elector decides whether to go on.
 //
 // A Fence is safe for concurrent use.
 package leadership

@@ -21,6 +21,9 @@ func Text(text string) string {
 	}, strings.ToValidUTF8(text, "?"))
 }
 
+// Message returns Text, cut to the length of a condition's or an event's message.
+func Message(text string) string { return Bounded(text, 1000) }
+
 // Bounded returns Text, cut to at most so many bytes.
 func Bounded(text string, most int) string {
 	const mark = "..."
