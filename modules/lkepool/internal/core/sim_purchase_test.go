@@ -168,7 +168,7 @@ func (s *sim) waits(c *simClaimant) bool {
 }
 
 // serves reports whether a node that waits, or comes into this slot, can be handed out. A slot that has been empty for 90 seconds does
-// not count: what is on its way counts for four times as long as the slowest of the last nodes took, and for 90 seconds at least.
+// not count. A node on its way counts for four times as long as the slowest of the last nodes took, and for 90 seconds at least.
 func (s *sim) serves(slot *simSlot) bool {
 	i := slot.instance
 	switch {

@@ -29,7 +29,7 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 	return c
 }
 
-// Handle applies an event and returns what is to be done.
+// Handle applies an event and returns the actions.
 func (c *Core) Handle(e Event, now time.Time) []Action {
 	c.belief.At(now)
 	var answers []Action

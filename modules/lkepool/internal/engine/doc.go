@@ -7,7 +7,7 @@
 // # Where things are
 //
 //	event      what goes in and what comes out
-//	belief     what is known of the platform; events in, facts out
+//	belief     the facts about the platform; events in, facts out
 //	decide     what to do about it, with reasons
 //	callers    who waits for what: admitted, answered, dismissed
 //	tagging    the tags of pools and claims

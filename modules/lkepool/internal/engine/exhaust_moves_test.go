@@ -66,7 +66,7 @@ func (w *smallWorld) Done(r smallRequest, d engine.Done) {
 	w.feed(d)
 }
 
-// wait lets time pass until something is due, and what is due happen.
+// wait lets time pass until something is due, and lets that happen.
 func (w *smallWorld) wait() {
 	w.now = latest(w.now, w.next())
 	if w.now.Sub(smallEpoch) > smallHorizon {

@@ -157,7 +157,7 @@ func (p *smallPlatform) remove(of *smallPool, at int, now time.Time) {
 	}
 }
 
-// elapse lets happen what is due.
+// elapse lets the due events happen.
 func (p *smallPlatform) elapse(now time.Time) {
 	changed := false
 	for i := range p.pools {

@@ -28,7 +28,7 @@ func TestTheWorldIsAsLargeAsTheCluster(t *testing.T) {
 	}
 }
 
-// What is gone is forgotten in time, also after a day of claims that come and go.
+// Objects that are gone are forgotten in time, also after a day of claims that come and go.
 func TestWhatIsGoneIsForgotten(t *testing.T) {
 	plan := &simSchedule{seed: 1, world: simWeather{
 		latency: 200 * time.Millisecond, idLeast: 5 * time.Second, idMost: 5 * time.Second, orphanTTL: time.Minute,

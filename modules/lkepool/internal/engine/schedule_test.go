@@ -161,7 +161,7 @@ func TestOfTwoClaimsTheAnswerIsKept(t *testing.T) {
 
 // TestANodeThatAnOldListShowsTakesNoPlace replays lives in which a list that lags shows a
 // node that is gone, without a slot or in one, as a member of a pool that waits for another
-// one. What is bought then is a node too many.
+// one. A purchase then is a node too many.
 func TestANodeThatAnOldListShowsTakesNoPlace(t *testing.T) {
 	for _, plan := range []*simSchedule{
 		fromSeed(2002598), harshFromSeed(2025369), harshFromSeed(2138167), harshFromSeed(81938383), withAllFaults(86375163),

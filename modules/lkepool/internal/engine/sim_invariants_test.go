@@ -331,7 +331,7 @@ func (s *sim) refusedByFate() bool {
 	return slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultRefused && (f.op == OpCreate || f.op == OpScale) })
 }
 
-// checkGone: only what is gone is reported as such. After a removal of ours one
+// checkGone: only objects that are gone are reported as gone. After a removal of ours one
 // 404 is proof, so a removal without effect and a spurious 404 deceive it.
 func (s *sim) checkGone(c *simClaimant, err error) {
 	i := s.instance(c.instance)

@@ -70,7 +70,7 @@ func (s *sim) learn(e *simEffect) {
 	}
 }
 
-// checkPurchase is I5, purchase by purchase: what is bought is no more than claimants of
+// checkPurchase is I5, purchase by purchase: the process buys no more than claimants of
 // the key wait, less what the platform has or makes for them, as far as the process was
 // shown that. Nothing here is a number of the engine's: what it may leave out of account is
 // what no answer showed it, what requests failed for, and what was to be removed.

@@ -81,7 +81,7 @@ func (s *sim) take(step simStep) {
 	}
 }
 
-// unrest returns what is not yet as it has to be in the end, "" at rest: I3, and
+// unrest returns the objects that are not yet as they have to be in the end, "" at rest: I3, and
 // I10 without its times.
 func (s *sim) unrest() string {
 	if s.process.core == nil || len(s.inflight) > 0 || s.late > 0 {

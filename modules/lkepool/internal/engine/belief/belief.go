@@ -74,7 +74,7 @@ func (b *Belief) Meet(id int) *Node {
 	return instanceEvidence{b}.meetNode(id)
 }
 
-// Sought returns what is known of a pool that an instance names, and lists have
+// Sought returns the record of a pool that an instance names, and lists have
 // not shown.
 func (b *Belief) Sought(id int) *Trace {
 	t, known := b.Absent.Pools.Get(id)

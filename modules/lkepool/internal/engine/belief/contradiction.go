@@ -7,14 +7,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// contradiction is what a reading of a pool says against what is known of it.
+// contradiction is what a reading of a pool says against the known facts.
 type contradiction struct {
 	// shape: it has another count, or was edited. slots: it lacks a slot, or the instance
 	// of one; unexplained: and no own removal explains that; lost: not even the slot is there.
 	shape, slots, unexplained, lost bool
 }
 
-// contradiction compares a reading of a pool with what is known. Slots that are new are none.
+// contradiction compares a reading of a pool with the known facts. Slots that are new are none.
 func (e poolEvidence) contradiction(p *Pool, reading lkepool.Pool) (c contradiction) {
 	for _, s := range p.KnownSlots {
 		if !shows(reading.Slots, s.Slot) {

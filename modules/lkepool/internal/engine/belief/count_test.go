@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 )
 
-// A removal of what is gone already is accepted, too. It lowers the count only if what the
+// A removal of a node that is gone already is accepted, too. It lowers the count only if what the
 // count is known from shows the node.
 func TestARemovalLowersTheCountThatStandsForTheNode(t *testing.T) {
 	first, second := lkepool.Slot{NodeID: "5-1", InstanceID: 7}, lkepool.Slot{NodeID: "5-2", InstanceID: 8}

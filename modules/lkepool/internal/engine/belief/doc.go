@@ -1,4 +1,4 @@
-// Package belief records what is known of the platform, of the writes to it that are
+// Package belief records the facts about the platform, of the writes to it that are
 // under way, and of those whose effect is not known. Events come in, facts come out. It is
 // the only code that changes these records; package decide reads them.
 //
@@ -24,11 +24,11 @@
 //	merge_instances.go   readings of instances, and the claims that they show
 //	merge_pools.go       readings of pools, and the slots that they show
 //	merge_writes.go      answers to own writes: purchases, claims, removals
-//	contradiction.go     what a reading of a pool says against what is known
+//	contradiction.go     what a reading of a pool says against the known facts
 //	slots.go             the slots of a pool, and what readings show in them
 //	start.go             actions that begin, and that are taken back
 //	node.go, pool.go     the records of one object, with what follows from one alone
-//	trace.go             what is known of the existence of one object
+//	trace.go             the evidence of the existence of one object
 //	phase.go             how far a node or pool is, and what may follow
 //	world.go, table.go   all of them, and how they are found
 //	purchases.go         purchases by key, with those that were not answered

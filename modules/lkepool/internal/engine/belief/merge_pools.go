@@ -44,7 +44,7 @@ func (e poolEvidence) mergePool(d event.Done) {
 	}
 }
 
-// traceOf returns what is known of a pool's existence.
+// traceOf returns the evidence of a pool's existence.
 func (e poolEvidence) traceOf(id int) *Trace {
 	if p, known := e.Pools.Get(id); known {
 		return &p.Trace
@@ -202,7 +202,7 @@ func (e poolEvidence) forgetPool(p *Pool) {
 	}
 }
 
-// prunePools forgets, after a list of pools that began then, what is gone, and what no
+// prunePools forgets, after a list of pools that began then, pools that are gone, and pools that no
 // instance names any more.
 func (e poolEvidence) prunePools(began time.Time) {
 	used := map[int]bool{}

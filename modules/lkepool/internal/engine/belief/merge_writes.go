@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
 )
 
-// writeEvidence applies what is known of this process's own writes.
+// writeEvidence applies the results of this process's own writes.
 type writeEvidence struct{ *Belief }
 
 // mergeGrowth applies the end of a purchase.

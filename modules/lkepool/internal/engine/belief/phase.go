@@ -39,7 +39,7 @@ var nodeSteps = [...][]Phase{
 	gone:      {},
 }
 
-// become changes the phase, and refuses to go back: what is condemned stays so.
+// become changes the phase, and refuses to go back: a condemned node stays so.
 func (n *Node) become(next Phase) bool {
 	switch {
 	case next == n.Phase:

@@ -9,7 +9,7 @@ import (
 )
 
 // Whatever is tried, and in whatever order: a node that was seen claimed is not free again,
-// one that is condemned is neither free nor held, and what is gone is nothing else.
+// one that is condemned is neither free nor held, and a node that is gone is nothing else.
 func TestPhasesOnlyGoForward(t *testing.T) {
 	for _, from := range []Phase{Held, Condemned, gone} {
 		for next := Free; next <= gone; next++ {

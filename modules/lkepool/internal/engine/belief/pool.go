@@ -21,7 +21,7 @@ type Pool struct {
 	// Made is when this process created it, the zero time for one that it found.
 	Made time.Time
 	Trace
-	// Look: a list contradicts what is known, so a direct read is due. Contested is until
+	// Look: a list contradicts the known facts, so a direct read is due. Contested is until
 	// when the last direct read may be older than what showed a slot that it lacks, or
 	// until when reads may not show a purchase whose answer lacks a slot.
 	Look      bool

@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
-// Trace is what is known of the existence of one object. It is part of the record of a
+// Trace is the evidence of the existence of one object. It is part of the record of a
 // node or pool, and all that is kept of one without a record.
 type Trace struct {
 	// Evidence is from readings of the object, and of lists.

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// world holds what is known of the cluster: its nodes and pools.
+// world holds the facts about the cluster: its nodes and pools.
 type world struct {
 	Nodes table[*Node]
 	Pools table[*Pool]

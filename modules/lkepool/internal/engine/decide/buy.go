@@ -17,8 +17,8 @@ import (
 // buyer buys nodes.
 type buyer struct{ *reader }
 
-// buy is where nodes are bought: as many as claimants wait, less what is free
-// and on its way, as soon as it is clear what that is.
+// buy is where nodes are bought: as many as claimants wait, less the nodes that are free
+// or on their way, as soon as that number is clear.
 func (b *buyer) buy(d *demand) {
 	b.refuseOverdue(d)
 	missing := len(d.unserved())
@@ -111,7 +111,7 @@ func (b *buyer) gathered(d *demand) bool {
 }
 
 // allowed reports whether nodes may be bought for the key now, answers the
-// claimants if not, and lowers missing to what is.
+// claimants if not, and lowers missing to the allowed number.
 func (b *buyer) allowed(d *demand, missing *int) bool {
 	unserved := d.unserved()
 	if b.known.Marks.Err != nil || b.known.Marks.General() {

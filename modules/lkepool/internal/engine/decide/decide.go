@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
-// Decider decides what to do about what is known and who waits.
+// Decider decides what to do about the belief and who waits.
 type Decider struct {
 	turn   *turn
 	reads  *reader
@@ -25,7 +25,7 @@ type Decider struct {
 	serve  *server
 }
 
-// New decides over what is known, for the callers. cfg has its defaults.
+// New decides over the belief, for the callers. cfg has its defaults.
 func New(cfg lkepool.Config, limits lkepool.Limits, known *belief.Belief, callers *callers.Callers) *Decider {
 	t := &turn{cfg: cfg, limits: limits, known: known, callers: callers}
 	r := &reader{turn: t}

@@ -1,4 +1,4 @@
-// Package decide chooses what to do: a function of what is known (package belief), of who
+// Package decide chooses what to do: a function of the known facts (package belief), of who
 // waits (package callers) and of the time. It is the only code that chooses actions, each
 // with its reason, and answers, except for those of callers that cannot be admitted or
 // have left.
@@ -6,7 +6,7 @@
 // # What it may read and write
 //
 // It reads belief and callers. It assigns to none of their fields; an action that it
-// chooses is noted by [belief.Belief.Start] at once, so that what is chosen next counts
+// chooses is noted by [belief.Belief.Start] at once, so that the next choice counts
 // with it, and an answer by callers. Of its own it remembers two things between events:
 // when nodes that are on their way are looked for next ([watcher]), and whether the first
 // full reading of this leadership was complete ([surveyor]). Nothing here reads a clock;
@@ -21,7 +21,7 @@
 //	informed        what has to be read before anything is handed out or bought
 //	supply          what there is for each key
 //	match           free nodes, to claimants in the order in which they came
-//	buy             what is missing then; nothing else buys
+//	buy             the missing nodes; nothing else buys
 //	watch           nodes that are on their way
 //	serve           requests other than claims
 //
@@ -36,5 +36,5 @@
 //	buy.go       buys
 //	remove.go    removes one node; sweep.go collects what nothing needs
 //	serve.go     releases, reads, lists, changes of tags
-//	watch.go     when to look for what is on its way
+//	watch.go     when to look for nodes on their way
 package decide

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
-// turn is one event's turn: what is known, who waits, and what was chosen so far.
+// turn is one event's turn: the known facts, who waits, and the choices so far.
 type turn struct {
 	cfg     lkepool.Config
 	limits  lkepool.Limits
@@ -39,7 +39,7 @@ func (t *turn) ready(when time.Time) bool {
 	return true
 }
 
-// do chooses an action, and lets belief note it at once: what is chosen next counts
+// do chooses an action, and lets belief note it at once: the next choice counts
 // with it.
 func (t *turn) do(a event.Action) {
 	switch a.Op {
@@ -107,7 +107,7 @@ func (t *turn) lately(l belief.DirectRead) bool {
 	return l.Shown && t.now.Sub(l.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !l.Began.Before(shown))
 }
 
-// seenLately reports whether such a read agrees with what is known.
+// seenLately reports whether such a read agrees with the known facts.
 func (t *turn) seenLately(l belief.DirectRead) bool { return l.Agrees && t.lately(l) }
 
 // preferred returns the node of a claimant, nil if it has none, from its claims alone.

@@ -20,7 +20,7 @@ type Asked struct {
 	Ask   Ask
 }
 
-// Left reports that the caller's context ended. It is answered with what is known.
+// Left reports that the caller's context ended. It is answered with the known facts.
 type Left struct {
 	Token int
 	Cause error
