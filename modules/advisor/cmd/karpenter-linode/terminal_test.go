@@ -33,6 +33,7 @@ type terminal struct {
 
 	mu      sync.Mutex
 	rows    [][]rune
+	columns int // of the screen
 	row     int
 	column  int
 	entered bool // the alternate screen was entered, and not left
@@ -73,7 +74,7 @@ func (s *terminal) size(rows, columns uint16) {
 	for len(s.rows) < int(rows) {
 		s.rows = append(s.rows, nil)
 	}
-	s.rows = s.rows[:rows]
+	s.rows, s.columns = s.rows[:rows], int(columns)
 	for i, row := range s.rows {
 		s.rows[i] = row[:min(len(row), int(columns))]
 	}
@@ -174,7 +175,7 @@ func (s *terminal) step(data []byte) int {
 		return 0
 	}
 	r, n := utf8.DecodeRune(data)
-	if r < ' ' {
+	if r < ' ' || s.column >= s.columns { // a frame that was on its way when the window became narrower
 		return n
 	}
 	for len(s.rows[s.row]) <= s.column {
