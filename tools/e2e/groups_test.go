@@ -139,7 +139,7 @@ func TestGroupStandard(t *testing.T) {
 	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 
-// TestGroupEnterprise is what the tiers may differ in.
+// TestGroupEnterprise has the scenarios in which the Enterprise tier may differ from Standard.
 func TestGroupEnterprise(t *testing.T) {
 	t.Parallel()
 	e := start(t, "g", "enterprise", soon(map[string]any{"hostMaintenance": true}, refreshed...), networkStarts)

@@ -48,7 +48,7 @@ func Relabelings(serviceMonitor []byte) ([]*relabel.Config, error) {
 	return all, nil
 }
 
-// Series counts the series of a scrape, and the series that Prometheus stores after relabelings. The text is what a target serves.
+// Series counts the series of a scrape, and the series that Prometheus stores after relabelings. The text is the body of the scrape.
 func Series(text io.Reader, relabelings []*relabel.Config) (exported, stored int, err error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(text)

@@ -24,7 +24,7 @@ type Basis struct {
 // Use compares today's requests with requests as used. Prices are USD for a month.
 //
 // The price of a node counts half for its CPU and half for its memory, each divided by the allocatable amount. CPU and memory of a node
-// with GPUs have no price: its GPUs are what it is bought for.
+// with GPUs have no price, because users buy such a node for its GPUs.
 type Use struct {
 	Basis            string         `json:"basis"`
 	Workloads        []WorkloadUse  `json:"workloads"`        // by what they do not use, dearest first
