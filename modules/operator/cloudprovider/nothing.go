@@ -70,8 +70,8 @@ func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 	if len(plans) == 0 {
 		return ""
 	}
-	return printable.Message(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: %s. %s",
-		requirement.List(plans), launches.Silence))
+	return printable.Message(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: "+
+		"%s. %s", requirement.List(plans), launches.Silence))
 }
 
 // planReason returns why one plan is not bought for a NodePool that no refusal of its launches concerns.

@@ -311,7 +311,7 @@ func (v *verification) confirmed(ctx context.Context) (bool, error) {
 	fmt.Fprint(v.out, "Type yes to go on: ")
 	answers := make(chan string, 1)
 	go func() { // ends with the process at the latest: a read from a terminal cannot be interrupted
-		line, _ := bufio.NewReader(v.in).ReadString('\n') // without an answer there is no token
+		line, _ := bufio.NewReader(v.in).ReadString('\n') // an answer that cannot be read is no yes
 		answers <- line
 	}()
 	select {
