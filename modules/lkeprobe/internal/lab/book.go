@@ -34,8 +34,7 @@ type Book struct {
 	reasons   map[string]string // by experiment: why it has no answer to the rest
 	evidence  map[report.Assumption]report.Judgement
 	worst     map[report.Assumption]time.Duration // the longest weighed delay
-
-	prompt, late int // nodes that got a Linode, by whether it came within the operator's wait
+	tallies   map[report.Assumption]tally
 }
 
 // NewBook makes a book with questions.
@@ -43,7 +42,7 @@ func NewBook(questions []Question) *Book {
 	return &Book{
 		questions: questions, answers: map[string]report.Fact{}, delays: map[string][]report.Sample{}, switches: map[string]string{},
 		anomalies: map[string]int{}, reasons: map[string]string{}, evidence: map[report.Assumption]report.Judgement{},
-		worst: map[report.Assumption]time.Duration{},
+		worst: map[report.Assumption]time.Duration{}, tallies: map[report.Assumption]tally{},
 	}
 }
 
@@ -101,29 +100,35 @@ func (b *Book) Within(about report.Assumption, bound time.Duration, what string,
 	b.Weigh(about, s.AtLeast <= bound, "%s: %v to %v", what, s.AtLeast.Round(100*time.Millisecond), s.AtMost.Round(100*time.Millisecond))
 }
 
-// Count notes a node that got a Linode: within the operator's wait for it, or late.
-func (b *Book) Count(late bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if late {
-		b.late++
-	} else {
-		b.prompt++
-	}
+// A tally counts the observations for and against an assumption.
+type tally struct {
+	pro, contra int
+	against     string // names the observations against it, in the plural
 }
 
-// Evidence returns what was noted about an assumption. One late node in two breaks report.LateIDs: the operator buys another plan in the
-// place of a late node, which is of use only where other nodes come in time.
+// Mostly counts an observation for or against an assumption, which breaks if more of them are against it than for it.
+func (b *Book) Mostly(about report.Assumption, holds bool, against string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tallies[about]
+	if t.against = against; holds {
+		t.pro++
+	} else {
+		t.contra++
+	}
+	b.tallies[about] = t
+}
+
+// Evidence returns what was noted about an assumption.
 func (b *Book) Evidence(about report.Assumption) report.Judgement {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	j, noted := b.evidence[about]
-	if about == report.LateIDs && b.late > b.prompt && j.Verdict != report.Broken {
-		return report.Judgement{Assumption: about, Verdict: report.Broken, Seen: fmt.Sprintf("%d of %d nodes got their Linode after %v",
-			b.late, b.late+b.prompt, OperatorWaits)}
-	}
-	if !noted {
-		j = report.Judgement{Assumption: about, Verdict: report.NotSeen}
+	switch t := b.tallies[about]; {
+	case j.Verdict != report.Broken && t.contra > t.pro:
+		return report.Judgement{Assumption: about, Verdict: report.Broken, Seen: fmt.Sprintf("%d of %d %s", t.contra, t.contra+t.pro, t.against)}
+	case !noted:
+		return report.Judgement{Assumption: about, Verdict: report.NotSeen}
 	}
 	return j
 }

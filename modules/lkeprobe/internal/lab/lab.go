@@ -38,13 +38,12 @@ const (
 	SettleTime = 4 * time.Second
 	ListLag    = 2 * time.Minute
 	LateEffect = 2 * time.Minute
-	// OperatorWaits is how long the operator waits for a node's Linode. It buys another plan then, and removes a Linode that comes late.
-	OperatorWaits = 3 * time.Minute
 
-	firstID      = 15 * time.Minute // from a node's request to its Linode: no node is later
-	never        = 22 * time.Minute // without a Linode: the node hangs
-	taintsWithin = 15 * time.Second // from a Node's registration to its pool's taints
-	memoryShare  = 0.925            // of a plan's memory that a Node has at least
+	operatorWaits = 3 * time.Minute  // for a node's Linode; then it buys another plan, and removes a Linode that comes late
+	firstID       = 15 * time.Minute // from a node's request to its Linode: no node is later
+	never         = 22 * time.Minute // without a Linode: the node hangs
+	taintsWithin  = 15 * time.Second // from a Node's registration to its pool's taints
+	memoryShare   = 0.925            // of a plan's memory that a Node has at least
 )
 
 // lookup is how long an experiment looks for a pool whose creation had no answer: the write may take effect late, and the list lag.
