@@ -40,7 +40,7 @@ type TemplateRef struct{ APIGroup, Kind, Name string }
 // Taint is a taint of new nodes.
 type Taint struct{ Key, Value, Effect string }
 
-// Removal is the shrinking of one MachineSet while its deployment is paused. The zero value stands for no template.
+// Removal is the shrinking of one MachineSet while its deployment is paused. The zero value is no shrinking.
 type Removal struct {
 	Set      string
 	Replicas int

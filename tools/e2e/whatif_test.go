@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 )
 
@@ -73,7 +74,7 @@ func predictions() []workload {
 			yaml: daemons("logs", "cpu: 200m, memory: 256Mi") + "---" + daemons("metrics", "cpu: 100m, memory: 128Mi") +
 				"---" + deployment("web", 40, container("cpu: 500m, memory: 512Mi", ""))},
 		workload{lane: "gpu", title: "2 pods with a GPU, 6 without", apps: map[string]int{"web": 6, "train": 2},
-			yaml: deployment("web", 6, container("cpu: 500m, memory: 1Gi", "")) +
+			yaml: deployment("web", 6, container("cpu: 500m, memory: 1Gi", "")+onStandardPlans) +
 				"---" + deployment("train", 2, container("cpu: 2, memory: 8Gi", `nvidia.com/gpu: "1"`)+`
       tolerations: [{key: nvidia.com/gpu, operator: Exists}]`),
 			more: "---" + gpuNodePool},
@@ -102,6 +103,11 @@ spec:
       taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]
       requirements: [{key: karpenter.k8s.linode/instance-class, operator: In, values: [gpu]}]
 `
+
+// onStandardPlans keeps pods off the nodes of gpuNodePool. The taint alone does not: on LKE Standard a node registers without its pool's
+// taints (FACTS 18), and pods that wait are bound to it before the taint is there.
+const onStandardPlans = `
+      nodeSelector: {` + v1alpha1.LabelInstanceClass + `: ` + v1alpha1.InstanceClassStandard + `}`
 
 func (w workload) nodePools() string { return nodePool("default", "", "") + w.more }
 

@@ -88,7 +88,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 // reachable refuses addresses that other machines reach, unless that is allowed
 // and the token is not the default.
 func (o options) reachable(flag, address string) error {
-	host, _, _ := net.SplitHostPort(address) // open names the danger of an address
+	host, _, _ := net.SplitHostPort(address) // opening a wrong address returns its error
 	switch {
 	case host == "" || linodesim.Loopback(host):
 		return nil

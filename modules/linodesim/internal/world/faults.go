@@ -24,7 +24,7 @@ type faults struct {
 	neverBoot    map[int]int // pool -> how many of its next Linodes never boot; pool 0 = any
 	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
 
-	enterpriseVersions []string // that the account is offered; nil = the plans of the catalogue
+	enterpriseVersions []string // that the account is offered; nil = the versions of the catalogue
 
 	silence   Silence
 	lies      map[report.Assumption]bool // in force

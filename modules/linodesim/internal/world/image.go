@@ -120,7 +120,7 @@ func (w Images) DeleteImage(imageID string) error {
 	return nil
 }
 
-// checkImage decides whether a disk of the size can be made of the image; "" means that the disk can be made.
+// checkImage decides whether a disk of the size can be made of the image; the ID "" is a disk without an image.
 func (w Images) checkImage(id string, size int, access bool) error {
 	if id == "" {
 		return nil

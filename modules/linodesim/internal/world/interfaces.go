@@ -145,7 +145,7 @@ func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, lis
 
 // checkProtection refuses an interface that nothing protects: it names no
 // firewall, nor that it wants none, and the account has no default. Interfaces in
-// RDMA VPCs take no ranges. The words are not known.
+// RDMA VPCs take no firewall. The words are not known.
 func (w Interfaces) checkProtection(bad *reasons, field string, f nic) {
 	switch {
 	case f.rdma && f.firewall > 0:

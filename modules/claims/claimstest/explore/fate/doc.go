@@ -16,7 +16,7 @@
 //	         that time passes without its answer, to its timeout
 //
 // All other requests end before time passes, in every order. A fault that one engine's
-// worlds learn here, all engines have.
+// worlds get here, the worlds of all engines have.
 //
 // # What it may know
 //

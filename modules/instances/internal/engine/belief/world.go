@@ -112,7 +112,7 @@ func (w *World) Inherited(n *Node) time.Time {
 	return w.SettledAt()
 }
 
-// Restored returns the tags of an instance, and and the tags that came with its claim
+// Restored returns the tags of an instance, and the tags that came with its claim
 // if the claim was removed.
 func (w *World) Restored(n *Node) []string {
 	tags := slices.Clone(n.Tags)
