@@ -41,6 +41,7 @@ const (
 	OpScale         = event.OpScale
 	OpMark          = event.OpMark
 	OpRemove        = event.OpRemove
+	OpRetire        = event.OpRetire
 	OpDrop          = event.OpDrop
 	OpAnswer        = event.OpAnswer
 )

@@ -283,6 +283,12 @@ func (p *smallPlatform) write(a core.Action, now time.Time, takes time.Duration)
 				p.remove(of, at, now)
 			}
 		}
+	case core.OpRetire:
+		of := p.pool(a.PoolID)
+		if of == nil {
+			return missing
+		}
+		of.tags = slices.Clone(a.Tags)
 	case core.OpDrop:
 		if of := p.pool(a.PoolID); of != nil {
 			for len(of.slots) > 0 {
@@ -294,7 +300,7 @@ func (p *smallPlatform) write(a core.Action, now time.Time, takes time.Duration)
 	p.record(now)
 	newest := p.shown.Newest().State
 	switch a.Op {
-	case core.OpCreate, core.OpScale:
+	case core.OpCreate, core.OpScale, core.OpRetire:
 		a.Op = core.OpGetPool
 	case core.OpMark:
 		a.Op = core.OpGetInstance

@@ -22,9 +22,9 @@ var (
 // A write that is not answered, and takes effect later or never.
 var (
 	late     = []fate.Kind{fate.IsLate}
-	removals = []core.Op{core.OpRemove, core.OpDrop}
+	removals = []core.Op{core.OpRemove, core.OpRetire, core.OpDrop}
 	counts   = []core.Op{core.OpScale}
-	writes   = []core.Op{core.OpCreate, core.OpScale, core.OpMark, core.OpRemove, core.OpDrop}
+	writes   = []core.Op{core.OpCreate, core.OpScale, core.OpMark, core.OpRemove, core.OpRetire, core.OpDrop}
 )
 
 // The sizes of searches: for the short tests, for all tests, and for `make exhaust`.

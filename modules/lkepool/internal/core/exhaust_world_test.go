@@ -177,7 +177,7 @@ func lockOf(a core.Action) (lock string, shared bool) {
 	switch a.Op {
 	case core.OpMark:
 		return claims.Object("instance", a.InstanceID), false
-	case core.OpScale, core.OpDrop:
+	case core.OpScale, core.OpRetire, core.OpDrop:
 		return claims.Object("pool", a.PoolID), false
 	case core.OpRemove:
 		return claims.Object("pool", a.PoolID), true

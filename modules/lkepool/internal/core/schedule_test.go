@@ -23,14 +23,16 @@ var (
 )
 
 // withAllFaults is the schedule of a seed with all that may happen.
-func withAllFaults(seed uint64) *simSchedule { return harshFromSeed(seed).widen().endOrderly() }
+func withAllFaults(seed uint64) *simSchedule {
+	return harshFromSeed(seed).widen().endOrderly().retire()
+}
 
 // drawn is the schedule of a seed.
 func drawn(seed uint64) *simSchedule {
 	if *scheduleFaults == "all" || *scheduleFaults == "" && seed%2 == 1 {
 		return withAllFaults(seed)
 	}
-	return fromSeed(seed).endOrderly()
+	return fromSeed(seed).endOrderly().retire()
 }
 
 // play runs a schedule and returns its first violation, with the course of

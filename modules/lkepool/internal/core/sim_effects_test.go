@@ -176,6 +176,8 @@ func (s *sim) carryOut(e *simEffect) Done {
 		for i := 0; of != nil && i < len(of.slots); i++ {
 			s.checkRemoval(a, of.slots[i].instance)
 		}
+	case OpRetire:
+		s.checkOurs(a, s.pool(a.PoolID))
 	case OpScale:
 		s.checkOurs(a, s.pool(a.PoolID))
 		s.checkCount(e)

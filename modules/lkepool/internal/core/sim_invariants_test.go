@@ -113,6 +113,9 @@ func (i *simInstance) landedLate() bool {
 // list either, nor is one that a list left out: its pool alone names it, and a list of pools left
 // that out before any reading showed it. That costs a surplus node, which is collected; never a second holder.
 func (s *sim) unseen(i *simInstance, at time.Duration) bool {
+	if i.failed > 0 && s.unreadable(i, at) { // also for the process that claimed it, without an answer
+		return true
+	}
 	if i.shown == s.process.life+1 && i.shownAt <= at || i.marked > s.process.began {
 		return false
 	}

@@ -132,10 +132,15 @@ func (s *sim) supplyOf(of *simPool) int {
 }
 
 // learnEnd notes that an answer tells the process that nodes ended: two reads of one that
-// found nothing, the settle time apart, one that shows it leaving, or a read of the pool that had listed it, which
+// found nothing, the settle time apart, a reading that shows it leaving, or a read of the pool that had listed it, which
 // began the settle time after its end, and lacks it. A read of the pool that shows it takes
 // back what another one told: either may be the older one.
 func (s *sim) learnEnd(e *simEffect) {
+	for _, shown := range e.result.Instances {
+		if i := s.instance(shown.ID); i != nil && shown.State == lkepool.Leaving {
+			i.toldEnd = s.process.life + 1
+		}
+	}
 	i := s.instance(e.action.InstanceID)
 	switch {
 	case e.action.Op == OpGetInstance && i != nil && e.result.Err == nil && e.result.Instance.State == lkepool.Leaving:
@@ -203,7 +208,7 @@ func (p *simPlatform) doom(a Action) {
 	if slot != nil && a.Op == OpRemove {
 		slot.doomed = true
 	}
-	if of != nil && a.Op == OpDrop {
+	if of != nil && (a.Op == OpDrop || a.Op == OpRetire) {
 		of.doomed = true
 	}
 }

@@ -71,6 +71,8 @@ func (p *simPlatform) write(a Action) (d Done) {
 		d.Instance, err = p.mark(a)
 	case OpRemove:
 		p.removeNode(a)
+	case OpRetire:
+		d.Pool, err = p.retire(a)
 	case OpDrop:
 		if of := p.pool(a.PoolID); of != nil && !of.gone {
 			p.drop(of)
@@ -150,6 +152,18 @@ func (p *simPlatform) mark(a Action) (lkepool.Instance, error) {
 	return i.Instance, nil
 }
 
+// retire replaces the tags of a pool.
+func (p *simPlatform) retire(a Action) (lkepool.Pool, error) {
+	of := p.pool(a.PoolID)
+	if of == nil || of.gone {
+		return lkepool.Pool{}, simError(a, claims.KindNotFound, claims.EffectNone, errSimMissing)
+	}
+	of.Tags = slices.Clone(a.Tags)
+	p.record(of)
+	shown, _ := of.history.At(p.Now)
+	return shown, nil
+}
+
 func (p *simPlatform) removeNode(a Action) {
 	if of, slot := p.slot(a.PoolID, a.NodeID); slot != nil {
 		p.remove(of, slot)
@@ -189,6 +203,13 @@ func (p *simPlatform) pretend(a Action) (d Done) {
 		}
 		d.Pool, _ = of.history.At(p.Now)
 		d.Pool.Count = a.Count
+	case OpRetire:
+		of := p.pool(a.PoolID)
+		if of == nil || of.gone {
+			return p.write(a)
+		}
+		d.Pool, _ = of.history.At(p.Now)
+		d.Pool.Tags = slices.Clone(a.Tags)
 	case OpMark:
 		i := p.instance(a.InstanceID)
 		if i == nil || i.gone {

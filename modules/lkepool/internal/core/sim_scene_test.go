@@ -29,7 +29,7 @@ func (sc *scene) platform(w sceneWords) error {
 	return nil
 }
 
-var sceneOps = []Op{OpListPools, OpListInstances, OpGetPool, OpGetInstance, OpCreate, OpScale, OpMark, OpRemove, OpDrop}
+var sceneOps = []Op{OpListPools, OpListInstances, OpGetPool, OpGetInstance, OpCreate, OpScale, OpMark, OpRemove, OpRetire, OpDrop}
 
 func (sc *scene) addFault(w sceneWords) error {
 	if w.flag("none") {

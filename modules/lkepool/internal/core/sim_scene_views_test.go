@@ -17,7 +17,7 @@ func (sc *scene) hand(w sceneWords) error {
 	}
 	kinds := map[string]simEdit{
 		"rename": editRename, "strip": editStripClaim, "strip-all": editStripAll, "raise": editRaiseCount, "lower": editLowerCount,
-		"delete-linode": editDeleteLinode, "autoscale": editAutoscale, "delete-pool": editDeletePool, "power-off": editPowerOff,
+		"delete-linode": editDeleteLinode, "autoscale": editAutoscale, "delete-pool": editDeletePool, "power-off": editPowerOff, "recycle": editRecycle,
 	}
 	kind, ok := kinds[names[0]]
 	if !ok && names[0] != "copy-claim" {
@@ -155,6 +155,9 @@ func (sc *scene) sceneLine(a Action) string {
 			return fmt.Sprintf("platform: remove %s", sc.nodeName(slot.instance.ID))
 		}
 		return "platform: remove a slot of " + sc.poolName(a.PoolID)
+	}
+	if a.Op == OpRetire {
+		return "platform: tag " + sc.poolName(a.PoolID) + " as one to be deleted"
 	}
 	return "platform: delete " + sc.poolName(a.PoolID)
 }

@@ -171,6 +171,17 @@ func (s *simSchedule) endOrderly() *simSchedule {
 	return s
 }
 
+// retire lets half of the faults of deletions be faults of the tags that are written before. It draws from another stream, as endOrderly.
+func (s *simSchedule) retire() *simSchedule {
+	d := rand.New(rand.NewPCG(s.seed, 19))
+	for i := range s.fates {
+		if s.fates[i].op == OpDrop && d.IntN(2) == 0 {
+			s.fates[i].op = OpRetire
+		}
+	}
+	return s
+}
+
 // worsen adds what a schedule without late effects lacks.
 func (s *simSchedule) worsen(d simDice) {
 	s.harsh = true

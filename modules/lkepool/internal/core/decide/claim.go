@@ -130,7 +130,7 @@ func (t claimer) probing() bool {
 
 // restore writes the tag of a claim again that says something else, where more than the tag shows who has the instance.
 func (t claimer) restore() {
-	for n := range t.known.Nodes() {
+	for n := range t.known.Astray() {
 		if !t.restorable(n) || t.wait(t.known.Request(tagsOf(n.ID())).Until) || t.settling() {
 			continue
 		}

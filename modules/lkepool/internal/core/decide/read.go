@@ -20,6 +20,7 @@ func pool(id int) known.Target     { return known.Target{Op: event.OpGetPool, ID
 func tagsOf(id int) known.Target   { return known.Target{Op: event.OpMark, ID: id} }
 func countOf(id int) known.Target  { return known.Target{Op: event.OpScale, ID: id} }
 func dropOf(id int) known.Target   { return known.Target{Op: event.OpDrop, ID: id} }
+func retireOf(id int) known.Target { return known.Target{Op: event.OpRetire, ID: id} }
 
 // readNode reads an instance directly unless that is under way or has to wait: after a read that failed, or that found nothing.
 func (t reader) readNode(n *known.Node, reason string) {

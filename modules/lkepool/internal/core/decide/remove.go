@@ -74,13 +74,15 @@ func removalOf(p *known.Pool, slot string) known.Target {
 
 // changing reports whether another write to the pool has to end first.
 func (t remover) changing(p *known.Pool, attempt known.Target) bool {
-	return t.busy(attempt) || t.busy(countOf(p.ID())) || t.busy(dropOf(p.ID())) || t.removals(p) >= tuning.ParallelRemovals
+	return t.busy(attempt) || t.busy(countOf(p.ID())) || t.deleting(p) || t.removals(p) >= tuning.ParallelRemovals
 }
 
 // attempted returns the error of an attempt since then.
 func (t remover) attempted(p *known.Pool, attempt known.Target, since time.Time) error {
-	if err := t.failed(dropOf(p.ID()), since); err != nil || attempt.Name == "" {
-		return err
+	for _, deletion := range []known.Target{retireOf(p.ID()), dropOf(p.ID())} {
+		if err := t.failed(deletion, since); err != nil || attempt.Name == "" {
+			return err
+		}
 	}
 	return t.failed(attempt, since)
 }
@@ -128,8 +130,20 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 			Effect: claims.EffectNone,
 			Err:    fmt.Errorf("the pool has count %d and lists %d nodes; it has not settled", p.Count(), len(p.Value().Slots))}
 	}
-	t.do(event.Action{Op: event.OpDrop, PoolID: p.ID(), InstanceID: n.ID(), Reason: reason + "; the last node goes with its pool"})
+	t.drop(p, n.ID(), reason+"; the last node goes with its pool")
 	return false, nil
+}
+
+// drop deletes a pool whose tags say so, and has that written first: the deletion may take effect after this process has ended, and until
+// then the next process hands out nothing of the pool, such as an instance that has replaced the last one.
+func (t remover) drop(p *known.Pool, instanceID int, reason string) {
+	a := event.Action{Op: event.OpDrop, PoolID: p.ID(), InstanceID: instanceID, Reason: reason}
+	if tags := t.known.Tags(); !tags.Retired(p.Value().Tags) {
+		a.Op, a.Tags = event.OpRetire, tags.RetiredTags(p.Value().Tags)
+	}
+	if !t.deleting(p) && !t.wait(t.known.Request(known.TargetOf(a)).Until) {
+		t.do(a)
+	}
 }
 
 // readAfterWrites reports whether the pool was read since the last own write to it, as the deletion of a pool needs, and otherwise reads
@@ -185,16 +199,16 @@ func (t remover) dropAgain(p *known.Pool) {
 	r := p.Record()
 	resend := r.Removed.Add(tuning.RemovalResend)
 	switch {
-	case t.busy(dropOf(p.ID())) || t.settling() || !r.Gone.IsZero() || t.wait(t.known.Request(dropOf(p.ID())).Until):
+	case t.deleting(p) || t.settling() || !r.Gone.IsZero():
 	case r.Removed.IsZero():
-		t.do(event.Action{Op: event.OpDrop, PoolID: p.ID(), Reason: "its deletion was not answered"})
+		t.drop(p, 0, "it is to be deleted")
 	case !r.Missing.IsZero():
 		t.readInDoubt(p, "reads of a pool are answered 404")
 	case t.wait(resend):
 	case t.known.Request(pool(p.ID())).Began.Before(resend):
 		t.readPool(p.ID(), "its deletion was accepted, and it may still be there")
 	default:
-		t.do(event.Action{Op: event.OpDrop, PoolID: p.ID(), Reason: "the pool is still there after it was deleted"})
+		t.drop(p, 0, "the pool is still there after it was deleted")
 	}
 }
 

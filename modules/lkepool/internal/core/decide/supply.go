@@ -25,9 +25,9 @@ func (t supplier) supply(d *demand) {
 		if late {
 			t.readLate(p, until)
 		}
-		t.identify(d, p, late)
+		t.identify(d, p, until, late)
 		switch {
-		case t.busy(dropOf(p.ID())):
+		case t.deleting(p):
 			d.unclear = true // what arrives in it meanwhile goes with it
 			continue
 		case t.busy(countOf(p.ID())):
@@ -58,7 +58,7 @@ func (t supplier) readLate(p *known.Pool, since time.Time) {
 
 // identify reads instances that the pool lists and no list shows: one may be free, or may have been renamed by a person. It stops at the
 // first one that does not exist, because the others may be such holes, too, unless the nodes of the pool are late.
-func (t supplier) identify(d *demand, p *known.Pool, late bool) {
+func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool) {
 	for n := range t.known.Homed(p.ID()) {
 		if !late && !n.Identified() && !n.Record().Missing.IsZero() {
 			return
@@ -66,7 +66,7 @@ func (t supplier) identify(d *demand, p *known.Pool, late bool) {
 	}
 	reads := 0
 	for n := range t.known.Homed(p.ID()) {
-		if reads == min(len(d.waiting), tuning.UnknownReads) || !t.known.Unread(p, n) {
+		if reads == min(len(d.waiting), tuning.UnknownReads) || !t.known.Unread(p, n, until) {
 			continue
 		}
 		reads++
@@ -78,8 +78,10 @@ func (t supplier) identify(d *demand, p *known.Pool, late bool) {
 	}
 }
 
-// supplyOf sorts the instances of a pool that have no claimant, and returns the ones whose tags cannot be written.
+// supplyOf sorts the instances of a pool that have no claimant, and returns the ones whose tags cannot be written. They wait for a direct
+// read of a pool that this process did not make: its tags may say that it is to be deleted.
 func (t supplier) supplyOf(d *demand, p *known.Pool) (hopeless []*known.Node) {
+	unread := !p.Made() && p.Record().Read.Before(t.known.Settled())
 	for n := range t.known.Homed(p.ID()) {
 		switch {
 		case !t.free(n):
@@ -92,6 +94,9 @@ func (t supplier) supplyOf(d *demand, p *known.Pool) (hopeless []*known.Node) {
 		case t.now.Before(later(t.known.Request(instance(n.ID())).Until, t.known.Request(tagsOf(n.ID())).Until)):
 			d.soon++
 			t.wait(later(t.known.Request(instance(n.ID())).Until, t.known.Request(tagsOf(n.ID())).Until))
+		case unread:
+			d.soon++
+			t.readPool(p.ID(), "look at the pool before its instances are handed out")
 		default:
 			d.free = append(d.free, n)
 		}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -197,11 +198,11 @@ func (t sweeper) tidyPool(r *callers.Request, p *known.Pool, removed bool) bool 
 	vacant := p.Vacant(t.now.Add(-t.cfg.PendingTimeout))
 	empty := p.Count() == 0 && len(p.Value().Slots) == 0
 	switch {
-	case t.busy(dropOf(p.ID())) || t.removals(p) > 0 || t.busy(countOf(p.ID())):
+	case t.deleting(p) || t.removals(p) > 0 || t.busy(countOf(p.ID())):
 		return false
 	case p.Removing():
 		t.dropAgain(p)
-		return !t.busy(dropOf(p.ID())) && !t.busy(pool(p.ID()))
+		return !t.deleting(p) && !t.busy(pool(p.ID()))
 	case !empty && len(vacant) == 0, removed, !t.tidiable(r, p, vacant):
 		return true
 	case !t.readForRemoval(p, r.Since()):
@@ -212,7 +213,7 @@ func (t sweeper) tidyPool(r *callers.Request, p *known.Pool, removed bool) bool 
 
 // tidiable reports whether a pool may be changed, and no attempt since the request has failed.
 func (t sweeper) tidiable(r *callers.Request, p *known.Pool, vacant []string) bool {
-	if t.settling() || t.inherited(p) || !p.Usable(t.now) || t.unnamed(p) || t.failed(dropOf(p.ID()), r.Since()) != nil {
+	if t.settling() || t.inherited(p) || !p.Usable(t.now) || t.unnamed(p) || cmp.Or(t.failed(retireOf(p.ID()), r.Since()), t.failed(dropOf(p.ID()), r.Since())) != nil {
 		return false
 	}
 	return len(vacant) == 0 || t.failed(removalOf(p, vacant[0]), r.Since()) == nil
@@ -226,7 +227,7 @@ func (t sweeper) tidyNow(p *known.Pool, vacant []string, empty bool) bool {
 		if t.wants(p) || rec.Read.Before(rec.Wrote) {
 			return true
 		}
-		t.do(event.Action{Op: event.OpDrop, PoolID: p.ID(), Reason: "no node is left in it"})
+		t.drop(p, 0, "no node is left in it")
 		return false
 	case p.Count() > 1:
 		t.do(event.Action{Op: event.OpRemove, PoolID: p.ID(), NodeID: vacant[0], Reason: "no instance has come to this slot"})

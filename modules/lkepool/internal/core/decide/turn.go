@@ -53,6 +53,11 @@ func (t *turn) busy(target known.Target) bool {
 	return t.sent[target] || t.known.Request(target).Busy > 0
 }
 
+// deleting reports whether the deletion of a pool is under way, or the write of the tag that says so.
+func (t *turn) deleting(p *known.Pool) bool {
+	return t.busy(retireOf(p.ID())) || t.busy(dropOf(p.ID()))
+}
+
 // removals counts the removals of a pool's nodes that are under way or chosen.
 func (t *turn) removals(p *known.Pool) int {
 	all := t.known.Removals(p.ID())
@@ -67,7 +72,7 @@ func (t *turn) removals(p *known.Pool) int {
 // do chooses a request. The next choice counts with it.
 func (t *turn) do(a event.Action) {
 	switch a.Op {
-	case event.OpScale, event.OpDrop:
+	case event.OpScale, event.OpRetire, event.OpDrop:
 		a.NotAfter = t.now.Add(tuning.CountValid)
 	case event.OpCreate, event.OpRemove:
 		a.NotAfter = t.now.Add(tuning.SendWithin)
@@ -149,6 +154,9 @@ func (t *turn) worth(n *known.Node, who claims.ClaimID) int {
 
 // wants reports whether claimants wait for a node of the pool that it can serve.
 func (t *turn) wants(p *known.Pool) bool {
+	if t.known.Retired(p) {
+		return false
+	}
 	for claim := range t.callers.Claims() {
 		if claim.Waits() && !t.answered[claim] && claim.Hash() == p.Hash() {
 			return p.Fits(claim.Request().Key)

@@ -15,7 +15,7 @@ func (t supplier) watch() {
 	}
 	var looks []event.Action
 	for p := range t.known.Pools() {
-		if coming, _, _ := t.known.ComingTo(p); p.Ours() && coming > 0 && !p.Removing() && !p.Gone() && p.Record().Missing.IsZero() {
+		if coming, _, _ := t.known.ComingTo(p); p.Ours() && coming > 0 && !t.known.Retired(p) && !p.Gone() && p.Record().Missing.IsZero() {
 			looks = append(looks, event.Action{Op: event.OpGetPool, PoolID: p.ID()})
 		}
 	}

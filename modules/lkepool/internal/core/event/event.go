@@ -124,6 +124,7 @@ const (
 	OpScale         Op = "scale pool"
 	OpMark          Op = "tag instance"
 	OpRemove        Op = "remove node"
+	OpRetire        Op = "tag pool"
 	OpDrop          Op = "delete pool"
 	OpAnswer        Op = "answer"
 )
@@ -131,7 +132,7 @@ const (
 // Write reports whether the action changes the platform.
 func (o Op) Write() bool {
 	switch o {
-	case OpCreate, OpScale, OpMark, OpRemove, OpDrop:
+	case OpCreate, OpScale, OpMark, OpRemove, OpRetire, OpDrop:
 		return true
 	}
 	return false
@@ -140,7 +141,7 @@ func (o Op) Write() bool {
 // Actions are the names of all requests.
 func Actions() []string {
 	var names []string
-	for _, o := range []Op{OpListPools, OpListInstances, OpGetPool, OpGetInstance, OpCreate, OpScale, OpMark, OpRemove, OpDrop} {
+	for _, o := range []Op{OpListPools, OpListInstances, OpGetPool, OpGetInstance, OpCreate, OpScale, OpMark, OpRemove, OpRetire, OpDrop} {
 		names = append(names, string(o))
 	}
 	return names

@@ -43,10 +43,10 @@ func (k instanceReadings) mergeInstance(d event.Done) {
 		// The 404 may be older than the instance, which a pool has just shown.
 	case isMissing(d.Err):
 		n.rec.Miss(d.Began, k.now, k.instance.began, k.bounds())
-		k.countComing()
+		k.countAt(n.home)
 	case d.Err == nil:
 		k.show(n, d, d.Instance)
-		k.countComing()
+		k.countAt(n.home)
 	}
 }
 
@@ -69,11 +69,15 @@ func (k instanceReadings) show(n *Node, d event.Done, reading lkepool.Instance) 
 	if verdict == record.Ignored && !n.rec.Gone.IsZero() {
 		return
 	}
+	if reading.State == lkepool.Leaving {
+		n.rec.Value.State = lkepool.Leaving // at once, because no instance that leaves comes back
+	}
 	if reading.PoolID != 0 && n.home == 0 {
 		k.setHome(n, reading.PoolID)
 	}
 	k.witness(n)
 	k.showClaim(n, d, reading, direct)
+	k.compare(n)
 }
 
 // differs compares the record of an instance with a reading of it. A reading that lacks tags may be older than the one that showed

@@ -26,8 +26,10 @@ type Known struct {
 
 // world has the records of pools and instances.
 type world struct {
-	nodes   table[*Node]
-	pools   table[*Pool]
+	nodes table[*Node]
+	pools table[*Pool]
+	// astray are the instances whose tags do not say who has them.
+	astray  table[*Node]
 	byClaim map[string][]int
 	byHome  map[int][]*Node // nil after a node has moved
 }
@@ -106,6 +108,7 @@ func (k *Known) Joined(key lkepool.Key) { k.keyed(key.Hash()).joins = pacing.Rec
 func (k *Known) Give(instanceID int) {
 	if n, ok := k.nodes.get(instanceID); ok && n.claim.Held() {
 		n.claim.Source = record.Own
+		k.compare(n)
 	}
 }
 
@@ -170,6 +173,19 @@ func (k *Known) setClaim(n *Node, c record.Claim) {
 		if at, found := slices.BinarySearch(k.byClaim[value], n.ID()); !found {
 			k.byClaim[value] = slices.Insert(k.byClaim[value], at, n.ID())
 		}
+	}
+	k.compare(n)
+}
+
+// compare notes whether more than a tag shows who has an instance, and its tags say something else.
+func (k *Known) compare(n *Node) {
+	tags := n.rec.Value.Tags
+	agrees := !n.claim.Vouched() || k.who(tags).Is(n.claim.Claimant) && !k.tags.Removing(tags)
+	switch _, noted := k.astray.get(n.ID()); {
+	case agrees && noted:
+		k.astray.drop(n.ID())
+	case !agrees && !noted:
+		k.astray.put(n.ID(), n)
 	}
 }
 

@@ -81,6 +81,8 @@ func (k *Known) mergeEnd(d event.Done) News {
 		return writeAnswers{k}.mergeMark(d)
 	case event.OpRemove:
 		writeAnswers{k}.mergeRemoval(d)
+	case event.OpRetire:
+		writeAnswers{k}.mergeRetirement(d)
 	case event.OpDrop:
 		writeAnswers{k}.mergeDrop(d)
 	}

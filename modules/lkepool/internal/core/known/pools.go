@@ -46,7 +46,7 @@ func (k poolReadings) mergePool(d event.Done) {
 	case d.Err == nil:
 		k.showPool(d, d.Pool, true)
 	}
-	k.countComing()
+	k.countAt(p.ID())
 }
 
 // showPool applies a reading of a pool. Instances that it shows count at once.

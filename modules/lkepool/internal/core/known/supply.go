@@ -51,6 +51,17 @@ func (k *Known) countComing() {
 	}
 }
 
+// countAt does so for one pool, and for all where an instance has come or moved.
+func (k *Known) countAt(poolID int) {
+	p, known := k.pools.get(poolID)
+	switch {
+	case k.byHome == nil:
+		k.countComing()
+	case known && p.Ours():
+		k.countPool(p)
+	}
+}
+
 func (k *Known) countPool(p *Pool) {
 	listed, unlisted, taken := 0, 0, 0
 	for _, s := range p.rec.Value.Slots {
@@ -83,15 +94,24 @@ func (k *Known) countPool(p *Pool) {
 	p.coming = k.keepTimes(p.coming, now)
 }
 
-// keepTimes gives each node on its way the time since when it has been: that of its slot, or of the oldest that has no slot.
+// keepTimes gives each node on its way the time since when it has been: that of its slot, or, for a slot that is listed for the first time,
+// that of a node that had no slot. Of these the oldest have come first, so that the newest times are left. The time of a slot that is not
+// listed any more ends with it.
 func (k *Known) keepTimes(before, now []coming) []coming {
-	unnamed := slices.DeleteFunc(slices.Clone(before), func(c coming) bool {
-		return slices.ContainsFunc(now, func(other coming) bool { return other.slot == c.slot && c.slot != "" })
-	})
+	at := func(slot string) int {
+		return slices.IndexFunc(before, func(c coming) bool { return c.slot == slot && slot != "" })
+	}
+	need := 0
+	for _, c := range now {
+		if at(c.slot) < 0 {
+			need++
+		}
+	}
+	unnamed := slices.DeleteFunc(slices.Clone(before), func(c coming) bool { return c.slot != "" })
+	unnamed = unnamed[max(0, len(unnamed)-need):]
 	for i := range now {
 		c := &now[i]
-		at := slices.IndexFunc(before, func(old coming) bool { return old.slot == c.slot && c.slot != "" })
-		switch {
+		switch at := at(c.slot); {
 		case at >= 0:
 			c.since = before[at].since
 		case len(unnamed) > 0:

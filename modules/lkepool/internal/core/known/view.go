@@ -45,6 +45,9 @@ func (v Objects) Node(id int) (*Node, bool) { return v.k.nodes.get(id) }
 // Nodes are all instances, in the order of their IDs.
 func (v Objects) Nodes() iter.Seq[*Node] { return slices.Values(v.k.nodes.rows) }
 
+// Astray are the instances whose tags do not say who has them, although more than a tag shows it, in the order of their IDs.
+func (v Objects) Astray() iter.Seq[*Node] { return slices.Values(v.k.astray.rows) }
+
 // Pool returns a pool that a reading showed.
 func (v Objects) Pool(id int) (*Pool, bool) {
 	p, ok := v.k.pools.get(id)
@@ -208,7 +211,7 @@ func (v Supplies) ComingTo(p *Pool) (coming, overdue int, until time.Time) {
 	}
 	for _, c := range p.coming {
 		end := c.since.Add(wait)
-		if !looked.Before(end) && !v.unread(p) {
+		if !looked.Before(end) && !v.unread(p, end) {
 			overdue++
 			continue
 		}
@@ -220,23 +223,28 @@ func (v Supplies) ComingTo(p *Pool) (coming, overdue int, until time.Time) {
 	return coming, overdue, until
 }
 
-// unread reports whether the pool lists an instance that no reading has shown, so that it may be one that lists lack.
-func (v Supplies) unread(p *Pool) bool {
-	return slices.ContainsFunc(v.k.homed(p.ID()), func(n *Node) bool { return v.k.View().Unread(p, n) })
+// unread reports whether the pool lists an instance that is to be read before the pool's nodes count as late since then.
+func (v Supplies) unread(p *Pool, since time.Time) bool {
+	return slices.ContainsFunc(v.k.homed(p.ID()), func(n *Node) bool { return v.k.View().Unread(p, n, since) })
 }
 
-// Unread reports the same for one of its instances. One 404 is no proof.
-func (v Supplies) Unread(p *Pool, n *Node) bool {
+// Unread reports whether the pool lists an instance that no reading has shown, so that it may be one that lists lack, or one that was
+// answered 404 once, or not lately: since then none of its nodes is on its way any more.
+func (v Supplies) Unread(p *Pool, n *Node, since time.Time) bool {
+	missing := n.rec.Missing
+	if n.claim.Held() || n.Leaving() || missing.IsZero() && n.Identified() || p.SlotOf(n.ID()) == "" {
+		return false
+	}
 	read := v.k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()})
-	once := !n.rec.Missing.IsZero() && read.Began.Before(n.rec.Missing.Add(v.k.cfg.SettleTime))
-	return !n.Identified() && !n.claim.Held() && !n.Leaving() && (n.rec.Missing.IsZero() || once) && p.SlotOf(n.ID()) != "" && !read.Hopeless()
+	again := read.Began.Before(missing.Add(v.k.cfg.SettleTime)) || !v.k.now.Before(since) && read.Began.Before(since)
+	return (missing.IsZero() || again) && !read.Hopeless()
 }
 
 // Coming counts the nodes on their way to all pools.
 func (v Supplies) Coming() int {
 	all := 0
 	for p := range v.k.View().Pools() {
-		if p.Ours() && p.rec.Removing.IsZero() && p.rec.Gone.IsZero() {
+		if p.Ours() && !v.k.View().Retired(p) && p.rec.Gone.IsZero() {
 			coming, _, _ := v.k.View().ComingTo(p)
 			all += coming
 		}
@@ -296,7 +304,7 @@ func (v Requests) Owning() map[string]int {
 func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable []*Pool, edited int) {
 	for p := range v.k.View().Pools() {
 		switch {
-		case p.hash != hash || !p.rec.Removing.IsZero() || v.k.View().Absent(p.ID()):
+		case p.hash != hash || v.Retired(p) || v.k.View().Absent(p.ID()):
 		case p.Fits(key):
 			usable = append(usable, p)
 		default:
@@ -323,6 +331,11 @@ func (v Objects) LeftOut() bool {
 		}
 	}
 	return false
+}
+
+// Retired reports whether a pool is to be deleted, by this process, or by the one before as its tags say. It serves no claimant any more.
+func (v Objects) Retired(p *Pool) bool {
+	return !p.rec.Removing.IsZero() || v.k.tags.Retired(p.rec.Value.Tags)
 }
 
 // Owns reports whether a pool was made by this engine, and whether that is known.

@@ -36,7 +36,7 @@ func (k writeAnswers) mergePurchase(d event.Done) News {
 	for _, s := range value.Slots {
 		poolReadings(k).showSlot(p, s, true)
 	}
-	k.countComing()
+	k.countAt(p.ID())
 	return News{}
 }
 
@@ -115,6 +115,7 @@ func (k writeAnswers) marked(n *Node, d event.Done, who claims.ClaimID) {
 	case n.claim.Of(who) && n.claim.Source < record.Own:
 		k.setClaim(n, record.Claim{Claimant: who, Source: record.Own, Since: k.now})
 	}
+	k.compare(n)
 	if k.refused.general() {
 		for t, r := range k.requests {
 			if t.Op == event.OpMark {
@@ -123,7 +124,7 @@ func (k writeAnswers) marked(n *Node, d event.Done, who claims.ClaimID) {
 		}
 	}
 	k.refused = refused{}
-	k.countComing()
+	k.countAt(n.home)
 }
 
 // mergeRemoval applies the end of a node's removal. An accepted one takes the slot, and lowers the count if that stands for the slot.
@@ -148,13 +149,29 @@ func (k writeAnswers) mergeRemoval(d event.Done) {
 			p.look = true // when it settles
 		}
 	}
-	k.countComing()
+	k.countAt(d.Action.PoolID)
 }
 
 func (p *Pool) removeSlot(nodeID string) {
 	before := len(p.rec.Value.Slots)
 	p.rec.Value.Slots = slices.DeleteFunc(slices.Clone(p.rec.Value.Slots), func(s lkepool.Slot) bool { return s.NodeID == nodeID })
 	p.rec.Value.Count = max(0, p.rec.Value.Count-(before-len(p.rec.Value.Slots)))
+}
+
+// mergeRetirement applies the end of the write that says in a pool's tags that it is to be deleted. The pool is not used any more, also where
+// the tags may not have been written.
+func (k writeAnswers) mergeRetirement(d event.Done) {
+	p, known := k.pools.get(d.Action.PoolID)
+	if !known || d.Err != nil && !mayHaveEffect(d.Err) {
+		return
+	}
+	p.rec.Remove(k.now)
+	if d.Err == nil {
+		value := d.Pool
+		value.Slots = slices.Clone(d.Pool.Slots)
+		p.rec.Answer(value, k.now)
+	}
+	k.countAt(p.ID())
 }
 
 // mergeDrop applies the end of a pool's deletion.
@@ -175,5 +192,5 @@ func (k writeAnswers) mergeDrop(d event.Done) {
 	} else {
 		p.rec.Remove(k.now)
 	}
-	k.countComing()
+	k.countAt(p.ID())
 }

@@ -21,19 +21,21 @@ type Tags struct {
 	claimedAtKey, keyKey string
 	// removing is the tag of an instance that is being removed: it is written before the removal is sent.
 	removing string
+	// retired is the tag of a pool that is to be deleted: it is written before the deletion is sent.
+	retired string
 }
 
 // New returns the tags with the given keys.
 func New(tags claims.Tags) Tags {
 	return Tags{
 		Tags: tags, Managed: lkepool.ManagedTagOf(tags), claimedAtKey: tags.Prefix("claimed-at"), keyKey: lkepool.KeyPrefix(tags),
-		removing: tags.Prefix("removing") + "true",
+		removing: tags.Prefix("removing") + "true", retired: tags.Prefix("retired") + "true",
 	}
 }
 
 // Own reports whether only the engine may add or remove the tag.
 func (t Tags) Own(tag string) bool {
-	return tag == t.Managed || tag == t.removing || t.OfClaim(tag) || strings.HasPrefix(tag, t.keyKey)
+	return tag == t.Managed || tag == t.removing || tag == t.retired || t.OfClaim(tag) || strings.HasPrefix(tag, t.keyKey)
 }
 
 // OfClaim reports whether the tag is part of a claim.
@@ -47,6 +49,14 @@ func (t Tags) Removing(tags []string) bool { return slices.Contains(tags, t.remo
 // RemovingTags returns the tags of an instance that is being removed.
 func (t Tags) RemovingTags(present []string) []string {
 	return claims.Union(present, []string{t.removing})
+}
+
+// Retired reports whether the tags of a pool say that it is to be deleted.
+func (t Tags) Retired(tags []string) bool { return slices.Contains(tags, t.retired) }
+
+// RetiredTags returns the tags of a pool that is to be deleted.
+func (t Tags) RetiredTags(present []string) []string {
+	return claims.Union(present, []string{t.retired})
 }
 
 // ClaimedAtOf returns the zero time for a missing or unreadable tag.
