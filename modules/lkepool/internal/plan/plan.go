@@ -19,7 +19,7 @@ type Pool struct {
 type Step struct {
 	// PoolID is 0 for a pool to be created.
 	PoolID int
-	// Count is the pool's new count, Add what is new of it.
+	// Count is the pool's new count, Add the new part of it.
 	Count, Add int
 }
 

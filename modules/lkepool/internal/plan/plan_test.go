@@ -35,7 +35,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// Steps add what is missing, keep to the limit, and lower nothing.
+// Steps add the missing nodes, keep to the limit, and lower nothing.
 func TestGrowthIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
@@ -60,7 +60,7 @@ func TestGrowthIsExact(t *testing.T) {
 	})
 }
 
-// Where a look is a list, those that are late are looked for after a tenth of the
+// Where a look is a list, late nodes are looked for after a tenth of the
 // time that has passed: an eighth alone would use up most of what a burst may take longer than
 // the platform itself.
 func TestLateNodesAreLookedForAfterATenthOfTheTime(t *testing.T) {
