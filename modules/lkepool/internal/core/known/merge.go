@@ -59,7 +59,7 @@ func (k *Known) Merge(d event.Done) (news News) {
 	case ended:
 		news = k.mergeEnd(d)
 	}
-	k.supply.ended(a, k)
+	k.supply.ended(d, k)
 	return news
 }
 

@@ -144,13 +144,18 @@ func (s *supply) started(a event.Action, now time.Time) {
 	s.targets = append(s.targets, TargetOf(a))
 }
 
-// ended notes the end of a request. After the last one of a look, the next look is scheduled.
-func (s *supply) ended(a event.Action, k *Known) {
+// ended notes the end of a request. After the last one of a look, the next look is scheduled. One that was given up has shown nothing, so
+// that it is due again when a caller comes.
+func (s *supply) ended(d event.Done, k *Known) {
+	a := d.Action
 	under := slices.ContainsFunc(s.targets, func(t Target) bool { return k.request(t).Busy > 0 })
 	if !s.running || under || !slices.Contains(s.targets, TargetOf(a)) {
 		return
 	}
-	s.running = false
+	if s.running = false; d.Cancelled {
+		s.next = k.now
+		return
+	}
 	s.pace.Dense, s.pace.Near = a.Op == event.OpGetPool, tuning.NearList
 	if s.pace.Dense {
 		s.pace.Near = tuning.NearRead
