@@ -53,6 +53,44 @@ func TestLeaderKilledInAScaleUpOf20(t *testing.T) {
 	}
 }
 
+// A person deletes k Linodes of a pool, and 5 s later the leader changes. The platform makes new ones 15 s after the deletion, and they have
+// their IDs 5 s later, so that is when three new claimants have theirs. What that costs does not grow with k: holes cost no reads, because the pool's own read shows when
+// one is filled.
+func TestHolesCostNoReadsAfterATakeover(t *testing.T) {
+	const repair, id, most = 15 * time.Second, 5 * time.Second, 25
+	profile := linodesim.Realistic()
+	profile.InstanceID, profile.Repair = linodesim.Exactly(id), linodesim.Exactly(repair)
+	for _, k := range []int{1, 10, 40} {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			onBothTiers(t, linodesim.Config{Profile: profile}, func(t *testing.T, l *lab) {
+				first := l.start(lkepool.Config{})
+				nodes := claimAll(t, first.Allocator, key, k+1, 10*time.Minute)
+				var records claims.RecordMap
+				records.Store(nodes[k].InstanceID, claims.Claimant{Name: nodes[k].Claim})
+				time.Sleep(5 * time.Minute)
+				for _, node := range nodes[:k] {
+					if err := l.sim.DeleteInstance(node.InstanceID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				deleted := time.Now()
+				time.Sleep(5 * time.Second)
+				first.kill()
+				before, _, _ := l.calls()
+				next := l.start(lkepool.Config{Records: &records})
+				next.Begin(allocator.MayStillWrite)
+				claimAll(t, next.Allocator, key, 3, 10*time.Minute)
+				after, _, _ := l.calls()
+				took := time.Since(deleted)
+				t.Logf("k=%d: %d requests in %s", k, after-before, took.Round(100*time.Millisecond))
+				if after-before > most || took > (repair+id)*115/100+2*time.Second {
+					t.Errorf("%d requests in %s", after-before, took)
+				}
+			})
+		})
+	}
+}
+
 // Reads of single instances fail for 60 s in the first two minutes of a process, and everything else works: the claimant waits, and one
 // node is bought.
 func TestFailedReadsBuyNothing(t *testing.T) {

@@ -13,6 +13,10 @@ func (t supplier) watch() {
 	if t.known.Coming() == 0 || running || t.wait(next) {
 		return
 	}
+	nodes := min(t.known.Coming(), t.wanted())
+	if nodes == 0 {
+		return
+	}
 	var looks []event.Action
 	for p := range t.known.Pools() {
 		if coming, _, _ := t.known.ComingTo(p); p.Ours() && coming > 0 && !t.known.Retired(p) && !p.Gone() && p.Record().Missing.IsZero() {
@@ -28,8 +32,19 @@ func (t supplier) watch() {
 	for _, look := range looks {
 		target := known.TargetOf(look)
 		if !t.busy(target) && !t.wait(t.known.Request(target).Until) {
-			look.Look, look.Reason = true, "nodes are on their way"
+			look.Look, look.Reason = nodes, "nodes are on their way"
 			t.do(look)
 		}
 	}
+}
+
+// wanted counts the claimants without an instance, the ones included that left lately and will return.
+func (t supplier) wanted() int {
+	n := 0
+	for claim := range t.callers.Claims() {
+		if t.held(claim.ID()) == nil {
+			n++
+		}
+	}
+	return n
 }

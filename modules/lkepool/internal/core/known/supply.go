@@ -15,8 +15,9 @@ type supply struct {
 	usual map[string][]time.Duration
 	// witnessed: a list of instances has shown all that there were when this process began.
 	witnessed bool
-	// running: a look is under way, of the requests for targets, since began.
+	// running: a look is under way, of the requests for targets, since began, for so many nodes.
 	running bool
+	nodes   int
 	targets []Target
 	began   time.Time
 	next    time.Time
@@ -135,10 +136,10 @@ func (s *supply) grown(k *Known) {
 
 // started notes a request that is part of a look.
 func (s *supply) started(a event.Action, now time.Time) {
-	if !a.Look {
+	if a.Look == 0 {
 		return
 	}
-	if !s.running {
+	if s.nodes = a.Look; !s.running {
 		s.running, s.began, s.targets = true, now, nil
 	}
 	s.targets = append(s.targets, TargetOf(a))
@@ -160,5 +161,5 @@ func (s *supply) ended(d event.Done, k *Known) {
 	if s.pace.Dense {
 		s.pace.Near = tuning.NearRead
 	}
-	s.next = s.began.Add(s.pace.Next(k.now, k.View().Coming(), k.cfg.RetryDelay))
+	s.next = s.began.Add(s.pace.Next(k.now, min(s.nodes, k.View().Coming()), k.cfg.RetryDelay))
 }
