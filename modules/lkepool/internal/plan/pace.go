@@ -29,11 +29,24 @@ const longestPause = 20 * time.Second
 // Restart forgets what was seen: more capacity was requested.
 func (p *Pace) Restart() { *p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near} }
 
+// wave is how long after the first purchase others still belong to it: the looks for them are the same.
+const wave = 10 * time.Second
+
+// Grow notes that more capacity was requested.
+func (p *Pace) Grow(now time.Time) {
+	if now.Sub(p.asked) > wave {
+		p.Restart()
+	}
+}
+
+// Again returns the pause after a look that was given up, from its beginning.
+func (p *Pace) Again() time.Duration { return p.pause / 4 }
+
 // Next returns the pause after a look that found so many nodes pending. first
 // is the shortest first pause.
 func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Duration {
 	previous := *p
-	if p.asked.IsZero() || pending > p.pending {
+	if p.asked.IsZero() || pending > p.pending && now.Sub(p.asked) > wave {
 		p.Restart()
 		p.asked, p.at, p.pending, p.most, p.pause = now, now, pending, pending, first
 		if pending <= p.Few {
@@ -41,10 +54,11 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 		}
 		return p.pause
 	}
-	p.at, p.pending = now, pending
+	p.at, p.pending, p.most = now, pending, max(p.most, pending)
 	elapsed := now.Sub(p.asked)
 	if p.most <= p.Few {
-		return min(max(p.Near, elapsed/10), longestPause)
+		p.pause = min(max(p.Near, elapsed/10), longestPause)
+		return p.pause
 	}
 	arrived, took := previous.pending-pending, now.Sub(previous.at)
 	switch {
@@ -54,7 +68,7 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 	case arrived <= 0:
 		// By the time that has passed and not by the number of looks, because
 		// looks that others paid for come in between.
-		p.pause = min(elapsed+elapsed/4+first, longestPause)
+		p.pause = min(elapsed+elapsed/2+first, longestPause)
 		if p.flowing {
 			// The last ones are late, but hardly by much.
 			p.pause = min(p.pause, p.late(first, elapsed))

@@ -127,7 +127,7 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 		t.wait(p.Record().Aside) // a count may still take effect, and bring nodes that would go with the pool
 		return false, nil
 	case !t.agreed(p):
-		t.readInDoubt(p, "look before the pool is deleted")
+		t.readAgain(p)
 		return false, nil
 	case !t.last(p, n):
 		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID()),
@@ -155,6 +155,15 @@ func (t remover) drop(p *known.Pool, instanceID int, reason string) {
 func (t remover) agreed(p *known.Pool) bool {
 	r, read := p.Record(), t.known.Request(pool(p.ID()))
 	return !r.Read.IsZero() && !r.Read.Before(r.Wrote) && !r.Read.Before(read.Began)
+}
+
+// readAgain reads a pool whose newest read is older than the last own write to it, or disagrees with the record.
+func (t remover) readAgain(p *known.Pool) {
+	if t.known.Request(pool(p.ID())).Began.Before(p.Record().Wrote) {
+		t.readPool(p.ID(), "look before the pool is deleted")
+	} else {
+		t.readInDoubt(p, "look before the pool is deleted")
+	}
 }
 
 // last reports whether the node is all that its pool has and is to have.

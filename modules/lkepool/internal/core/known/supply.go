@@ -72,7 +72,7 @@ func (k *Known) countPool(p *Pool) {
 	}
 	for _, n := range k.homed(p.ID()) {
 		switch shows := p.SlotOf(n.ID()) != ""; {
-		case !n.occupies(shows) || k.View().Detached(n):
+		case !n.occupies(shows, k.missedTwice(n)) || k.View().Detached(n):
 		case shows:
 			listed++
 		default:
@@ -85,7 +85,7 @@ func (k *Known) countPool(p *Pool) {
 	var now []coming
 	for _, s := range p.rec.Value.Slots {
 		n, known := k.nodes.get(s.InstanceID)
-		if len(now) < missing && (s.InstanceID == 0 || !known || !n.occupies(true)) {
+		if len(now) < missing && (s.InstanceID == 0 || !known || !n.occupies(true, k.missedTwice(n))) {
 			now = append(now, coming{slot: s.NodeID})
 		}
 	}
@@ -93,6 +93,12 @@ func (k *Known) countPool(p *Pool) {
 		now = append(now, coming{})
 	}
 	p.coming = k.keepTimes(p.coming, now)
+}
+
+// missedTwice reports whether two reads of an instance, the settle time apart, were answered 404.
+func (k *Known) missedTwice(n *Node) bool {
+	read := k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()})
+	return !n.rec.Missing.IsZero() && isMissing(read.Err) && !read.Began.Before(n.rec.Missing.Add(k.cfg.SettleTime))
 }
 
 // keepTimes gives each node on its way the time since when it has been: that of its slot, or, for a slot that is listed for the first time,
@@ -127,7 +133,7 @@ func (k *Known) keepTimes(before, now []coming) []coming {
 
 // grown follows a purchase that was answered. A look for earlier ones that is due before is not put off.
 func (s *supply) grown(k *Known) {
-	s.pace.Restart()
+	s.pace.Grow(k.now)
 	first := k.now.Add(min(k.cfg.RetryDelay, tuning.FirstReadAfter))
 	if !s.next.After(k.now) || first.Before(s.next) {
 		s.next = first
@@ -146,7 +152,7 @@ func (s *supply) started(a event.Action, now time.Time) {
 }
 
 // ended notes the end of a request. After the last one of a look, the next look is scheduled. One that was given up has shown nothing, so
-// that it is due again when a caller comes.
+// that it is repeated sooner.
 func (s *supply) ended(d event.Done, k *Known) {
 	a := d.Action
 	under := slices.ContainsFunc(s.targets, func(t Target) bool { return k.request(t).Busy > 0 })
@@ -154,7 +160,7 @@ func (s *supply) ended(d event.Done, k *Known) {
 		return
 	}
 	if s.running = false; d.Cancelled {
-		s.next = k.now
+		s.next = s.began.Add(s.pace.Again())
 		return
 	}
 	s.pace.Dense, s.pace.Near = a.Op == event.OpGetPool, tuning.NearList
