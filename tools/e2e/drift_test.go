@@ -39,6 +39,7 @@ func twoApart(t *testing.T, e *environment, spec nodePoolSpec) {
 // than one of the two pods running. It returns the new pools and nodes.
 func rolled(t *testing.T, e *environment, change func()) ([]linodesim.Pool, []corev1.Node) {
 	t.Helper()
+	e.calmed(t)
 	ctx, g := t.Context(), NewWithT(t)
 	since, least := e.now(), e.leastAvailable(t, drifting)
 	var oldPools []int

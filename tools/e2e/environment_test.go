@@ -43,6 +43,7 @@ type environment struct {
 	before linodesim.State
 	meant  []string // requests beyond the API's description that a scenario makes on purpose
 	lane   string   // of a scenario that runs beside others; "" = it has the cluster to itself
+	calm   *calm    // of the lanes; nil = no lane
 }
 
 func start(t *testing.T, name, tier string, values map[string]any, more ...func(*localcluster.Options)) *environment {
@@ -246,6 +247,7 @@ func (e *environment) setReplicas(t *testing.T, object client.Object, name strin
 // the cluster has an initialized node.
 func (e *environment) settled(t *testing.T, app string, replicas int) {
 	t.Helper()
+	defer e.calm.placed()
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		ready := 0

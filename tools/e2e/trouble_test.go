@@ -23,6 +23,7 @@ func driftedLabels(t *testing.T, e *environment) {
 	g, ctx := NewWithT(t), t.Context()
 	before := e.ourPools()
 	g.Expect(before).To(HaveLen(1))
+	e.calmed(t)
 	e.apply(t, nodePool("default", `
     metadata:
       labels: {tone: new}
