@@ -44,12 +44,16 @@ func TestClusterAPI(t *testing.T) {
 func TestClusterAPILifetime(t *testing.T) {
 	t.Parallel()
 	e := start(t, "capi-lifetime", "standard", nil, machines(2))
-	e.together(t,
+	e.together(t, endedMachines()...)
+}
+
+func endedMachines() []part {
+	return []part{
 		inLane("expiry", "a node expires, and a budget forbids its drain", agedMachine, swept),
 		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
 		inLane("silent", "a Machine that never joins", silentMachine, swept),
 		inLane("newest", "a node of a new template goes, and one of the old template stays", newestMachine, swept),
-	)
+	}
 }
 
 func TestClusterAPIReplicas(t *testing.T) {

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -175,12 +174,7 @@ func TestGroupMachines(t *testing.T) {
 		inLane("drift", "a MachineDeployment gets another template", driftedTemplate, swept),
 		inLane("gpu", "a pod that asks for a GPU", machineWithGPU, swept),
 	)
-	e.together(t,
-		inLane("expiry", "a node expires, and a budget forbids its drain", agedMachine, swept),
-		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
-		inLane("silent", "a Machine that never joins", silentMachine, swept),
-		inLane("newest", "a node of a new template goes, and one of the old template stays", newestMachine, swept),
-	)
+	e.together(t, endedMachines()...)
 }
 
 // TestGroupEnds is why nodes end, and what nodes there cannot be.
@@ -211,28 +205,9 @@ func TestGroupReplicas(t *testing.T) {
 // TestGroupVPC has plain Linodes in a VPC: each way to join, a NodeBalancer and volumes.
 func TestGroupVPC(t *testing.T) {
 	t.Parallel()
-	values := soon(map[string]any{"instance": map[string]any{
-		"tags": []any{"cluster=prod"}, "secrets": []any{map[string]any{"namespace": "kube-system", "name": "boots"}},
-	}})
-	e := start(t, "vpc", "standard", values, func(o *localcluster.Options) {
-		o.Mode, o.KwokPools = localcluster.Instance, []string{"balancer", "database"}
-		o.CloudController = localcluster.CloudController{VPC: "prod-net", TagFilter: "cluster=prod"}
-		o.Behaviour = linodesim.Behaviour{PassingVolumes: linodesim.DetachAtBoot}
-	})
-	images := map[string]string{"talos": e.image(t, "talos-worker"), "flatcar": e.image(t, "flatcar-stable")}
-	e.before = e.Sim.Snapshot()
-	e.bootSecrets(t)
-	e.apply(t, waitingClass("late", ""))
-	inVPC := fmt.Sprintf("vpcID: %d, subnetID: %d", e.VPCID, e.SubnetID)
-	e.together(t,
-		inLane("balancer", "nodes in the manager's VPC come and go behind a NodeBalancer", behindBalancer(inVPC, "10.0.0.0/16"), swept),
-		inLane("database", "a StatefulSet through scale-up, consolidation, drift and a reboot", databaseRebooted(inVPC), swept),
-		inLane("images", "an image without kubeadm is refused", func(t *testing.T, e *environment) { e.refusedImage(t, inVPC) }, swept),
-	)
-	// Afterwards: a backend that reboots is one that does not answer.
-	e.together(t, inLane("boots", "nodes of every way to join run pods, and again after a reboot", func(t *testing.T, e *environment) {
-		e.joined(t, goodBoots(e, images, inVPC))
-	}, swept))
+	e, neighbours, boots := startInVPC(t, soon(vpcSettings()))
+	e.together(t, neighbours...)
+	e.together(t, boots) // afterwards: a backend that reboots is one that does not answer
 	e.scenario(t, "a class outside of the manager's VPC is not ready", func(t *testing.T, e *environment) {
 		e.apply(t, class("{}"))
 		e.bootstrapReady(t, "default", metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)

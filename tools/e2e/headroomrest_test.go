@@ -26,14 +26,7 @@ const emptied = 45 * time.Second
 func bufferRests(t *testing.T, e *environment) {
 	ctx, g := t.Context(), NewWithT(t)
 	e.nodePool(t, nodePoolSpec{consolidate: "1s", types: []string{"g6-standard-1"}})
-	e.apply(t, fmt.Sprintf(`
-apiVersion: v1
-kind: PodTemplate
-metadata: {name: chunk, namespace: default}
-template:
-  spec:
-      terminationGracePeriodSeconds: 0%s
-`, requesting(oneCPU)))
+	e.chunk(t)
 	since := e.now()
 	for i := range 2 { // of different ages
 		e.apply(t, buffer(fmt.Sprintf("room-%d", i), "podTemplateRef: {name: chunk}"))

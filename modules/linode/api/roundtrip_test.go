@@ -144,7 +144,6 @@ var answers = map[api.OperationID]func() any{
 	api.OpListPlacementGroups:             typed[api.PlacementGroupPage](),
 	api.OpListRegions:                     typed[api.RegionPage](),
 	api.OpListRegionsAvailability:         typed[api.RegionAvailabilityPage](),
-	api.OpListTaggedObjects:               typed[api.TaggedObjectPage](),
 	api.OpListTags:                        typed[api.TagObjectPage](),
 	api.OpListTypes:                       typed[api.LinodeTypePage](),
 	api.OpListVPCSubnets:                  typed[api.VPCSubnetPage](),
@@ -164,11 +163,7 @@ var answers = map[api.OperationID]func() any{
 	api.OpGetLKEControlPlaneACL:        typed[api.LKEControlPlaneACLEnvelope](),
 	api.OpUpdateLKEControlPlaneACL:     typed[api.LKEControlPlaneACLEnvelope](),
 	api.OpDeleteLKEControlPlaneACL:     typed[api.Empty](),
-	api.OpGetAccount:                   typed[api.Account](),
 	api.OpListAccountEvents:            typed[api.AccountEventPage](),
-	api.OpGetAccountEvent:              typed[api.AccountEvent](),
-	api.OpListRegionsVPCAvailability:   typed[api.RegionVPCAvailabilityPage](),
-	api.OpGetRegionVPCAvailability:     typed[api.RegionVPCAvailability](),
 }
 
 // requests are the types of the requests' bodies.
