@@ -57,7 +57,7 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`",
 		"`docs/install-gitops.md`", "`docs/instance-mode.md`",
 		"`SECURITY.md`",
-		"`docs/drift-and-upgrades.md`", "`docs/plans.md`", "`make generate`"} {
+		"`docs/upgrades.md`", "`docs/plans.md`", "`make generate`"} {
 		if !strings.Contains(releasing, named) {
 			t.Errorf("RELEASING.md does not name %s", named)
 		}

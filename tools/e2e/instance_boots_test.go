@@ -115,7 +115,7 @@ discovery: {bootstrapToken: {apiServerEndpoint: "${KARPENTER_ENDPOINT}", token: 
 nodeRegistration: {name: "${KARPENTER_NODE_NAME}", taints: []}
 `
 
-// kubeletArgs are the lines of docs/instance-joining.md that write the kubelet's flags, with the node's address.
+// kubeletArgs are the lines of docs/joining-custom.md that write the kubelet's flags, with the node's address.
 const kubeletArgs = `networks() (IFS=,; for n in ${KARPENTER_NODE_NETWORKS}; do ip -4 -o address show scope global to "$n"; done)
 networks | { read -r _ _ _ address _ || true
   echo "KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}${address:+ --node-ip=${address%/*}}" > /etc/default/kubelet; }
@@ -123,13 +123,13 @@ networks | { read -r _ _ _ address _ || true
 
 // The page has the lines with which nodes join here.
 func TestTheLinesForTheKubeletAreThoseOfThePage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "instance-joining.md"))
+	page, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "joining-custom.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(kubeletArgs) {
 		if !strings.Contains(string(page), strings.TrimSpace(line)+"\n") {
-			t.Errorf("docs/instance-joining.md lacks the line %s", line)
+			t.Errorf("docs/joining-custom.md lacks the line %s", line)
 		}
 	}
 }

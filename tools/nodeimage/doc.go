@@ -1,4 +1,4 @@
-// Package nodeimage has the tests of docs/examples/image/kubeadm-node.sh, which docs/images.md describes.
+// Package nodeimage has the tests of docs/examples/image/kubeadm-node.sh, which docs/images.md and docs/image-contents.md describe.
 //
 // They run the script as it is, below a root folder of the test, against a server of releases over TLS: arguments, checksums, what it
 // writes, a second run, and what it removes before an image is made. Systemd's own systemctl enables the units in that folder. The
