@@ -1,12 +1,12 @@
-// Package callers records who waits for what: the calls, the claimants that they are for,
-// and the positions of claimants in the queue for creations. It admits and dismisses
-// them, and forgets claimants that do not come back.
+// Package callers records the waiting calls, their claimants, and the positions of
+// claimants in the queue for creations. It admits and dismisses calls, and forgets
+// claimants whose callers do not come back.
 //
-// It reads requests and the time that it is given, and writes its own records alone. The
-// record of the platform is passed to it where it matters ([Callers.Turn]). Package
-// decide chooses every step and answer of a call; it notes in a [Call] that a removal was
-// withdrawn, because this ends with the call, and changes nothing else here. It imports
-// event, byclaim and tuning, never belief or decide.
+// The package reads requests and the time that it is given, and writes only its own
+// records. [Callers.Turn] gets the record of the platform as an argument. Package decide
+// chooses every step and answer of a call. It changes one field here: a [Call] notes that
+// a removal was withdrawn, because this ends with the call. The package imports event,
+// byclaim and tuning, never belief or decide.
 package callers
 
 import (
