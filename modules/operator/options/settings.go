@@ -29,7 +29,7 @@ type definition struct {
 	instance string // the default in the other modes than lke where that is another one; the mode is read before
 	usage    string
 	kind     string // as in Description.Type
-	fix      string // what to do when the text is not a value
+	fix      string // the cure for a text that is not a value
 	set      func(string) error
 	shown    func(string) string // a text that is not a value, as errors have it; nil: as it is
 }
@@ -85,7 +85,8 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 			"certificate; instance mode only, not needed for k3s, RKE2, Talos and user data with a token of its own",
 			kind: kindBoolean, fix: "use true or false", set: parsed(&o.BootstrapTokens, strconv.ParseBool, nil)},
 		{flag: "class-secrets", usage: "Secrets that LinodeNodeClasses may name, as namespace/name separated by commas; the operator reads no " +
-			"other Secret; instance mode only", kind: kindText, fix: "use a list such as kube-system/joining,kube-system/talos, without bootstrap-token-*",
+			"other Secret; instance mode only", kind: kindText,
+			fix: "use a list such as kube-system/joining,kube-system/talos, without bootstrap-token-*",
 			set: text(&o.ClassSecrets, isSecrets)},
 		{flag: "class-allow", usage: "objects of the account that LinodeNodeClasses may name, as JSON with the lists images, firewalls, vpcs, " +
 			"authorizedKeys and authorizedUsers; an empty list allows all; instance mode only", kind: kindText,
