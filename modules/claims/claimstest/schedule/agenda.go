@@ -37,7 +37,7 @@ type item struct {
 // After adds an event.
 func (a *Agenda) After(wait time.Duration, run func()) { a.At(a.Now+wait, run) }
 
-// At adds an event at a time, now for one that has passed.
+// At adds an event at a time. If the time has passed, the event is due now.
 func (a *Agenda) At(at time.Duration, run func()) {
 	a.added++
 	heap.Push(&a.items, item{at: max(at, a.Now), seq: a.added, run: run})

@@ -29,7 +29,7 @@ type Callers struct {
 // New has no callers yet.
 func New() *Callers { return &Callers{claimants: byclaim.Index[*Claimant]{}} }
 
-// Claimant is one that waits for an instance, or did lately.
+// Claimant is the record of a claimant that waits for an instance, or waited lately.
 type Claimant struct {
 	ID claims.ClaimID
 	// waiting counts its calls; left is the time at which the last one ended.
@@ -87,7 +87,7 @@ func (c *Callers) Needs(who claims.ClaimID) bool {
 	return known && (claimant.waiting > 0 || claimant.queued)
 }
 
-// Away reports whether no caller has waited for a claimant for long.
+// Away reports whether no caller has waited for a claimant lately.
 func (c *Callers) Away(who claims.ClaimID, now time.Time) bool {
 	claimant, known := c.claimants.Get(who)
 	return !known || claimant.waiting == 0 && now.Sub(claimant.left) > tuning.ReadKept
