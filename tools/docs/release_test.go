@@ -64,8 +64,8 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// A chart of a clone names an image of its own version, which a user's cluster cannot pull, and Helm takes the newest chart of a
-// registry where no version is given.
+// A chart of a clone names an image of the clone's version, which a user's cluster cannot pull. Helm takes the newest chart of a registry
+// if no version is given.
 func TestUpgradesNameChartAndVersion(t *testing.T) {
 	checked := 0
 	for _, p := range guides(t) {

@@ -40,8 +40,8 @@ func TestClusterAPI(t *testing.T) {
 	)
 }
 
-// TestClusterAPILifetime has a Machine that is too old, one that cannot be had and one that never joins. Pods that wait there would hold
-// back consolidation, which looks at the whole cluster.
+// TestClusterAPILifetime has a Machine that expires, a Machine without capacity and a Machine that never joins. Pods that wait for these
+// would hold back consolidation, which looks at the whole cluster.
 func TestClusterAPILifetime(t *testing.T) {
 	t.Parallel()
 	e := start(t, "capi-lifetime", "standard", nil, machines(2))

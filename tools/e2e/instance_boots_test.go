@@ -47,11 +47,11 @@ func TestInstanceBoots(t *testing.T) {
 	e.scenario(t, "boots that fail", func(t *testing.T, e *environment) { e.notJoined(t, badBoots(e, images)) })
 }
 
-// boot is a way to join with a class and a NodePool of its own.
+// boot is a way to join, with its class and its NodePool.
 type boot struct {
 	name  string
 	class string   // the spec, as a YAML flow map
-	says  []string // what the console has
+	says  []string // texts that the console must have
 }
 
 // goodBoots are the ways to join, with more fields of their classes, as in specOf.
@@ -207,7 +207,7 @@ cluster:
 // variableInURL is a variable that was escaped with the text around it.
 var variableInURL = regexp.MustCompile(`\$%7B(KARPENTER_[A-Z_]+)%7D`)
 
-// ignitionConfig joins from a service of its own.
+// ignitionConfig joins with a systemd service that the test writes.
 func (e *environment) ignitionConfig(t *testing.T) string {
 	t.Helper()
 	file := func(path, content string) map[string]any {

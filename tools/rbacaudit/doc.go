@@ -1,10 +1,10 @@
-// Package rbacaudit compares what a ServiceAccount may do with what it did: rights
-// from the roles that are bound to it, requests from the API server's audit log. It
-// finds rights that are missing (a request was refused) and rights that are spare
-// (no request needed them).
+// Package rbacaudit compares the rights of a ServiceAccount with its requests: the rights
+// come from the roles that are bound to it, the requests from the API server's audit log.
+// It finds rights that are missing (a request was refused) and rights that are spare
+// (no allowed request needed them).
 //
-// The end-to-end tests call it over the logs of all their clusters: what a chart
-// grants must be what the program uses, no less and no more.
+// The end-to-end tests call it over the logs of all their clusters: a chart must
+// grant the rights that the program uses, no fewer and no more.
 //
 // A right is one verb on one resource, so a rule of three verbs on two resources is
 // six rights. A subresource is written as in a rule, pods/eviction. Rights on

@@ -6,6 +6,10 @@
 // Plans come from the code that decides: core's scheduler and consolidation methods run over the cluster as it is (whatif.Present), plans
 // are chosen by the provider's own function, and requirements are explained by package requirement. Texts of core are quoted as they are.
 // An answer is about one moment, and explain changes nothing. It does not know the state at the time when a node was made.
+//
+// A name is the name of a pod, a node or a NodeClaim. A pod without a namespace is searched in all namespaces, and a name of several
+// objects is an error that lists them. A cluster in files has no Reports. If a part of the Reports could not be read, the last sentence
+// names it.
 package explain
 
 import (

@@ -8,8 +8,9 @@
 // Trim removes every field that scheduling does not read, and with them the confidential ones: environment, commands, images, annotations
 // of other programs, and texts of conditions. Write then writes names, labels, resource requests and constraints.
 //
-// Quantities that no node can have are bounded (package quantity). Requirements are checked as far as core's scheduler relies on it.
-// Nothing else here validates objects: an API server has validated them, or refuses them later.
+// Quantities that no node can have are bounded (package quantity). Read returns an error for an object without a kind or a name, and for
+// requirements with which core's scheduler would fail. Other validation is the API server's: it has validated the objects, or refuses them
+// later.
 package snapshot
 
 import (

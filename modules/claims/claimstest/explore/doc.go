@@ -9,6 +9,9 @@
 //
 //	report := explore.Search[*world, move]{Start: newWorld, Workers: 2}.Run()
 //
+// [Report.Complete] is true if the search has seen every state. It is false if [Search.Most] states or [Search.Failures] violations (one by
+// default) ended the search early. A panic of the core is a violation, too.
+//
 // # Limits
 //
 // Two Worlds with one fingerprint count as the same World. The fingerprint covers
