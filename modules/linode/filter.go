@@ -95,8 +95,8 @@ func And(filters ...Filter) Filter {
 	return join("+and", list)
 }
 
-// Or selects entries that pass at least one of the filters. A filter that lets everything pass, and no filter at all,
-// are refused when the Filter is used: a list of alternatives that came out empty would otherwise select everything.
+// Or selects entries that pass at least one of the filters. The use of the Filter fails if there are no filters, or if one
+// of them lets everything pass: otherwise an empty list of alternatives would select everything.
 func Or(filters ...Filter) Filter {
 	list, err := conditions(filters)
 	switch {

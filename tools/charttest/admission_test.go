@@ -60,8 +60,8 @@ func (b bare) as(t *testing.T, user string) client.Client {
 	return as(t, b.config, user, "system:masters", "system:authenticated")
 }
 
-// With the admission policy even an administrator can neither create a NodeClaim nor write one's status, and a NodePool without limits is
-// refused; the controller, and users whom the values exempt, can do all of that.
+// With the admission policy even an administrator cannot create a NodeClaim or write its status, and a NodePool without limits is
+// refused. The controller, and users whom the values exempt, can do all of this.
 func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
 	b := startBare(t)
 	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)

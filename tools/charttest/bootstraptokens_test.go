@@ -18,8 +18,8 @@ func bootstrapToken(id, group string) *corev1.Secret {
 	}
 }
 
-// The operator's account cannot make itself the token of another account, nor a bootstrap token of another group, and cannot remove a
-// Secret of others, although RBAC lets it: in instance mode the policy is there without a value.
+// RBAC would allow three things that the policy refuses to the operator's account: a token of another account, a bootstrap token of
+// another group, and the removal of another program's Secret. In instance mode the policy exists without a value.
 func TestOperatorWritesNoSecretsButItsBootstrapTokens(t *testing.T) {
 	b := startBare(t)
 	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
@@ -27,7 +27,7 @@ func TestOperatorWritesNoSecretsButItsBootstrapTokens(t *testing.T) {
 		"apiToken": "not-a-token", "region": "us-ord", "settings": map[string]any{"clusterName": "demo", "mode": "instance"},
 	}, charts.ResetValues)
 	ctx, admin := t.Context(), b.as(t, "admin")
-	// The account with the rights that the chart gives it, and as one that may do everything.
+	// The account has the rights of the chart in one case, and all rights in the other.
 	account := as(t, b.config, theController, "system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
 	mighty := b.as(t, theController)
 	const group = "system:bootstrappers:karpenter"

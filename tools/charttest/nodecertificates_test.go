@@ -32,8 +32,8 @@ func nodeRequest(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// A process with the operator's account approves only requests of its bootstrap tokens, although RBAC lets it approve any of the
-// signer's. What no policy can compare is the name in the request.
+// A process with the operator's account approves only requests of its bootstrap tokens, although RBAC allows all requests of the signer.
+// No policy can compare the name in the request.
 func TestOperatorApprovesNoRequestButThoseOfItsTokens(t *testing.T) {
 	b := startBare(t)
 	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)

@@ -76,7 +76,7 @@ spec:
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	g.Expect(e.kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace("default"))).To(Succeed())
 	e.settled(t, "thrifty", 2)
-	// What was learned changes nothing about the nodes that are there.
+	// Learned figures do not change existing nodes.
 	g.Expect(e.karpenterNodes(ctx, g)).To(ConsistOf(HaveField("UID", nodes[0].UID), HaveField("UID", nodes[1].UID)))
 	t.Cleanup(func() { _ = client.IgnoreNotFound(e.kube.Delete(t.Context(), contract)) })
 }

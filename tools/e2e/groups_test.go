@@ -16,11 +16,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// A group has the scenarios of several suites on one cluster. `make test` runs the groups, and `make test-all` the suites. What a suite
-// has and no group, and why, is in docs/testing.md.
+// A group has the scenarios of several suites on one cluster. `make test` runs the groups, and `make test-all` the suites.
+// docs/testing.md lists the scenarios that only a suite has, with the reason.
 //
-// A cluster costs 35 to 80 seconds of processor time, and a wait costs none: groups share clusters, and shorten by settings the waits
-// that suites have as users do.
+// A cluster costs 35 to 80 seconds of processor time, and a wait costs none: groups share clusters, and have settings with shorter waits;
+// suites have the waits of users.
 //
 // Six clusters run at once. Package testing begins with the last tests of this file.
 
@@ -207,7 +207,7 @@ func TestGroupVPC(t *testing.T) {
 	t.Parallel()
 	e, neighbours, boots := startInVPC(t, soon(vpcSettings()))
 	e.together(t, neighbours...)
-	e.together(t, boots) // afterwards: a backend that reboots is one that does not answer
+	e.together(t, boots) // afterwards, because a backend that reboots does not answer
 	e.scenario(t, "a class outside of the manager's VPC is not ready", func(t *testing.T, e *environment) {
 		e.apply(t, class("{}"))
 		e.bootstrapReady(t, "default", metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)
@@ -228,8 +228,8 @@ func TestGroupSlow(t *testing.T) {
 	e.scenario(t, "a startup taint does not come back", startupTaint)
 }
 
-// TestMatrix is what `make matrix` runs for each minor release of Kubernetes: what the API server, the scheduler and the controller
-// manager have a part in. Kubelets are simulated: kubelets of the default release are too new for the oldest API server.
+// `make matrix` runs TestMatrix for each minor release of Kubernetes. It has the scenarios in which the API server, the scheduler and the
+// controller manager have a part. Kubelets are simulated: kubelets of the default release are too new for the oldest API server.
 func TestMatrix(t *testing.T) {
 	policies := map[string]any{"enabled": true}
 	t.Run("lke", func(t *testing.T) {

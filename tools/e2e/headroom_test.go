@@ -95,7 +95,7 @@ spec:
 `, name, ref)
 }
 
-// statefulSetOf is one without pods.
+// statefulSetOf returns a StatefulSet without pods.
 func statefulSetOf(name string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1

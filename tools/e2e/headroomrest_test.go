@@ -38,8 +38,8 @@ func bufferRests(t *testing.T, e *environment) {
 	if since.made() != 2 {
 		t.Errorf("%d Linodes were made for room that takes 2", since.made())
 	}
-	// What deletes the NodeClaims of buffers that stay meets core, which buys for them again, and one that it deletes during its launch
-	// leaves a Linode for the five minutes of an orphan.
+	// If the test deleted NodeClaims while their buffers exist, core would buy for the buffers again. And a NodeClaim that is deleted
+	// during its launch leaves a Linode for the five minutes of an orphan.
 	g.Expect(e.kube.DeleteAllOf(ctx, &autoscalingv1beta1.CapacityBuffer{}, client.InNamespace("default"))).To(Succeed())
 	e.matched(t, 0)
 }

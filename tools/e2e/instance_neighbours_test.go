@@ -25,8 +25,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// TestInstanceNeighbours and TestInstanceVPC are nodes beside the cloud controller manager and the block storage driver, without a VPC and
-// with one. When a reboot detaches volumes is not known: each has another answer.
+// TestInstanceNeighbours and TestInstanceVPC have nodes together with the cloud controller manager and the block storage driver, without
+// and with a VPC. It is unknown when a reboot detaches volumes, so each test assumes another time.
 
 func TestInstanceNeighbours(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ type backendWatch struct {
 	wrong              []string
 }
 
-// look compares the backends with the nodes, which are read afterwards: one that serves then has served before.
+// look compares the backends with the nodes, which are read afterwards: a node that is ready then was ready before.
 func (w *backendWatch) look(ctx context.Context, e *environment, path string) {
 	backends, err := e.backendsAt(ctx, path)
 	nodes := &corev1.NodeList{}
@@ -236,7 +236,7 @@ func serves(node corev1.Node) bool {
 		nodeutils.GetCondition(&node, corev1.NodeReady).Status == corev1.ConditionTrue
 }
 
-// runningLinodes are the provider IDs of Linodes that run: one that reboots does not answer.
+// runningLinodes are the provider IDs of running Linodes: a Linode that reboots does not answer.
 func (e *environment) runningLinodes() map[string]bool {
 	running := map[string]bool{}
 	for _, i := range e.Sim.Snapshot().Instances {

@@ -20,8 +20,7 @@ import (
 const laneLabel = "example.com/lane"
 
 // A part is a scenario that runs beside others on one cluster, in a lane of its own: a namespace, and NodePools and
-// classes with a name and a label of the lane. What it changes for the whole account, it must change in a way that
-// the others do not notice.
+// classes with a name and a label of the lane. A change for the whole account must not affect the other parts.
 type part struct {
 	lane, name string
 	do         func(*testing.T, *environment)
@@ -39,7 +38,7 @@ var (
 	swept   = (*environment).sweep
 )
 
-// together runs the parts at the same time, and checks in the end that nothing is left in any lane or outside of them.
+// together runs the parts at the same time, and checks at the end that no objects are left in any lane or outside of the lanes.
 func (e *environment) together(t *testing.T, parts ...part) {
 	t.Helper()
 	var running, waiting sync.WaitGroup

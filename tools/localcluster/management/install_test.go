@@ -33,7 +33,7 @@ webhooks:
   rules: [{apiGroups: [cluster.x-k8s.io], resources: [clusterclasses]}]
 `
 
-// What the program does not serve is not registered, and no version but one is served.
+// A kind that the program does not serve is not registered, and only one version is served.
 func TestDefinitionsAndWebhooksAreAdapted(t *testing.T) {
 	definitions, webhooks := split([]byte(manifests))
 	definition, list := parsed(t, definitions), parsed(t, webhooks)

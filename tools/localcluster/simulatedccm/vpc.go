@@ -9,8 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// networks remembers the IDs of VPCs and subnets by their labels, for good (cloud/linode/services/vpc.go). It is not safe for concurrent
-// use.
+// networks remembers the IDs of VPCs and subnets by their labels, without an end (cloud/linode/services/vpc.go). It is not safe for
+// concurrent use.
 type networks struct {
 	vpcs    map[string]int
 	subnets map[string]int
@@ -25,7 +25,7 @@ func (n networks) ids(ctx context.Context, c *linodehttp.Client, vpc string, sub
 		return 0, nil, err
 	}
 	for _, name := range subnets {
-		if subnet, err := n.subnet(ctx, c, id, name); err == nil { // one that is not found is left out
+		if subnet, err := n.subnet(ctx, c, id, name); err == nil { // a subnet that is not found is left out
 			within = append(within, strconv.Itoa(subnet))
 		}
 	}
