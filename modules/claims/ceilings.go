@@ -36,7 +36,7 @@ func (c Ceilings) Check(op string) error {
 	return nil
 }
 
-// Fit returns how many of the wanted nodes of a type may be bought beside the nodes
+// Fit returns how many of the wanted nodes of a type may be bought in addition to the nodes
 // that exist or are being bought, which owned counts by instance type. If none may, it
 // returns a KindQuotaExceeded error whose Field names the ceiling.
 func (c Ceilings) Fit(op, instanceType string, wanted int, owned map[string]int) (int, error) {

@@ -12,11 +12,12 @@
 //
 // # Bounds
 //
-// Engines rest on three bounds, each a setting of theirs: how far a direct read may lag
-// behind writes (SettleTime), how far a list may (ListLag), and how long after its failure,
-// or the death of its sender, a write may still take effect (LateEffect). The packages
-// for tests draw what happens within them. What an engine promises within them, and what
-// may happen beyond each, its own documentation has.
+// Each engine has three settings for bounds: SettleTime is how old the answer to a direct read
+// may be, ListLag how old a list may be, and LateEffect how long a write may still take effect
+// after its failure or the death of its sender. Example: with a SettleTime of 4 s, a read at
+// 10:00:03 may show an object as it was at 10:00:00. The packages for tests draw what happens
+// within these bounds. The documentation of each engine has its promises within them, and what
+// may happen beyond each.
 //
 // # Tags
 //

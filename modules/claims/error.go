@@ -77,8 +77,8 @@ type Error struct {
 	Err error
 }
 
-// Error describes the failure with one kind, that of e. The kinds of causes are
-// left out: with two of them in a line a reader cannot see which one counts.
+// Error describes the failure with one kind, the kind of e. It leaves out the kinds of
+// causes: with two kinds in a line a reader cannot see which one counts.
 func (e *Error) Error() string { return e.text(": " + string(e.Kind)) }
 
 // text puts a text between the operation and the cause.
@@ -101,8 +101,8 @@ func (e *Error) text(between string) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reason returns the text of an error for use in that of another one: without its
-// kind if it is itself an *Error.
+// Reason returns the text of an error for the text of another error: without its kind if
+// it is itself an *Error.
 func Reason(err error) string {
 	if e, ok := err.(*Error); ok { //nolint:errorlint // the error itself, whose text this is
 		return e.text("")

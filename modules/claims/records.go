@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Records are the caller's own records of who has which instance. They outrank tags: an instance with a holder is never given to another
-// claimant, whatever its tags are, and a tag that names another one is written again.
+// Records are the caller's own records of the claimants of instances. They have precedence over tags: an instance with a holder is never
+// given to another claimant, whatever its tags are, and the engine rewrites a tag that names another claimant.
 //
-// They must be complete when a process begins to lead: what a process before stored until then is in them. For Kubernetes that takes one
-// list from the API server itself, because a cache may be older. A value that is stored later may show late.
+// The records must be complete when a process begins to lead: they must have all values that a process before it has stored. For
+// Kubernetes that takes one list from the API server itself, because a cache may be older. A value that is stored later may show late.
 type Records interface {
 	// Holder returns the claimant that has an instance, false for none. It makes no request and does not block.
 	Holder(instanceID int) (Claimant, bool)

@@ -69,8 +69,7 @@ func TestAClaimIsComparedByNameAndUID(t *testing.T) {
 	}
 }
 
-// Another program beside the operator has keys of its own: neither reads the
-// other's claims.
+// Another program on the operator's account sets its own keys: neither program reads the other's claims.
 func TestKeysAreASetting(t *testing.T) {
 	var operator claims.Tags
 	farm := claims.Tags{ClaimKey: "build.example/job", Domain: "build.example.engine"}

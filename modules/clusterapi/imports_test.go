@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestImports holds what every program with this engine imports: of this repository module claims alone, and of Kubernetes no more than a
+// TestImports bounds the imports of every program with this engine: of this repository only module claims, and of Kubernetes only a
 // client.
 func TestImports(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...")

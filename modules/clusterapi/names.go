@@ -38,7 +38,7 @@ func ParseClaim(value string) claims.Claimant {
 // RemovalValue returns the value of RemovalAnnotation.
 func RemovalValue(r Removal) string { return r.Set + "/" + strconv.Itoa(r.Replicas) }
 
-// ParseRemoval returns the removal in a value of RemovalAnnotation, zero for one that is not valid.
+// ParseRemoval returns the removal in a value of RemovalAnnotation, zero for an invalid value.
 func ParseRemoval(value string) Removal {
 	set, count, _ := strings.Cut(value, "/")
 	replicas, err := strconv.Atoi(count)

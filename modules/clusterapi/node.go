@@ -11,7 +11,7 @@ import (
 // ProviderIDPrefix begins the provider IDs of Linodes, as CAPL and the cloud controller manager write them.
 const ProviderIDPrefix = "linode://"
 
-// Node returns the Machine in the vocabulary of package claims. InstanceID is 0 while there is no provider ID, and for one that is
+// Node returns the Machine in the vocabulary of package claims. InstanceID is 0 without a provider ID, and for a provider ID that is
 // not a Linode's. InstanceType, Region and Tags come from the deployment's template, which a Machine does not contain.
 func (m Machine) Node() claims.Node {
 	node := claims.Node{Name: cmp.Or(m.NodeName, m.Name), Status: m.Phase, Created: m.Created}

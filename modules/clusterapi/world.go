@@ -71,7 +71,7 @@ type Machine struct {
 	// ProviderID is "" until the infrastructure provider has made the machine.
 	ProviderID string
 	// NodeName is the name of the infrastructure provider's machine. CAPL labels the Linode with it, and the node is named as the Linode is.
-	// Cluster API's own nodeRef is no source: it names whichever Node has ProviderID, which a kubelet sets.
+	// Cluster API's own nodeRef is no source: it names any Node that has ProviderID, which a kubelet sets.
 	NodeName string
 	// Phase is Cluster API's, and Pending the message of the first condition that is not met.
 	Phase, Pending string

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// wrongClock is that of a machine whose time is wrong.
+// wrongClock is the clock of a machine with a wrong time.
 type wrongClock struct {
 	clock.RealClock
 	by time.Duration

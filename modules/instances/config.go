@@ -56,7 +56,7 @@ type settings struct {
 	own engine.Tags
 }
 
-// tags returns the tags that make an instance one of the cluster's.
+// tags returns the tags that record the cluster of an instance.
 func (c Config) tags() engine.Tags { return engine.NewTags(c.Tags, c.Cluster, c.ClusterUID) }
 
 // ClusterTag returns the tag that all instances of the cluster have, and no other

@@ -190,8 +190,8 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Another program on the same account has tags of its own: each makes an instance for
-// a claimant of one name, and a sweep removes none of the other's.
+// Another program on the same account sets its own tags. Both programs make an instance for a claimant of the same name, and a sweep of
+// one program removes no instance of the other.
 func TestKeysOfTagsSeparatePrograms(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})

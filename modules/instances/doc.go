@@ -23,108 +23,110 @@
 // are tags that go with the same request, so there is no moment at which an
 // instance has no owner, and a new process finds everything in the API.
 //
-// A request whose answer was lost, and one that is refused because its label is
-// taken, are followed by a list of that label. An instance with the tags of this
-// cluster and claimant is adopted; any other is a claims.KindConflict.
+// If the answer to a creation was lost, or the API refuses the creation because the label is
+// taken, the engine lists that label. It adopts an instance with the tags of this cluster
+// and claimant; any other instance is a claims.KindConflict.
 //
 // # Shape
 //
 // The engine is a state machine without goroutine, clock, I/O or context, in
-// internal/engine: the record of the platform (belief), who waits (callers), and what
-// follows (decide) are packages, whose docs state what each may read and write. A call
-// requests its next step until it is answered: an effect, a wait, or the answer. This
-// package has the vocabulary and the shell: order.go turns a Spec into what the engine
-// has to know of it, shell.go runs calls and, with package claims/effects, effects, and
-// requests.go makes calls of the [Backend] of them.
+// internal/engine. Its parts are packages: the record of the platform (belief), the waiting
+// calls (callers), and the decisions (decide). A call requests its next step until it is
+// answered: an effect, a wait, or the answer. This package has the vocabulary and the shell:
+// order.go takes from a Spec the part that the engine needs, shell.go runs calls and, with
+// package claims/effects, effects, and requests.go turns effects into calls of the [Backend].
 //
 // # Guarantees
 //
-// Direct readings are out of date by at most Config.SettleTime, and lists by Config.ListLag. A
-// write that was not answered with success takes effect within Config.LateEffect of its
-// failure, or of the death of its sender, or never. Direct reads may answer 404 for
-// many instances that exist, in groups. Under these bounds:
+// These guarantees hold if direct readings are at most Config.SettleTime old, lists are at
+// most Config.ListLag old, and a write without a successful answer takes effect within
+// Config.LateEffect of its failure or of the death of its sender, or never. Direct reads may
+// answer 404 for many existing instances at once.
 //
-//   - A claimant has one instance: none is created while one with its label exists,
-//     or one that was read under another label.
-//   - A label that is taken is a claims.KindConflict if the instance that has it is read
-//     and is another's. If no list shows it, it is one only if it is refused again after
-//     a search and a list that must show it.
-//   - An instance that a list lacks, or that answered 404, still counts.
-//     claims.KindNotFound means: two direct reads at least SettleTime apart answered
-//     404, and a list lacks the instance that began after them and ListLag after it was
-//     first seen; or its removal was accepted, and two such reads, or one and a later
-//     list, lack it. The first 404 counts from its answer. See package claims/absence.
-//   - An instance whose removal was sent, and may have been or be accepted, is returned to
-//     no claimant any more. The removal is repeated.
-//   - Tags are not replaced while another write of them may still take effect, unless it
-//     has the same tags or a reading shows that it did. A data disk that was requested
-//     without an answer is requested again only if a list of the disks that began after
-//     that time lacks it.
-//   - Ceilings count what exists until it is proven gone, and creations without an answer
-//     until a list must show them. A process that begins to lead creates nothing under
-//     ceilings for ListLag, and LateEffect longer if the one before may still write.
-//   - Only instances with the exact tag of this cluster and a claim are modified.
-//     Cluster, claimant and UID are read again right before each removal, and
-//     Delete is refused when the claim is another's, a later claimant of the same
-//     name included.
-//   - A claim that a user removed from an instance is written again if this process
-//     read it before, with all tags that the instance had beside it. A tag of the
-//     caller that was removed alone stays away until SetTags adds it.
-//   - A write of tags loses none that this cluster's processes have written: a
-//     process that begins to lead writes none to what it did not make for SettleTime,
-//     and LateEffect longer if the one before may still write.
-//   - Creations are paced to 20 in 15 seconds (Config.Creations), in the order of
-//     arrival; a claimant keeps its position for a while when its caller leaves,
-//     and one whose label is being searched lets the others pass.
-//     claims.KindProvisioning names the position and the time of the next slot.
-//   - Disks and the boot are steps that continue from what the API has, each after
-//     a reading of the instance, whether the tag of unfinished instances is there or
-//     not. One without an answer is repeated after SettleTime, and only what it changes is
-//     read again. An instance that has it, and was not started within Config.FinishTimeout, is removed.
-//   - A write that waited for 5 s to be sent, a creation 20 s, is decided again.
-//   - State is bounded by the instances and claimants that exist, and by the requests of
-//     the last ten minutes.
-//   - A call returns when its context ends, with the reason. No goroutine, timer
-//     or request is left after the last caller, but for writes under way.
+//   - A claimant has one instance. The engine creates none while an instance with the
+//     claimant's label exists, or an instance of the claimant that was read under another label.
+//   - A taken label is a claims.KindConflict if a reading shows that the instance with the
+//     label belongs to another owner. If no list shows that instance, the label is a conflict
+//     only if the API refuses it again after a search and a list that must show the instance.
+//   - An instance that a list lacks, or that answered 404, still counts. claims.KindNotFound
+//     means a proof: two direct reads, at least SettleTime apart, answered 404, and a list
+//     lacks the instance that began after both reads and ListLag after the instance was first
+//     seen. After an accepted removal, two such reads are a proof, or one read and a later
+//     list. The first 404 is timed from its response. See package claims/absence.
+//   - An instance whose removal was sent, and may have been accepted, is never returned to a
+//     claimant again. The engine repeats the removal.
+//   - The engine does not replace tags while another write of them may still take effect,
+//     unless that write has the same tags or a reading shows its effect. It requests a data
+//     disk again only if a list of the disks lacks it that began after that time.
+//   - Ceilings count each instance until it is proven gone, and each creation without an
+//     answer until a list must show its instance. Under ceilings, a process that begins to
+//     lead creates nothing for ListLag, and for LateEffect more if the previous process may
+//     still write.
+//   - The engine modifies only instances with the exact tag of this cluster and a claim. It
+//     reads cluster, claimant and UID again right before each removal, and refuses Delete if
+//     the claim belongs to another claimant, also to a later claimant of the same name.
+//   - If a user removes a claim from an instance that this process has read, the engine writes
+//     the claim again, with all tags that the instance had beside it. If a user removes only a
+//     tag of the caller, the tag stays away until SetTags adds it.
+//   - A write of tags loses no tag that a process of this cluster has written. For this, a
+//     process that begins to lead writes no tags to an instance that it did not make for
+//     SettleTime, and for LateEffect more if the previous process may still write.
+//   - At most 20 creations are sent in 15 seconds (Config.Creations), in the order of arrival.
+//     A claimant keeps its position for a while when its caller leaves. A claimant whose label
+//     is being searched lets the others pass. claims.KindProvisioning names the position and
+//     the time of the next slot.
+//   - Disks and the boot are steps that continue from the state in the API, each after a
+//     reading of the instance, with or without the tag of unfinished instances. The engine
+//     repeats a step without an answer after SettleTime, and reads only the changed part
+//     again. It removes an instance with that tag that was not started within
+//     Config.FinishTimeout.
+//   - The engine decides again about a write that waited for 5 s before it was sent, and about
+//     a creation that waited for 20 s.
+//   - The state is bounded by the existing instances and claimants, and by the requests of the
+//     last ten minutes.
+//   - A call returns when its context ends, with the reason. After the last caller, only
+//     writes under way have a goroutine, timer or request.
 //
 // # Not guaranteed
 //
-//   - An instance that a user renames before this process has read it, within 2 minutes of
-//     its creation and before lists show it, when the process that made it has ended or the
-//     creation had no answer, may be made twice. Collect removes one.
-//   - Tags that a user removed before this process started are lost: Collect reports
+//   - A second instance is possible if a user renames the first one within 2 minutes of its
+//     creation, before this process or a list has shown it, and the process that made it has
+//     ended or the creation had no answer. Collect removes one of the two.
+//   - If a user removed tags before this process started, the tags are lost. Collect reports
 //     the instance if it still has the cluster's tag.
-//   - An accepted removal without effect, and then two wrong 404s, prove together
-//     that an instance is gone which is not. So do wrong 404s of one whose tags a user
-//     removed. A list shows it later, and Collect finds it.
-//   - A write that takes effect later than LateEffect may undo later tags, make a disk
-//     twice, or exceed a ceiling. Direct reads older than SettleTime may undo tags that another
-//     process or a user wrote, and two 404s that come together prove then that an instance
-//     is gone. Lists older than ListLag may complete such a proof, exceed a ceiling after a
-//     start, as a list that lacks an instance may, and hide a renamed instance, which is made again then. Labels prevent a
-//     second instance otherwise, at any time.
-//   - Nothing is drained. Collect calls Sweep.Vacate before it removes an instance.
-//   - A password is made where neither keys nor users are given. It is not kept.
+//   - An accepted removal without effect, followed by two wrong 404s, is a wrong proof that the
+//     instance is gone. Wrong 404s of an instance whose tags a user removed are a wrong proof,
+//     too. A list shows the instance later, and Collect finds it.
+//   - A write that takes effect later than LateEffect may undo later tags, make a disk twice,
+//     or exceed a ceiling.
+//   - Direct reads older than SettleTime may undo tags that another process or a user wrote.
+//     Two 404s that come together then prove that an instance is gone.
+//   - Lists older than ListLag, or lists that lack an instance, may complete such a proof,
+//     exceed a ceiling after a start, and hide a renamed instance, which is then made again.
+//     In all other cases labels prevent a second instance, at any time.
+//   - The engine drains nothing. Collect calls Sweep.Vacate before it removes an instance.
+//   - If neither keys nor users are given, the engine makes a password and does not keep it.
 //
 // # What the tests show, and how far
 //
-// Random lives on the state machine have every fault above together. Small worlds (one
-// claimant or two, one other process, two faults at most, a data disk, changes of tags, an
-// heir of a name) are searched completely: every order of requests, every fate of each,
-// and every version that a reading may show within its bound. docs/claiming.md of the repository lists which worlds are
-// complete, with the numbers of states, and what they leave out: Linodes of others that have
-// a label, ceilings, wrong clocks, lists that lack entries, and more faults.
+// Random lives on the state machine combine all faults above. Small worlds (one or two
+// claimants, one other process, at most two faults, a data disk, changes of tags, a later
+// claimant with the same name) are searched completely: every order of requests, every fate
+// of each request, and every version that a reading may show within its bound. docs/claiming.md
+// of the repository lists the complete worlds with their numbers of states, and the omissions:
+// labels of other owners' Linodes, ceilings, wrong clocks, lists that lack entries, and more faults.
 //
 // # Cost
 //
-// One request for each instance, and one list for all at the start of the
-// process, with a second one when it has led for two minutes, and a third one after
-// LateEffect if the process before may still write. In the first two minutes a creation
-// follows a list that is at most 15 s old, which is eight lists at most. Data disks cost
-// five requests more for all, two of them lists, one write for each, and reads of
-// one object while instance and disks become ready. Delete is a read and a write,
-// and two reads prove its end; List is one list for 500 instances. Proof without a
-// removal costs a list, which all callers share.
+//	instance     one request
+//	start        one list for all instances, a second list after two minutes of leading, and a
+//	             third list after LateEffect if the previous process may still write. In the first
+//	             two minutes a creation needs a list that is at most 15 s old: at most eight lists
+//	data disks   five requests for all, two of them lists, one write for each disk, and reads of
+//	             single objects while the instance and its disks become ready
+//	Delete       a read and a write; two reads prove the end
+//	List         one list for 500 instances
+//	proof        without a removal, one list that all callers share
 //
 // # Errors
 //
@@ -134,10 +136,9 @@
 //
 // # Concurrency and leading
 //
-// A [Manager] is safe for concurrent use. New begins to lead; a standby process
-// calls Begin when it is elected, with whether the process before may still write, which
-// drops what was read and keeps the callers.
-// Before the first creation all instances of the cluster are listed. Ages are
-// measured on Config.Clock, from when this process first saw an object. Sizes are
-// MB as the API counts them, times UTC.
+// A [Manager] is safe for concurrent use. New begins to lead. A standby process calls Begin
+// when it is elected, and passes whether the previous process may still write. Begin drops
+// all readings and keeps the callers. Before the first creation the engine lists all
+// instances of the cluster. Ages are measured on Config.Clock, from the moment at which this
+// process first saw an object. Sizes are MB as the API counts them, times are UTC.
 package instances

@@ -97,8 +97,8 @@ type process struct {
 
 var errKilled = errors.New("the process was killed")
 
-// start begins a process. When it is killed its requests end at once, whether
-// they have had their effect or not, and it can make no more.
+// start begins a process. A killed process sends no further request, and its requests under way end at once, with or without their
+// effect.
 func (l *lab) start(cfg instances.Config) *process {
 	l.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

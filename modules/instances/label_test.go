@@ -49,7 +49,7 @@ func TestNoTwoNamesHaveOneLabel(t *testing.T) {
 	})
 }
 
-// What was once stored has to be found again: the form of tags and labels is fixed.
+// An instance of an older version has to be found again, so the form of tags and labels is fixed.
 func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 	long := strings.Repeat("long-name-", 9) + "end"
 	own := Config{Cluster: "demo"}.tags()

@@ -11,8 +11,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// A process stood by while another one led: what it saw then is no longer known
-// when it is elected, and a caller that waits meanwhile goes on waiting.
+// A process was a follower while another process led. When it is elected, it has forgotten its readings of that time, and a caller that
+// was waiting goes on waiting.
 func TestAnElectedProcessForgetsWhatItSawBefore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})

@@ -185,8 +185,8 @@ func TestAListThatLacksAnInstanceHidesNothing(t *testing.T) {
 	})
 }
 
-// A hundred claimants, all faults of the hostile profile, callers that come
-// back, a process that dies in the middle: one instance each in the end.
+// A hundred claimants, all faults of the hostile profile, callers that come back, a process that dies in the middle: at the end each
+// claimant has one instance.
 func TestAHostilePlatformGivesEachClaimantOneInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Hostile(), Seed: 7})

@@ -31,8 +31,8 @@ type life struct {
 	done bool
 }
 
-// TestLivesOverHTTP runs random lives with late writes and groups of wrong 404s: each
-// claimant has one instance in the end, and loses none. A run of many has to have met both.
+// TestLivesOverHTTP runs random lives with late writes and groups of wrong 404s: at the end each claimant has one instance, and none has
+// lost an instance. A run of many lives must have had both faults.
 func TestLivesOverHTTP(t *testing.T) {
 	total := *lives
 	if testing.Short() {

@@ -31,18 +31,18 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 }
 
 // Begin drops everything that the Manager has read, because this process begins to
-// lead and another one may have changed it. Programs with leader election call it
-// when they are elected; waiting callers keep waiting.
+// lead and another process may have changed the platform. Programs with leader election
+// call it when they are elected; waiting callers keep waiting.
 //
-// After a predecessor that claims.MayStillWrite, what it made is not modified for
-// Config.LateEffect, removals aside: no tags are written to it, no disks are added, and
-// an unfinished instance is not returned. Under Config.Ceilings nothing is created for
-// that long, and for 2 minutes more. After one that has claims.Ended these times are
-// SettleTime and 2 minutes.
+// After a predecessor that claims.MayStillWrite, the Manager does not modify the
+// predecessor's instances for Config.LateEffect, except for removals: it writes no tags,
+// adds no disks, and returns no unfinished instance. Under Config.Ceilings it creates
+// nothing for that time and 2 minutes more. After a predecessor that has claims.Ended,
+// these times are SettleTime and 2 minutes.
 func (m *Manager) Begin(after claims.Predecessor) { m.shell.begin(after) }
 
-// Create returns the claimant's instance: the one that exists, whatever the spec, or
-// a new one. It waits until ctx ends, and then returns claims.KindProvisioning with
+// Create returns the claimant's instance: the existing instance, whatever the spec, or
+// a new instance. It waits until ctx ends, and then returns claims.KindProvisioning with
 // the reason of the wait, or the kind of the last error; the next call continues.
 func (m *Manager) Create(ctx context.Context, spec Spec) (Instance, error) {
 	began := m.cfg.Clock.Now()
@@ -86,7 +86,7 @@ func (m *Manager) List(ctx context.Context) ([]Instance, error) {
 // Delete removes an instance for good. nil means that the platform accepted the
 // removal, now or before; the instance may exist for a while. claims.KindNotFound
 // means that it does not exist, proven as for Get. claims.KindConflict means that it
-// is another claimant's, or not this cluster's; the zero Claimant matches any claimant.
+// belongs to another claimant or another cluster; the zero Claimant matches any claimant.
 func (m *Manager) Delete(ctx context.Context, instanceID int, by claims.Claimant) error {
 	const op = "delete"
 	if err := checkID(op, instanceID); err != nil {
@@ -120,15 +120,15 @@ func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claiman
 	return m.shell.ask(ctx, engine.Ask{Kind: engine.AskTags, ID: instanceID, By: m.cfg.own.ID(by), Remove: remove, Add: add}).Err
 }
 
-// Collect removes instances that nothing needs: instances whose claimant has not existed
-// for OrphanTTL, all but one of several with one claimant, and instances that were not
-// finished within FinishTimeout and that no caller waits for. Times are measured from
-// when this process first saw the reason.
+// Collect removes instances that no claimant needs: instances whose claimant has not
+// existed for OrphanTTL, all but one of several instances with one claimant, and instances
+// that were not finished within FinishTimeout and for which no caller waits. Times are
+// measured from when this process first saw the reason.
 //
-// An instance is removed only if the sweep's Vacate returns true, and is read and
-// checked again right before. Tags of a claim that a user removed are written again,
-// with the tags that the instance had beside them. The result is valid along with an
-// error.
+// Collect removes an instance only if the sweep's Vacate returns true, and reads and
+// checks the instance again right before. If a user removed the tags of a claim, Collect
+// writes them again, with the other tags that the instance had. The result is valid even
+// with an error.
 func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	const op = "collect"
 	if how.Alive == nil {

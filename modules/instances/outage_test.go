@@ -41,8 +41,8 @@ func (p *process) createAll(t *testing.T, n int) []int {
 	return ids
 }
 
-// Every request hangs for ten minutes, before its effect or after it: each call ends with
-// its context and says that there is no answer, and afterwards everything works.
+// Every request hangs for ten minutes, before its effect or after it: each call ends with its context, with an error that there is no
+// answer. Afterwards everything works.
 func TestTenMinutesWithoutAnAnswer(t *testing.T) {
 	for name, after := range map[string]bool{"before the effects": false, "after the effects": true} {
 		t.Run(name, func(t *testing.T) {
@@ -101,9 +101,8 @@ func TestTenMinutesWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// Another client uses up the limit for five minutes: callers learn that and for how long
-// they wait, and one instance is made in the end. Without a time in the 429 the client
-// itself waits, and a caller may leave while a creation is under way.
+// Another client uses up the limit for five minutes: callers learn the reason and the length of their wait, and at the end there is one
+// instance. If the 429 has no time, the client itself waits, and a caller may leave while its creation is under way.
 func TestMinutesOf429s(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"with a time": time.Minute, "without a time": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +153,7 @@ func throttled(t *testing.T, end time.Time, underWay bool, call func(context.Con
 	}
 }
 
-// All lists are empty for ten minutes: what this process knows is not gone.
+// All lists are empty for ten minutes: an instance that this process knows does not count as gone.
 func TestEmptyListsHideNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// rule is a row of the table in README.md: what stands in code type.
+// rule is a row of the table in README.md: the names in code type.
 type rule struct {
 	text                string
 	code, tests, mutant []string
@@ -57,8 +57,7 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// The table names code, tests and mutants that exist, and a mutant that names the
-// test it must be red by names one of its row.
+// The table names code, tests and mutants that exist. If a mutant names the test that must fail for it, this test is in the mutant's row.
 func TestEveryRuleHasItsCodeItsTestAndItsMutant(t *testing.T) {
 	all := rules(t)
 	if len(all) < 12 {

@@ -10,8 +10,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
 )
 
-// shell runs calls in the goroutines of their callers and each effect in one of its
-// own. It decides nothing.
+// shell runs calls in the goroutines of their callers, and each effect in a separate
+// goroutine. It decides nothing.
 type shell struct {
 	requests requests
 	cfg      settings
@@ -141,8 +141,8 @@ func (s *shell) wake() {
 	s.changed = make(chan struct{})
 }
 
-// start makes a request in a goroutine of its own. Reads continue for the other
-// callers when theirs leaves, and end with the last one. The caller holds mu.
+// start makes a request in a separate goroutine. A read continues while any caller waits
+// for it, and ends with the last one. The caller holds mu.
 func (s *shell) start(ctx context.Context, e engine.Effect, creation Creation) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last++

@@ -34,8 +34,8 @@ type UserData struct {
 	Verbatim bool
 }
 
-// Access configures logins. If it is empty a random password is set and not kept,
-// because the image requires one of the three.
+// Access configures logins. If it is empty, the engine sets a random password and does not
+// keep it, because the image requires keys, users or a password.
 type Access struct {
 	// Keys contains SSH public keys for root, Users the users of the account whose keys
 	// are added.
@@ -88,7 +88,7 @@ type VPCInterface struct {
 
 // VPCIPv6 configures IPv6 of a VPC interface.
 type VPCIPv6 struct {
-	// SLAAC lets the host choose an address from a /64 of its own.
+	// SLAAC lets the host choose an address from the interface's own /64.
 	SLAAC bool
 	// Ranges contains prefix lengths such as "/64". One range of each is routed to the
 	// interface.

@@ -101,7 +101,7 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 		a.err = fmt.Errorf("the answer is longer than %d bytes", maxBody)
 		return a
 	}
-	// What becomes part of an error is cut from the answer, and a token that is cut is not found any more.
+	// The excerpt for an error is cut from the answer afterwards, because a token that is cut could not be found.
 	a := classify(response.StatusCode, redacted(response.Header.Clone(), token), hide(body, token))
 	a.header, a.body, a.clean = response.Header, body, func(b []byte) []byte { return hide(b, token) }
 	return a

@@ -27,7 +27,7 @@ type Client struct {
 // String names the server and nothing else.
 func (c *Client) String() string { return "linode.Client(" + c.server + ")" }
 
-// GoString is String: %#v shows no more.
+// GoString is String, so %#v does not print the token, either.
 func (c *Client) GoString() string { return c.String() }
 
 // operationInfo identifies a call to round trippers.

@@ -34,8 +34,8 @@ type Config struct {
 	AllowHTTP bool
 	// APIVersion is v4 or v4beta; "" is v4beta. On v4 clusters have no tier, and fields of Enterprise alone are missing.
 	APIVersion string
-	// Timeout bounds one HTTP attempt, its answer's body included, and neither the waits between attempts nor the
-	// waits for the rate limit: these the context bounds. 0 is 30 s.
+	// Timeout bounds one HTTP attempt with the body of its answer. The context bounds the waits between attempts and
+	// for the rate limit. 0 is 30 s.
 	Timeout time.Duration
 	// CAFile names a PEM file with the certificates to trust instead of the system's. Not together with Transport.
 	CAFile string
@@ -136,7 +136,7 @@ func loopback(host string) bool {
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
-// redactUserinfo removes what may be a secret: what stands before an @, and a query.
+// redactUserinfo removes the parts that may be secret: the text before an @, and a query.
 func redactUserinfo(address string) string {
 	if i := strings.LastIndex(address, "@"); i >= 0 {
 		address = "..." + address[i:]
@@ -174,7 +174,7 @@ func (c Config) String() string {
 		redactUserinfo(c.BaseURL), c.APIVersion, c.Timeout, c.CAFile, c.UserAgent)
 }
 
-// GoString is String: %#v shows no more.
+// GoString is String, so %#v does not print the token, either.
 func (c Config) GoString() string { return c.String() }
 
 // Format is String for every verb.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind classifies an error by what its caller can do. The set is closed: every error of this package has one of these.
+// Kind classifies an error by what its caller can do. The set is closed: every error of this package has one of these kinds.
 type Kind string
 
 const (
@@ -35,7 +35,7 @@ const (
 	// KindMalformed: the API answered success with something that is not what the description promises.
 	KindMalformed Kind = "Malformed"
 	// KindCanceled: the caller's context ended first. errors.Is finds context.Canceled or context.DeadlineExceeded.
-	// The request may have been sent, except that of a POST: then the kind is KindAmbiguous.
+	// The request may have been sent. A POST that may have been sent has KindAmbiguous instead.
 	KindCanceled Kind = "Canceled"
 	// KindNotSent: the time of SendBefore had passed when the request could be sent. It had no effect.
 	KindNotSent Kind = "NotSent"
@@ -66,7 +66,7 @@ type Reason struct {
 // Error is method, route, kind, status and reasons on one line.
 func (e *Error) Error() string { return e.text(": " + string(e.Kind)) }
 
-// Detail is Error without the kind, for the text of an error around it that has a kind of its own.
+// Detail is Error without the kind, for the text of an outer error that has its own kind.
 func (e *Error) Detail() string { return e.text("") }
 
 func (e *Error) text(kind string) string {

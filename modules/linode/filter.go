@@ -88,39 +88,41 @@ func (f Field) condition(value any) Filter {
 // And selects entries that pass all filters. Filters of zero value among them change nothing, and And of none is the
 // zero Filter.
 func And(filters ...Filter) Filter {
-	var list []any
-	for _, filter := range filters {
-		switch {
-		case filter.err != nil:
-			return filter
-		case filter.order != nil:
-			return Filter{err: errOrderInside}
-		case filter.condition != nil:
-			list = append(list, filter.condition)
-		}
+	list, err := conditions(filters)
+	if err != nil {
+		return Filter{err: err}
 	}
 	return join("+and", list)
 }
 
-// Or selects entries that pass at least one of the filters. A filter that lets everything pass, and no filter at all,
-// are refused when the Filter is used: a list of alternatives that came out empty would otherwise select everything.
+// Or selects entries that pass at least one of the filters. The use of the Filter fails if there are no filters, or if one
+// of them lets everything pass: otherwise an empty list of alternatives would select everything.
 func Or(filters ...Filter) Filter {
-	var list []any
+	list, err := conditions(filters)
+	switch {
+	case err != nil:
+		return Filter{err: err}
+	case len(filters) == 0:
+		return Filter{err: errors.New("Or of no alternatives")}
+	case len(list) < len(filters):
+		return Filter{err: errors.New("an alternative of Or is empty and would select everything")}
+	}
+	return join("+or", list)
+}
+
+// conditions are those of filters that have one.
+func conditions(filters []Filter) (list []any, err error) {
 	for _, filter := range filters {
 		switch {
 		case filter.err != nil:
-			return filter
+			return nil, filter.err
 		case filter.order != nil:
-			return Filter{err: errOrderInside}
-		case filter.condition == nil:
-			return Filter{err: errors.New("an alternative of Or is empty and would select everything")}
+			return nil, errOrderInside
+		case filter.condition != nil:
+			list = append(list, filter.condition)
 		}
-		list = append(list, filter.condition)
 	}
-	if len(list) == 0 {
-		return Filter{err: errors.New("Or of no alternatives")}
-	}
-	return join("+or", list)
+	return list, nil
 }
 
 var errOrderInside = errors.New("OrderBy belongs to the whole filter, not to a part of And or Or")

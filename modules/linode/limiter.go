@@ -11,12 +11,12 @@ import (
 )
 
 // limiter keeps the requests of one rate class within a limit: no window of the given length, as the server counts it,
-// holds more requests than the limit. A token bucket with a burst cannot promise that (a full burst and a refill fit
-// into one window); this one counts a request from the moment it may be sent until one window after its answer came, so
-// that neither bursts nor unequal delays on the way can put two windows' worth of requests into one.
+// holds more requests than the limit. A token bucket with a burst cannot promise that, because a full burst and a refill
+// fit into one window. This limiter counts a request from the moment it may be sent until one window after its answer, so
+// bursts and unequal delays on the way cannot put the requests of two windows into one.
 //
-// Waiting requests are served in the order of their arrival. Each class has a limiter of its own: a flood of lists does
-// not hold up a delete.
+// Waiting requests are served in the order of their arrival. Each class has its own limiter, so many lists do not
+// delay a delete.
 type limiter struct {
 	documented int
 	window     time.Duration
@@ -108,7 +108,7 @@ func (l *limiter) wait(ctx context.Context, turn <-chan struct{}, clock <-chan t
 	return nil
 }
 
-// leave takes a waiting request out of the queue and wakes the one that is first now.
+// leave takes a waiting request out of the queue, and wakes the request that is first now.
 func (l *limiter) leave(element *list.Element) {
 	l.queue.Remove(element)
 	l.wake()

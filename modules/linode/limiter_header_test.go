@@ -112,7 +112,7 @@ func TestOtherCallsAfterALongRetryAfter(t *testing.T) {
 	})
 }
 
-// TestRequestsOnTheirWayCountAgainstTheBudget: what the server has not seen yet is not in its Remaining.
+// TestRequestsOnTheirWayCountAgainstTheBudget: the server's Remaining does not include a request that has not reached the server.
 func TestRequestsOnTheirWayCountAgainstTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &server{answer: func(n int, _ *http.Request) (*http.Response, error) {

@@ -141,15 +141,14 @@ var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 }
 
 // notOffered are described and simulated for what their answers show and for other clients; the provider neither creates
-// nor deletes clusters, firewalls, images, placement groups and VPCs, and objects of a tag come in too many shapes.
+// nor deletes clusters, firewalls, images, placement groups and VPCs.
 var notOffered = []api.OperationID{
-	api.OpCreateLKECluster, api.OpDeleteLKECluster, api.OpListTaggedObjects, api.OpCreateFirewall, api.OpDeleteFirewall,
+	api.OpCreateLKECluster, api.OpDeleteLKECluster, api.OpCreateFirewall, api.OpDeleteFirewall,
 	api.OpCreateImage, api.OpDeleteImage, api.OpCreatePlacementGroup, api.OpUpdatePlacementGroup, api.OpDeletePlacementGroup,
 	api.OpAssignPlacementGroup, api.OpUnassignPlacementGroup, api.OpCreateVPC, api.OpDeleteVPC,
 	api.OpUpdateLKECluster, api.OpRecycleLKECluster, api.OpRegenerateLKECluster, api.OpDeleteLKEClusterKubeconfig,
 	api.OpDeleteLKEClusterServiceToken, api.OpGetLKEControlPlaneACL, api.OpUpdateLKEControlPlaneACL, api.OpDeleteLKEControlPlaneACL,
-	api.OpGetAccount, api.OpListAccountEvents, api.OpGetAccountEvent, api.OpListRegionsVPCAvailability, api.OpGetRegionVPCAvailability,
-	api.OpGetFirewallTemplate, api.OpListAllVPCIPs, api.OpListFirewallTemplates, api.OpListVPCDefaultRanges,
+	api.OpListAccountEvents, api.OpGetFirewallTemplate, api.OpListAllVPCIPs, api.OpListFirewallTemplates, api.OpListVPCDefaultRanges,
 	api.OpUpdateFirewallSettings,
 	api.OpAttachVolume, api.OpCloneVolume, api.OpCreateNodeBalancer, api.OpCreateNodeBalancerConfig, api.OpCreateNodeBalancerNode,
 	api.OpCreateVolume, api.OpDeleteNodeBalancer, api.OpDeleteNodeBalancerConfig, api.OpDeleteNodeBalancerNode, api.OpDeleteVolume,

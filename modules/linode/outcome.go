@@ -112,7 +112,7 @@ func excerpt(header http.Header, body []byte) error {
 
 // plain is a text on one line, of printable characters, and at most so many bytes of it.
 func plain(text string, limit int) string {
-	cut := text[:min(len(text), 4*limit)] // what follows is not looked at, however long it is
+	cut := text[:min(len(text), 4*limit)] // the rest is ignored, however long it is
 	line := strings.Join(strings.Fields(strings.Map(printable, cut)), " ")
 	if len(line) > limit || len(cut) < len(text) {
 		line = strings.ToValidUTF8(line[:min(len(line), limit)], "") + "..."

@@ -72,8 +72,8 @@ func iterate[T any, K comparable](ctx context.Context, c *Client, id api.Operati
 	}
 }
 
-// readPages hands all entries to use, and returns false when the collection shrank meanwhile. It is complete as well
-// when use returns false.
+// readPages passes all entries to use, and returns false if the collection shrank in the meantime. It also returns true
+// when use ends the reading by returning false.
 func readPages[T any](c *Client, operation api.Operation, first *http.Request, use func(T) bool) (complete bool, err error) {
 	results := 0
 	for number := 1; number <= maxPages; number++ {

@@ -87,8 +87,8 @@ func (k *call) again(ctx context.Context, response *http.Response, _ error) (boo
 	return true, nil
 }
 
-// answered is an answer as the library gets it: one that has a wait of its own is a 429 with Retry-After, which its
-// back-off keeps to.
+// answered is an answer in the form that the library gets: an answer with a wait becomes a 429 with Retry-After, which
+// its back-off keeps to.
 func (a attempt) answered(request *http.Request, made int) *http.Response {
 	status, wait, header := a.status, a.wait, http.Header{}
 	switch {

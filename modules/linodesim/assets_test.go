@@ -272,7 +272,7 @@ func TestTags(t *testing.T) {
 			"").data(t); fmt.Sprint(got) != "[map[label:a=b/c] map[label:from-linode] map[label:on-nothing]]" {
 			t.Errorf("tags %v", got)
 		}
-		if got := api.do("GET", "/v4beta/tags/a=b%2Fc", "").data(t); len(got) != 1 || got[0]["type"] != "linode" {
+		if got := api.do("GET", "/v4beta/linode/instances", "", "X-Filter", `{"tags":"a=b/c"}`).data(t); len(got) != 1 {
 			t.Errorf("tagged %v", got)
 		}
 		for _, c := range []struct{ body, field string }{

@@ -160,7 +160,7 @@ func TestOperationsOfAMissingCluster(t *testing.T) {
 	for _, request := range []string{
 		"PUT /lke/clusters/1 {}", "POST /lke/clusters/1/recycle {}", "POST /lke/clusters/1/regenerate {}", "DELETE /lke/clusters/1/kubeconfig",
 		"DELETE /lke/clusters/1/servicetoken", "GET /lke/clusters/1/control_plane_acl", `PUT /lke/clusters/1/control_plane_acl {"acl":{}}`,
-		"DELETE /lke/clusters/1/control_plane_acl", "GET /account/events/1", "GET /regions/xx/vpc-availability",
+		"DELETE /lke/clusters/1/control_plane_acl",
 	} {
 		part := strings.SplitN(request+" ", " ", 3)
 		if got := api.do(part[0], "/v4beta"+part[1], part[2]); got.status != 404 {
@@ -169,7 +169,7 @@ func TestOperationsOfAMissingCluster(t *testing.T) {
 	}
 }
 
-func TestAccountAndItsEvents(t *testing.T) {
+func TestEventsOfTheAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: even()})
 		_, path := addCluster(t, sim, linodesim.Standard)
@@ -192,27 +192,9 @@ func TestAccountAndItsEvents(t *testing.T) {
 			got[0]["username"] != "user1" {
 			t.Errorf("pools: %v", got)
 		}
-		one := api.do("GET", fmt.Sprintf("/v4beta/account/events/%v", number(mine[0]["id"])), "")
-		if entity := one.body["entity"].(map[string]any); entity["label"] != "one" ||
+		if entity := mine[0]["entity"].(map[string]any); entity["label"] != "one" ||
 			entity["url"] != fmt.Sprintf("/v4/linode/instances/%v", number(created.body["id"])) {
-			t.Errorf("%s", one.raw)
-		}
-		if got := api.do("GET", "/v4/account", ""); got.status != 200 || !strings.Contains(got.raw, `"Kubernetes Enterprise"`) {
-			t.Errorf("account: %s", got.raw)
+			t.Errorf("%v", mine[0])
 		}
 	})
-}
-
-func TestVPCAvailability(t *testing.T) {
-	_, api := newSim(t, linodesim.Config{})
-	for region, want := range map[string]string{"us-ord": "true [52]", "us-east": "false []"} {
-		got := mustDo(t, api, "GET", "/v4beta/regions/"+region+"/vpc-availability", "").body
-		if is := fmt.Sprint(got["available"], " ", got["available_ipv6_prefix_lengths"]); is != want {
-			t.Errorf("%s: %s, want %s", region, is, want)
-		}
-	}
-	if all, regions := len(api.do("GET", "/v4beta/regions/vpc-availability", "").data(t)),
-		len(api.do("GET", "/v4/regions", "").data(t)); all != regions {
-		t.Errorf("%d rows for %d regions", all, regions)
-	}
 }

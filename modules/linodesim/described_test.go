@@ -8,13 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/description"
 )
 
 // TestDescribedExamples sends the example request of every operation of the
@@ -22,17 +20,7 @@ import (
 // wants an answer of the shape of the example: the same as with recorded
 // exchanges, which not every clone has.
 func TestDescribedExamples(t *testing.T) {
-	spec, err := description.GetSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for route, item := range spec.Paths.Map() {
-		for method, op := range item.Operations() {
-			t.Run(op.OperationID, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { replayExample(t, method, route, op) })
-			})
-		}
-	}
+	eachOperation(t, replayExample)
 }
 
 func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {

@@ -152,9 +152,9 @@
 // Effects of the network: nothing is routed or filtered, user data is not run.
 // Disks and configurations of LKE's workers: their lists are empty. What a
 // NodeBalancer or a volume does: their objects, states and limits are
-// there. Domains, object storage, reserved addresses, and resizing, migrating and rebuilding a Linode: no client that is
-// tested here asks for them, and GET /unknown lists a request that does. Backups, StackScripts, prefix lists and rule sets of
-// firewalls: requests that name one are refused.
+// there. Domains, object storage, reserved addresses, resizing, migrating and rebuilding a Linode, the owner's account, the objects
+// of a tag, and the availability of VPCs: no client that is tested here asks for them, and GET /unknown lists a request that does.
+// Backups, StackScripts, prefix lists and rule sets of firewalls: requests that name one are refused.
 // LKE's autoscaler, the control plane's ACL, App Platform and audit logs are
 // stored and do nothing; a new kubeconfig differs from the old one and is as
 // useless. Resource locks, grants of restricted users, quotas per plan, compliance

@@ -42,8 +42,7 @@ var newer = map[string]string{
 	"NodeBalancer.frontend_vpc_subnet_id": "as backend_connectivity",
 	"NodeBalancer.locks":                  "as backend_connectivity",
 
-	"Profile.user_type":      "API 4.229.1 (FACTS 17)",
-	"Account.billing_source": "as Profile.user_type",
+	"Profile.user_type": "API 4.229.1 (FACTS 17)",
 }
 
 var spec = sync.OnceValues(description.GetSpec)

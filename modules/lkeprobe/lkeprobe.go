@@ -9,8 +9,8 @@
 // The report names no account: texts of the API lose every number of five digits and more, address and mail address, and nothing else
 // that the API answers is copied.
 //
-// The packages below have one subject each: plan (what a run may create and cost), guard (the audit of requests), lab and experiment
-// (the questions), poll (bounds of a measured delay).
+// The packages below have one subject each: plan (what a run may create and cost), guard (the audit of requests), experiment (the
+// questions), poll (bounds of a measured delay).
 package lkeprobe
 
 import (
@@ -29,11 +29,10 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/experiment"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
 // Access is how the API is reached.
@@ -53,9 +52,9 @@ type Bounds struct {
 
 type (
 	// Node is a Kubernetes Node of the cluster.
-	Node = lab.Node
+	Node = experiment.Node
 	// Nodes reads the cluster's Kubernetes Nodes.
-	Nodes = lab.Nodes
+	Nodes = experiment.Nodes
 	// Step has the Linodes that one experiment or scenario may create, and its time.
 	Step = plan.Step
 	// Plan has the plans and prices of a run.
@@ -160,27 +159,23 @@ func (s *session) run(ctx context.Context) (r *report.Report, err error) {
 		if problem := recover(); problem != nil {
 			err = errors.Join(err, fmt.Errorf("a defect of lkeprobe: panic: %v\n%s", problem, debug.Stack()))
 		}
-		why := stopped(ctx, within, err) // before the clean-up, which takes its own time
+		var stopped string // judged before the clean-up, which takes its own time
+		switch {
+		case ctx.Err() != nil:
+			stopped = "interrupted"
+		case within.Err() != nil:
+			stopped = "the time was up"
+		case err != nil:
+			stopped, _, _ = strings.Cut(err.Error(), "\n")
+		}
 		left := s.cleanUp(ctx)
-		r = s.report(started, left, why)
+		r = s.report(started, left, stopped)
 		if len(left) > 0 {
 			err = errors.Join(err, fmt.Errorf("left behind: %s; run karpenter-linode verify --cluster %d --clean %s", strings.Join(left, ", "),
 				s.cfg.ClusterID, s.cfg.Run))
 		}
 	}()
 	return nil, s.steps(within)
-}
-
-func stopped(ctx, within context.Context, err error) string {
-	switch {
-	case ctx.Err() != nil:
-		return "interrupted"
-	case within.Err() != nil:
-		return "the time was up"
-	case err != nil:
-		return strings.SplitN(err.Error(), "\n", 2)[0]
-	}
-	return ""
 }
 
 // steps runs the experiments one after another, and then the scenarios. What one of them cannot find out stops only this one. A token
@@ -234,20 +229,15 @@ func (s *session) nothingLeft(ctx context.Context) report.Scenario {
 	ctx, cancel := context.WithTimeout(ctx, collected)
 	defer cancel()
 	tag := nodePoolTag + NodePool(s.cfg.Run)
-	err := poll.Until(ctx, func(ctx context.Context) (bool, error) {
+	err := s.until(ctx, func() bool {
 		pools, err := s.pools(ctx)
 		linodes, wrong := linode.Collect(s.lab.Client.ListInstances(ctx, linode.Where("tags").Equal(tag)))
 		if errors.Join(err, wrong) != nil {
-			return false, unhurried(ctx, false) // the next look may have an answer
+			return false // the next look may have an answer
 		}
-		left := 0
-		for _, p := range pools {
-			if slices.Contains(p.Tags, tag) {
-				left++
-			}
-		}
-		out.Saw = fmt.Sprintf("%d LKE pools and %d Linodes", left, len(linodes))
-		return left+len(linodes) == 0, unhurried(ctx, left+len(linodes) == 0)
+		pools = slices.DeleteFunc(pools, func(p api.LKENodePool) bool { return !slices.Contains(p.Tags, tag) })
+		out.Saw = fmt.Sprintf("%d LKE pools and %d Linodes", len(pools), len(linodes))
+		return len(pools)+len(linodes) == 0
 	})
 	out.Passed, out.Seconds = err == nil, time.Since(started).Seconds()
 	return out
@@ -270,7 +260,7 @@ func (s *session) tidy(ctx context.Context) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, plan.Tidying)
 	defer cancel()
-	if left := s.sweep(limited, time.Time{}).left; len(left) > 0 && ctx.Err() == nil {
+	if _, left := s.sweep(limited, time.Time{}); len(left) > 0 && ctx.Err() == nil {
 		return fmt.Errorf("cannot be removed: %s", strings.Join(left, ", "))
 	}
 	return nil
@@ -331,12 +321,12 @@ func Clean(ctx context.Context, cfg Config) (int, error) {
 	if cfg.Operator != nil {
 		left = cfg.Operator.Remove(ctx)
 	}
-	result := s.sweep(ctx, time.Now().Add(watch))
-	if left = append(left, result.left...); len(left) > 0 {
-		return result.removed, fmt.Errorf("left behind: %s", strings.Join(left, ", "))
+	removed, remaining := s.sweep(ctx, time.Now().Add(watch))
+	if left = append(left, remaining...); len(left) > 0 {
+		return removed, fmt.Errorf("left behind: %s", strings.Join(left, ", "))
 	}
 	s.forget(ctx)
-	return result.removed, ctx.Err()
+	return removed, ctx.Err()
 }
 
 // check names the error in a configuration.
@@ -362,31 +352,31 @@ func (s *session) cleanUp(ctx context.Context) (left []string) {
 	defer cancel()
 	fmt.Fprintln(s.cfg.Out, "cleaning up")
 	for range 3 {
-		panicked := true
-		func() {
-			defer func() {
-				if problem := recover(); problem != nil {
-					left = []string{fmt.Sprintf("perhaps all: a defect in clean-up: %v", problem)}
-				}
-			}()
-			left = nil
-			if s.cfg.Operator != nil && len(s.played) > 0 {
-				left = s.cfg.Operator.Remove(ctx)
-			}
-			until := s.guard.Lost()
-			if !until.IsZero() {
-				until = until.Add(watchLate)
-			}
-			result := s.sweep(ctx, until)
-			if left = append(left, result.left...); len(left) == 0 {
-				s.forget(ctx)
-			}
-			fmt.Fprintf(s.cfg.Out, "%d pools removed, %d objects left\n", result.removed, len(left))
-			panicked = false
-		}()
-		if !panicked {
+		var ended bool
+		if left, ended = s.removeAll(ctx); ended {
 			break
 		}
 	}
 	return left
+}
+
+func (s *session) removeAll(ctx context.Context) (left []string, ended bool) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			left, ended = []string{fmt.Sprintf("perhaps all: a defect in clean-up: %v", problem)}, false
+		}
+	}()
+	if s.cfg.Operator != nil && len(s.played) > 0 {
+		left = s.cfg.Operator.Remove(ctx)
+	}
+	until := s.guard.Lost()
+	if !until.IsZero() {
+		until = until.Add(watchLate)
+	}
+	removed, remaining := s.sweep(ctx, until)
+	if left = append(left, remaining...); len(left) == 0 {
+		s.forget(ctx)
+	}
+	fmt.Fprintf(s.cfg.Out, "%d pools removed, %d objects left\n", removed, len(left))
+	return left, true
 }

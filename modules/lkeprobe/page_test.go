@@ -9,14 +9,14 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/experiment"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
 func sample() *report.Report {
-	book := lab.NewBook([]lab.Question{
+	book := experiment.NewBook([]experiment.Question{
 		{ID: "a.one", Text: "One | two", Expected: "1"}, {ID: "a.two", Text: "Two", Expected: "2"},
-		{ID: "a.three", Text: "Three", Expected: lab.Unknown},
+		{ID: "a.three", Text: "Three", Expected: experiment.Unknown},
 		{ID: "a.four", Text: "Four", Expected: "4"}, {ID: "b.five", Text: "Five", Expected: "5"},
 	})
 	book.Answer("a.one", "1")

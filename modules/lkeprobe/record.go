@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/experiment"
 )
 
 // tool names the program with its version.
@@ -26,6 +25,7 @@ func tool() string {
 
 // report puts everything together.
 func (s *session) report(started time.Time, leftovers []string, stopped string) *report.Report {
+	book := s.lab.Book
 	r := &report.Report{
 		Schema: report.Schema, Tool: tool(), Day: started.UTC().Format(time.DateOnly), TookMS: time.Since(started).Milliseconds(),
 		Cluster: report.Cluster{Tier: s.tier(), Region: s.lab.Region, K8sVersion: s.version},
@@ -33,35 +33,33 @@ func (s *session) report(started time.Time, leftovers []string, stopped string) 
 			Type: s.plan.Type, Nodes: s.plan.Nodes, Linodes: s.plan.Linodes + s.plan.Nanodes, Minutes: s.plan.Duration.Minutes(),
 			MaxCost: math.Round(s.plan.MaxCost*10000) / 10000,
 		},
-		Scenarios: nonNil(s.scenarios), RateLimits: s.rateLimits(),
+		Scenarios: append([]report.Scenario{}, s.scenarios...), RateLimits: s.rateLimits(),
+		Audit: report.Audit{Writes: []report.Write{}, Refused: []string{}, Leftovers: []string{}, Stopped: s.public(stopped)},
 	}
-	for _, l := range s.guard.Late() {
-		late := poll.Sample(l)
-		s.lab.Book.Delay(report.LateEffect, late)
-		s.lab.Book.Within(report.LateWrites, lab.LateEffect+lab.ListLag, "a pool whose creation had no answer showed after", late)
+	for _, late := range s.guard.Late() {
+		book.Delay(report.LateEffect, late)
+		book.Within(report.LateWrites, experiment.LateWithin, "a pool whose creation had no answer showed after", late)
 	}
-	s.lab.Book.Into(r)
-	r.Judgements = s.judgements()
+	for _, about := range report.Assumptions() {
+		j := book.Evidence(about)
+		j.Means, j.Seen = assumed[about].means, s.public(j.Seen)
+		if j.Verdict == report.Broken {
+			j.Setting = assumed[about].setting
+		}
+		r.Judgements = append(r.Judgements, j)
+	}
+	book.Into(r)
 	for i := range r.Facts {
 		r.Facts[i].Seen = s.public(r.Facts[i].Seen)
 	}
 	for name, value := range r.Switches {
 		r.Switches[name] = s.public(value)
 	}
-	s.audit(r, started)
-	r.Audit.Stopped = s.public(stopped)
-	r.Audit.Leftovers = []string{}
 	for _, l := range leftovers {
 		r.Audit.Leftovers = append(r.Audit.Leftovers, s.public(l))
 	}
+	s.audit(r, started)
 	return r
-}
-
-func nonNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 var (
@@ -96,7 +94,7 @@ func (s *session) rateLimits() []report.RateLimit {
 		if !known || !slices.ContainsFunc(s.plan.Steps, func(step Step) bool { return step.Name == "limits" }) {
 			continue
 		}
-		s.lab.Book.Answer(question, cmp.Or(l.Limit, "no header"))
+		s.lab.Book.Answer(question, "%s", cmp.Or(l.Limit, "no header"))
 		if question != "limits.versions" {
 			s.lab.Book.Weigh(report.NoLimitHeaders, l.Limit != "", "X-RateLimit-Limit of GET %s: %s", l.Route, cmp.Or(l.Limit, "none"))
 		}
@@ -108,7 +106,6 @@ func (s *session) rateLimits() []report.RateLimit {
 
 // audit puts the record of the run's own requests into the report.
 func (s *session) audit(r *report.Report, started time.Time) {
-	r.Audit.Writes, r.Audit.Refused = []report.Write{}, []string{}
 	var took []time.Duration
 	for _, e := range s.guard.Entries() {
 		if e.Refused != "" {
@@ -161,17 +158,4 @@ var assumed = map[report.Assumption]struct{ means, setting string }{
 	report.UnknownRefusal: {"a refused purchase has words that the operator knows", ""},
 	report.HangingPools:   {"an accepted node gets a Linode", ""},
 	report.OtherNames:     {"a Node has the name that is the label of its Linode", ""},
-}
-
-func (s *session) judgements() []report.Judgement {
-	var out []report.Judgement
-	for _, about := range report.Assumptions() {
-		j := s.lab.Book.Evidence(about)
-		j.Means, j.Seen = assumed[about].means, s.public(j.Seen)
-		if j.Verdict == report.Broken {
-			j.Setting = assumed[about].setting
-		}
-		out = append(out, j)
-	}
-	return out
 }

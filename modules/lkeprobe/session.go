@@ -16,7 +16,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/experiment"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/guard"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
 )
 
@@ -30,7 +29,7 @@ var needed = []string{"lke:read_write", "linodes:read_write"}
 type session struct {
 	cfg       Config
 	guard     *guard.Guard
-	lab       *lab.Lab
+	lab       *experiment.Lab
 	plan      plan.Plan
 	chosen    []experiment.Experiment
 	played    []plan.Step
@@ -58,9 +57,9 @@ func open(cfg Config) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.lab = &lab.Lab{
+	s.lab = &experiment.Lab{
 		Client: client, Raw: s.raw, Unanswered: s.guard.Unanswered, Nodes: cfg.Nodes, ClusterID: cfg.ClusterID, Run: cfg.Run,
-		Book: lab.NewBook(nil),
+		Book: experiment.NewBook(nil),
 	}
 	return s, nil
 }
@@ -69,10 +68,10 @@ func open(cfg Config) (*session, error) {
 // Without a run they are the pools of all runs.
 func (s *session) owned(tag string) bool {
 	if s.cfg.Run == "" {
-		return strings.HasPrefix(tag, lab.TagPrefix) || strings.HasPrefix(tag, nodePoolTag+nodePoolPrefix) &&
+		return strings.HasPrefix(tag, experiment.TagPrefix) || strings.HasPrefix(tag, nodePoolTag+nodePoolPrefix) &&
 			runID.MatchString(strings.TrimPrefix(tag, nodePoolTag+nodePoolPrefix))
 	}
-	return tag == lab.TagPrefix+s.cfg.Run || tag == nodePoolTag+NodePool(s.cfg.Run)
+	return tag == experiment.TagPrefix+s.cfg.Run || tag == nodePoolTag+NodePool(s.cfg.Run)
 }
 
 // ownedPool returns the tag or taint that makes a pool the session's, or "".
@@ -118,7 +117,7 @@ func (s *session) prepare(ctx context.Context) error {
 		Region: s.lab.Region, Type: s.cfg.Bounds.Type, Types: types, Availability: availability,
 		Duration: s.cfg.Bounds.Duration, Budget: s.cfg.Bounds.Budget,
 	}
-	var questions []lab.Question
+	var questions []experiment.Question
 	for _, e := range s.chosen {
 		in.Steps = append(in.Steps, e.Step)
 		questions = append(questions, e.Questions...)
@@ -128,7 +127,7 @@ func (s *session) prepare(ctx context.Context) error {
 	if s.plan, err = plan.Make(in); err != nil {
 		return err
 	}
-	s.lab.Type, s.lab.MemoryMB, s.lab.Book = s.plan.Type, s.plan.MemoryMB, lab.NewBook(questions)
+	s.lab.Type, s.lab.MemoryMB, s.lab.Book = s.plan.Type, s.plan.MemoryMB, experiment.NewBook(questions)
 	rule := guard.Rule{
 		ClusterID: s.cfg.ClusterID, Tag: s.lab.Tag(), Owned: s.owned, OwnTag: s.ownTag, Plans: []string{s.plan.Type, plan.NanodePlan},
 	}
@@ -221,10 +220,7 @@ func (s *session) tier() string {
 	if s.cfg.ClusterID == 0 {
 		return ""
 	}
-	if s.lab.Enterprise {
-		return string(api.LKETierEnterprise)
-	}
-	return string(api.LKETierStandard)
+	return string(s.lab.Tier())
 }
 
 // lacking returns an error that names the scope that the token lacks, as far as answers show.
@@ -296,7 +292,8 @@ func (s *session) raw(ctx context.Context, path string) (int, error) {
 // forget deletes the run's tags from the account's list. It needs a right that the rest does not; without it they stay until the API
 // purges unused tags.
 func (s *session) forget(ctx context.Context) {
-	for _, tag := range s.guard.Tags() {
+	_, _, tags := s.guard.Owned()
+	for _, tag := range tags {
 		err := s.lab.Client.DeleteTag(ctx, tag)
 		if err != nil && linode.KindOf(err) != linode.KindNotFound {
 			fmt.Fprintf(s.cfg.Out, "unused tags of the run stay in the account's list until Linode purges them: %s\n", s.public(err.Error()))

@@ -72,7 +72,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// behaviour is that of the world which -profile names.
+// behaviour is the behaviour of the profile that -profile names.
 var behaviour linodesim.Behaviour
 
 // worlds are the profiles in which bursts are measured.

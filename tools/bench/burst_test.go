@@ -32,7 +32,7 @@ type scene struct {
 	profile linodesim.Profile
 	n       int
 	seed    uint64
-	// keys: each claimant has a key of its own, instead of one for all.
+	// keys: each claimant has its own key, instead of one key for all claimants.
 	keys bool
 	// restarted: the process began to lead up to two minutes ago, by the seed, in
 	// a cluster that has claimed nodes.
@@ -41,7 +41,7 @@ type scene struct {
 	lag time.Duration
 	// spread is the time over which the claimants arrive.
 	spread time.Duration
-	// class is that of the nodes in instance mode, "" in lke mode.
+	// class is the class of the nodes in instance mode, "" in lke mode.
 	class string
 }
 

@@ -38,11 +38,9 @@ var retried = map[string]bool{"Provisioning": true, "RateLimited": true, "Linode
 // launch creates until the NodeClaim has its instance, and returns how many
 // attempts it took.
 //
-// A failure is written into the NodeClaim's status when its reason or message
-// is not the one that is there already. Core then waits a second, and its own
-// write makes the NodeClaim due at once: the limiter counts, but is not waited
-// for, because the queue takes the earlier of the two. A failure that changes
-// nothing has to wait for the limiter.
+// Core writes a failure into the NodeClaim's status if its reason or message differs from the present one. Then core waits a second, and
+// its own write makes the NodeClaim due at once: the limiter counts, but core does not wait for it, because the queue takes the earlier
+// time. A failure that changes nothing has to wait for the limiter.
 func (c *core) launch(ctx context.Context, t *testing.T, o *operator, claim *karpv1.NodeClaim) (providerID string, attempts int) {
 	condition := ""
 	claim.CreationTimestamp = metav1.Now() // a bootstrap token ends by it

@@ -44,7 +44,7 @@ var rules = map[string]rule{
 	"modules/instances": {
 		imports: []string{"modules/claims", "modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean,
 	},
-	// The client and the types of Kubernetes' API are its platform; no more of Kubernetes is.
+	// Its platform is the client and the types of Kubernetes' API, and no other part of Kubernetes.
 	"modules/clusterapi": {
 		imports: []string{"modules/claims"}, never: []string{"sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"},
 	},

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What a type may have at most. A type with more is several things under one name, however short its files are.
+// The most fields and methods of a type. A type with more has several subjects under one name, however short its files are.
 const (
 	mostMethods  = 40
 	mostOfEngine = 30 // of a type of the claim engines

@@ -4,5 +4,5 @@
 //
 // It prints what changed, one line each. Images, prices of control planes and versions of Kubernetes stay as they are: the first two
 // change rarely, and the last needs a token. Resolvers of regions are replaced by addresses for documentation. A list that lacks
-// many of the plans or regions that the file has is refused, as one that did not arrive whole.
+// many plans or regions of the file is refused, because it probably did not arrive completely.
 package main

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 )
 
@@ -59,30 +60,22 @@ func (b bare) as(t *testing.T, user string) client.Client {
 	return as(t, b.config, user, "system:masters", "system:authenticated")
 }
 
-// With the admission policy even an administrator can neither create a NodeClaim nor write one's status, and a NodePool without limits is
-// refused; the controller, and users whom the values exempt, can do all of that.
+// With the admission policy even an administrator cannot create a NodeClaim or write its status, and a NodePool without limits is
+// refused. The controller, and users whom the values exempt, can do all of this.
 func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
 	b := startBare(t)
 	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
 	ctx := t.Context()
 	// From before the policy.
 	old := nodePoolWith(t, "old", "weight: 1")
-	// The API server serves a definition a moment after it was installed.
-	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := b.Create(ctx, old)
-		if meta.IsNoMatchError(err) {
-			return false, nil
-		}
-		return err == nil, err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	b.served(t)
+	accepted(t, "a NodePool before the policy", b.Create(ctx, old))
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
 		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"},
 		"admissionPolicy": map[string]any{"enabled": true, "exemptUsers": []any{"repairs"}},
 	}, charts.ResetValues)
 	controller, admin, exempt := b.as(t, theController), b.as(t, "admin"), b.as(t, "repairs")
-	b.untilEnforced(t, admin)
+	enforced(t, b)
 
 	claim := nodeClaimNamed(t, "made-by-hand")
 	refused(t, "a NodeClaim by an administrator", admin.Create(ctx, claim.DeepCopy()), "only Karpenter's controller")
@@ -123,27 +116,63 @@ func TestNodeClaimsAreTheControllersWithoutAValue(t *testing.T) {
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
 		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"},
 	}, charts.ResetValues)
+	b.served(t)
+	enforced(t, b)
 	controller, admin := b.as(t, theController), b.as(t, "admin")
-	// The API server serves a definition, and compiles a policy, a moment after each was installed.
-	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := admin.Create(ctx, nodeClaimNamed(t, "control-plane-1"), client.DryRunAll)
-		return err != nil && strings.Contains(err.Error(), "only Karpenter's controller"), nil
-	}); err != nil {
-		t.Fatalf("a NodeClaim by an administrator is never refused: %v", err)
-	}
+	refused(t, "a NodeClaim by an administrator", admin.Create(t.Context(), nodeClaimNamed(t, "control-plane-1")),
+		"only Karpenter's controller")
 	accepted(t, "a NodeClaim by the controller", controller.Create(t.Context(), nodeClaimNamed(t, "default-a")))
 	accepted(t, "a NodePool without limits", admin.Create(t.Context(), nodePoolWith(t, "endless", "weight: 1")))
 }
 
-// untilEnforced waits until the API server has compiled the policies, which takes it a moment.
-func (b bare) untilEnforced(t *testing.T, admin client.Client) {
+// served waits until the API server serves the kinds of the chart karpenter-crd, which it does a moment after they were installed.
+func (b bare) served(t *testing.T) {
 	t.Helper()
+	for _, definition := range crds.All() {
+		for _, version := range definition.Spec.Versions {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(schema.GroupVersionKind{
+				Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.ListKind})
+			if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+				return b.List(ctx, list) == nil, nil
+			}); err != nil {
+				t.Fatalf("%s of version %s is never served: %v", definition.Name, version.Name, err)
+			}
+		}
+	}
+}
+
+// enforced waits until the API server enforces all admission policies that it has by now. It compiles them together, a moment after one
+// was written: a policy of this test's own is the last. A wait for what a chart's policy refuses would take its whole time for a policy
+// that refuses nothing.
+func enforced(t *testing.T, administrator client.Client) {
+	t.Helper()
+	name := strings.ToLower(t.Name())
+	policy := fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}
+  validations: [{expression: "object.metadata.name != '%[1]s'", message: the last policy is enforced}]`, name)
+	binding := fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}`, name)
+	for _, text := range []string{policy, binding} {
+		object := manifestOf(t, text)
+		if err := administrator.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = administrator.Delete(context.Background(), object) })
+	}
 	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		claim := admin.Create(ctx, nodeClaimNamed(t, "probe"), client.DryRunAll)
-		pool := admin.Create(ctx, nodePoolWith(t, "probe", "weight: 1"), client.DryRunAll)
-		return claim != nil && pool != nil, nil
+		err := administrator.Create(ctx, manifestOf(t, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: default}}`,
+			name)), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "the last policy is enforced"), nil
 	}); err != nil {
-		t.Fatalf("the policies are never enforced: %v", err)
+		t.Fatalf("the API server enforces no policy: %v", err)
 	}
 }
 

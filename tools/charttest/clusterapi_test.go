@@ -12,7 +12,7 @@ import (
 
 const clusterAPIMode = `{region: us-ord, settings: {mode: clusterapi, clusterAPI: {namespace: fleet}}}`
 
-// What clusterapi mode may do beside the rest, all of it in the namespace of the Cluster: nothing can be created or deleted there.
+// The rights that only clusterapi mode has, all in the namespace of the Cluster. The operator can create and delete nothing there.
 func TestRightsOfClusterAPIMode(t *testing.T) {
 	r := mustRender(t, "karpenter", quickstart, clusterAPIMode)
 	const name = "karpenter-clusterapi"

@@ -156,7 +156,7 @@ var others = map[string][]string{
 // Accepted without effect: for values of other charts, or because only the default can be served.
 var withoutEffect = []string{"global", "webhook", "settings.clusterID", "settings.tags", "settings.ignoreDRARequests"}
 
-// No other value is without effect: one that is spelt otherwise in a template than in values.yaml would be.
+// Every other value has an effect. A value with different spellings in a template and in values.yaml would have none.
 func TestEveryValueHasAnEffect(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(load(t, "karpenter").Schema, &schema); err != nil {
@@ -173,7 +173,7 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 			}
 			base := append([]string{quickstart}, documents[:len(documents)-1]...)
 			if path == "apiToken" || path == "apiTokenFile" || path == "credentialsSecretRef" {
-				base = []string{quickstart} // without one of them nothing is rendered
+				base = []string{quickstart} // without one of these values the chart renders nothing
 			}
 			without := mustRender(t, "karpenter", base...)
 			with := mustRender(t, "karpenter", append([]string{quickstart}, documents...)...)

@@ -20,7 +20,8 @@ func TestImportedManifestsAreAccepted(t *testing.T) {
 		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"}, "admissionPolicy": map[string]any{"enabled": true},
 	}, charts.ResetValues)
 	admin := b.as(t, "admin")
-	b.untilEnforced(t, admin)
+	b.served(t)
+	enforced(t, b)
 	apply := func(name string, text []byte) {
 		t.Run(name, func(t *testing.T) {
 			objects := decode(t, name, string(text))

@@ -11,7 +11,7 @@ import (
 
 const instanceMode = `{region: us-ord, settings: {mode: instance, instance: {secrets: [{namespace: kube-system, name: k3s-agent}]}}}`
 
-// What instance mode may do beside the rest, all of it: tokens in kube-system, cluster-info, and the Secrets that are listed.
+// All rights that only instance mode has: tokens in kube-system, cluster-info, and the listed Secrets.
 func TestRightsOfInstanceMode(t *testing.T) {
 	r := mustRender(t, "karpenter", quickstart, instanceMode)
 	for _, role := range []struct {
@@ -58,7 +58,7 @@ func TestJoiningNodesMayDoWhatKubeadmsTokensMay(t *testing.T) {
 	}
 }
 
-// Where no node joins with a bootstrap token of its own, nothing of them is granted.
+// If no node joins with its own bootstrap token, the chart grants no right on bootstrap tokens.
 func TestWithoutBootstrapTokensTheirRightsAreNotGranted(t *testing.T) {
 	r := mustRender(t, "karpenter", quickstart, instanceMode, `settings: {instance: {bootstrapTokens: false}}`)
 	for _, object := range r.objects {
@@ -75,7 +75,7 @@ func TestWithoutBootstrapTokensTheirRightsAreNotGranted(t *testing.T) {
 	}
 }
 
-// What classes name is in the user data of nodes: neither a bootstrap token nor the operator's own token can be listed.
+// A Secret that a class names is in the user data of nodes. So neither a bootstrap token nor the operator's own token can be listed.
 func TestNoCredentialOfTheClusterCanBeListedForClasses(t *testing.T) {
 	listed := func(name string) string {
 		return `{region: us-ord, settings: {mode: instance, instance: {secrets: [{namespace: kube-system, name: ` + name + `}]}}}`
@@ -103,7 +103,7 @@ func TestOnLKENothingOfInstanceModeIsGranted(t *testing.T) {
 	}
 }
 
-// The right to approve is limited to signers of kubelets, and the one of serving certificates exists only where a value enables it.
+// The right to approve is limited to signers of kubelets. The right for serving certificates exists only if a value enables it.
 func TestApprovalOfServingCertificatesIsOffByDefault(t *testing.T) {
 	const name, on = "karpenter-node-certificates", `{settings: {instance: {approveServingCertificates: true}}}`
 	role := get[rbacv1.ClusterRole](t, mustRender(t, "karpenter", quickstart, instanceMode, on), "ClusterRole", name)

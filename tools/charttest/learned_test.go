@@ -14,7 +14,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 )
 
-// What the controller has learned survives `helm upgrade`, whatever else changes, and goes with `helm uninstall`.
+// The controller's learned figures survive each `helm upgrade`, and `helm uninstall` removes them.
 func TestLearnedCapacitySurvivesAnUpgrade(t *testing.T) {
 	needServer(t)
 	path := filepath.Join(t.TempDir(), "kubeconfig")

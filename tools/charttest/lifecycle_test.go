@@ -261,8 +261,8 @@ func (b bare) checkUpgraded(t *testing.T, old *appsv1.Deployment, users []*unstr
 	}
 }
 
-// checkNothingLeft waits until the cluster is as it was before the charts were installed: custom resource definitions
-// go a moment later.
+// checkNothingLeft waits until the cluster is in its state before the installation of the charts: custom resource definitions go a moment
+// later.
 func (b bare) checkNothingLeft(t *testing.T, before []string) {
 	t.Helper()
 	var left []string

@@ -95,7 +95,7 @@ func (c *checker) has(available labels, where string, names ...string) {
 	}
 }
 
-// canMatch checks that a value that is looked for is one that the label can have. Regular expressions are alternatives.
+// canMatch checks that the label can have the value of a query. A regular expression is a list of alternatives.
 func (c *checker) canMatch(metric string, matcher *promlabels.Matcher) {
 	values := metrics.Values(matcher.Name)
 	if len(values) == 0 || !strings.HasPrefix(metric, "karpenter_linode_") {

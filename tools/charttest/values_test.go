@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What users set today must keep its name.
+// A value that users can set today must keep its name.
 var known = []string{
 	"apiToken", "apiURL", "apiVersion", "region", "credentialsSecretRef", "nameOverride", "fullnameOverride",
 	"additionalLabels", "additionalAnnotations", "imagePullPolicy", "imagePullSecrets",

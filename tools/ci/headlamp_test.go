@@ -83,7 +83,7 @@ func TestHeadlamp(t *testing.T) {
 			t.Errorf("row %s shows %q, want %q", name, entry.Rows[name], want)
 		}
 	}
-	// Each field that is read is one of the definition's.
+	// The plugin reads only fields that the definition has.
 	schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 	for _, read := range regexp.MustCompile(`\b(spec|status)\??\.([a-zA-Z]+)`).FindAllStringSubmatch(string(source), -1) {
 		if _, there := schema.Properties[read[1]].Properties[read[2]]; !there {

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
-// A result of verify becomes the first row of docs/live-results.md, and the page no longer has its text of before the first run.
+// A result of verify becomes the first row of docs/live-results.md, and the text for the time before the first run goes.
 func TestALiveResultBecomesARow(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("no jq, which only the workflow needs")

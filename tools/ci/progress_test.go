@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A step that prints nothing for long shows that it goes on, and how far it is; the lines end with it.
+// A step without output shows, every 30 seconds, that it goes on and how far it is. These lines end with the step.
 func TestProgressIsShownWhileAStepRuns(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(log, []byte("ok one\nFAIL two\nok three\n"), 0o600); err != nil {

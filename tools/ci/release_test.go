@@ -56,8 +56,8 @@ func (j releaseJob) commands(t *testing.T, makefile string) []string {
 	return slices.Compact(all)
 }
 
-// What a dependency does while the release is compiled reaches neither the registry nor the identity that signs: the job with these rights
-// compiles nothing. docs/threat-model.md names the programs that it runs all the same.
+// Code of a dependency that runs while the release is compiled reaches neither the registry nor the identity that signs: the job with
+// these rights compiles nothing. docs/threat-model.md names the programs that it runs all the same.
 func TestTheReleaseIsCompiledWithoutTheRightsToPublishIt(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)
@@ -126,7 +126,7 @@ func TestTheReleaseIsCompiledWithoutTheRightsToPublishIt(t *testing.T) {
 	}
 }
 
-// What the workflow attests is what was published: each digest is found by its name, also where one name begins another.
+// The workflow attests the published files: each digest is found by its name, also if one name is the beginning of another.
 func TestTheDigestsOfARelease(t *testing.T) {
 	root := t.TempDir()
 	makefile, err := os.ReadFile("../../Makefile")

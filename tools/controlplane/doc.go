@@ -1,6 +1,6 @@
-// Package controlplane is about the programs of the local cluster, which
-// tools/make/build.sh builds from their Go modules into .bin: where they are, which
-// are missing, and which version of Kubernetes they are of.
+// Package controlplane finds the programs of the local cluster, which
+// tools/make/build.sh builds from their Go modules into .bin: their paths, missing
+// programs, and their version of Kubernetes.
 //
 // Each family of pinned programs has a Go module of its own beside this file,
 // outside go.work. The libraries that these modules share with each other, with
@@ -16,9 +16,9 @@
 // its own, .bin/kubernetes-1.37.2, with the versions of that release. Kubelets stay
 // at the default release.
 //
-// Guarantees of the script, which the tests here hold it to: a pinned program is
-// built again only when its go.mod, its go.sum, the Go version, the target or the
-// flags changed, or its file is gone; a program whose build failed is never taken
-// for an up-to-date one; an error is one line that names the program, the cause
-// and the log. Not guaranteed: two builds into the same folder at the same time.
+// Guarantees of the script, which the tests here check: a pinned program is built
+// again only if its go.mod, its go.sum, the Go version, the target or the flags
+// changed, or its file is gone. A program whose build failed never counts as up to
+// date. An error is one line that names the program, the cause and the log. Not
+// guaranteed: two builds into the same folder at the same time.
 package controlplane

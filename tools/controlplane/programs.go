@@ -9,7 +9,7 @@ import (
 )
 
 // KubernetesVersion is the version of the default control plane and of the kubelets. It has
-// to be the one that kubernetes/go.mod requires; a test compares the two.
+// to be the version that kubernetes/go.mod requires; a test compares the two.
 const KubernetesVersion = "v1.36.3"
 
 // Machine is the optional program that a self-managed cluster's nodes run.

@@ -107,7 +107,7 @@ func TestTextsOfCoreAreThoseOfItsSource(t *testing.T) {
 			t.Errorf("docs/pods-pending.md quotes %q, which Karpenter core's scheduling does not have", text)
 		}
 	}
-	// What a pod can be refused for at a new node, in both directions: these texts have a row.
+	// Reasons for which a new node can refuse a pod, in both directions: each of these texts has a row.
 	for _, m := range regexp.MustCompile(`errs\[i\] = serrors\.Wrap\(fmt\.Errorf\("([^"]+)"\)`).FindAllStringSubmatch(source, -1) {
 		if !strings.Contains(section, m[1]) {
 			t.Errorf("docs/pods-pending.md has no row for %q", m[1])

@@ -1,12 +1,11 @@
 // Package docs has no code of its own: its tests compare the project's pages with the repository.
 //
-// Links and anchors lead somewhere; manifests are accepted by a real API server that has the custom resources, and
-// values by the chart; settings, values, metrics, labels and requests that are named exist; and what a user meets (a
-// reason of a condition, a drift reason, an error at start, an alert) has a place in the pages. Package reference
-// writes the pages that are generated.
+// Links and anchors have targets. A real API server with the custom resources accepts the manifests, and the chart
+// accepts the values. Settings, values, metrics, labels and requests that a page names exist. Each reason of a condition,
+// drift reason, error at start and alert has a place in the pages. Package reference writes the generated pages.
 //
-// What a block of YAML is, a comment before it declares: `<!-- fragment ... -->` for a part of an object, which has to be
-// YAML and no more, `<!-- values of the chart karpenter ... -->` for values. Any other block is one or more objects.
+// A comment before a block of YAML declares its kind: `<!-- fragment ... -->` is a part of an object, which only has to be
+// valid YAML, and `<!-- values of the chart karpenter ... -->` has values. Any other block has one or more objects.
 //
 // README.md and the pages for a newcomer are followed command by command on a local cluster, by package follow; a block that
 // needs more is marked `<!-- not followed: ... -->` with the reason.

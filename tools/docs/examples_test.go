@@ -61,7 +61,7 @@ func TestReadmesOfLibrariesNameTheModulesThatTheyNeed(t *testing.T) {
 	}
 }
 
-// The first report on the page of whatif is the one that the package's test compares, but for where prices are from and the notes.
+// The first report on the page of whatif is the report of the package's test, without the notes and with another source of the prices.
 func TestTheReportOnThePageOfWhatifIsToday(t *testing.T) {
 	_, report, found := strings.Cut(read(t, "modules/advisor/whatif/testdata/many.txt"), "\n\n")
 	report, _, ends := strings.Cut(report, "\n\nNote: ")

@@ -97,8 +97,8 @@ type reader struct {
 	cluster string
 }
 
-// newReader has what a reader's shell has, and kubectl, which is here the one that was built. What else the environment
-// sets for make is not the pages' business.
+// newReader has the variables of a reader's shell, and the kubectl that was built here. It has no other variables that the environment
+// sets for make.
 func newReader(t *testing.T, cluster string) *reader {
 	t.Helper()
 	bin, err := filepath.Abs(filepath.Join(root, ".bin"))

@@ -31,8 +31,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
-// Every manifest in the pages and in docs/examples is one that the API server accepts, unknown fields counting as
-// errors; values are ones that the chart accepts.
+// The API server accepts every manifest in the pages and in docs/examples, with unknown fields as errors. The chart accepts all values
+// there.
 func TestManifests(t *testing.T) {
 	api := apiServer(t)
 	objects, values := 0, 0

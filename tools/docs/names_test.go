@@ -124,7 +124,7 @@ func TestChartValuesExist(t *testing.T) {
 	})
 }
 
-// Names below the domains of Karpenter, this provider and Linode that the pages mention are ones that the code uses.
+// Names below the domains of Karpenter, this provider and Linode that the pages mention are also in the code.
 func TestLabelsExist(t *testing.T) {
 	literals := sourceLiterals(t)
 	tags := []string{"claim-uid", "claimed-at", "pool-key", "removing"} // package claims puts its prefix before them

@@ -57,15 +57,15 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`",
 		"`docs/install-gitops.md`", "`docs/instance-mode.md`",
 		"`SECURITY.md`",
-		"`docs/drift-and-upgrades.md`", "`docs/plans.md`", "`make generate`"} {
+		"`docs/upgrades.md`", "`docs/plans.md`", "`make generate`"} {
 		if !strings.Contains(releasing, named) {
 			t.Errorf("RELEASING.md does not name %s", named)
 		}
 	}
 }
 
-// A chart of a clone names an image of its own version, which a user's cluster cannot pull, and Helm takes the newest chart of a
-// registry where no version is given.
+// A chart of a clone names an image of the clone's version, which a user's cluster cannot pull. Helm takes the newest chart of a registry
+// if no version is given.
 func TestUpgradesNameChartAndVersion(t *testing.T) {
 	checked := 0
 	for _, p := range guides(t) {

@@ -60,7 +60,7 @@ func adopted(t *testing.T, e *environment) {
 	g.Expect(adoptedPool.Tags).To(ContainElement(HavePrefix("karpenter.k8s.linode/pool-key=")))
 	g.Expect(adoptedPool.Taints).To(BeEmpty(), "startup taints are not the pool's")
 
-	// From here on they are nodes like any other: one that is deleted takes its Linode along and is replaced.
+	// From here on they are nodes like any other: a deleted node is replaced, and its Linode is removed.
 	claim := e.nodeClaims(ctx, g)[0]
 	g.Expect(e.kube.Delete(ctx, &claim)).To(Succeed())
 	g.Eventually(ctx, func() bool {

@@ -22,9 +22,8 @@ import (
 // `make test` runs other tests while the clusters of TestBurst come to rest.
 var begin = flag.String("begin", "", "a `file`: TestBurst begins when it exists")
 
-// TestBurst has the machine to itself, and one tier after the other: what a hundred
-// claims cost at most is a promise about the platform's time, and processors that
-// are late with everything are no part of it. The tiers wait for their turn together.
+// TestBurst has the machine to itself, and one tier after the other: the bound for a hundred claims is a promise about the platform's
+// time, which overloaded processors would break. The tiers wait for their turn together.
 func TestBurst(t *testing.T) {
 	var turn sync.Mutex
 	for _, tier := range []string{"standard", "enterprise"} {
@@ -70,8 +69,8 @@ func alone(t *testing.T) {
 }
 
 // onHosts: a spread over hosts with a skew of one, counted against the user's
-// own host too, gives each of n pods a node of its own. That costs as many instances as
-// there are NodeClaims and 1.2 requests for each, beside what a cluster costs at rest.
+// own host too, gives each of n pods its own node. That takes one instance for each NodeClaim, and 1.2 requests for each beyond the
+// requests of a cluster at rest.
 func onHosts(n int) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		const app = "spread"

@@ -94,9 +94,8 @@ spec:
 }
 
 // accountLimit: the account may have one more Linode, and three pods need one each.
-// The one is had, a person sees in an event why there are no more, the API is left in
-// peace meanwhile, and the other pods get nodes once the limit is higher and the
-// operator believes it.
+// The operator gets this Linode, an event has the reason why there are no more, and the operator sends few requests in this time. The
+// other pods get nodes after the limit is raised and the pause of the operator is over.
 func accountLimit(t *testing.T, e *environment) {
 	const app, n, room = "waiting", 3, 1
 	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2", "g6-standard-4", "g6-standard-6"}})

@@ -25,8 +25,8 @@ func disruption(t *testing.T, tier string) {
 // withRepair are the chart's values with repair of nodes that are broken for longer than nodes of these suites take to join.
 func withRepair() map[string]any { return repairing("30s") }
 
-// mergedBefore is consolidation, and drift beside it, which begins when consolidation has restarted the operator: that forgets
-// then that it is about to replace a node.
+// mergedBefore is consolidation, and drift in parallel. Drift begins after consolidation has restarted the operator, because a restarted
+// operator forgets that it is about to replace a node.
 func mergedBefore(drift part) []part {
 	restarted := make(chan struct{})
 	done := sync.OnceFunc(func() { close(restarted) })
@@ -40,7 +40,7 @@ func mergedBefore(drift part) []part {
 	return []part{merge, drift}
 }
 
-// aged are nodes that end because they are too old, or broken; the latter needs withRepair.
+// aged are nodes that end because they expire or are broken; a broken node needs withRepair.
 func aged() []part {
 	return []part{
 		inLane("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
@@ -86,8 +86,8 @@ func oneOfEachNode(t *testing.T, e *environment, app string) []corev1.Pod {
 	return chosen
 }
 
-// heldBack restarts the operator when the events are due: core sends one of a kind about a node every two minutes, and
-// what it has sent is that a pod is to come to the node.
+// heldBack restarts the operator when the events are due: core sends one event of a kind about a node every two minutes, and the last one
+// of this kind was that a pod is about to come to the node.
 func heldBack(t *testing.T, e *environment, pods []corev1.Pod, restarted func()) {
 	ctx, g := t.Context(), NewWithT(t)
 	g.Expect(pods).To(HaveLen(2))
@@ -123,7 +123,7 @@ func merged(t *testing.T, e *environment, app string) {
 	}
 }
 
-// cheaper: what one pod needs is had for less, so its node is replaced.
+// cheaper: a cheaper plan holds the one pod, so its node is replaced.
 func cheaper(t *testing.T, e *environment, app string) {
 	ctx, g, since := t.Context(), NewWithT(t), e.now()
 	e.apply(t, nodePoolSpec{types: []string{"g6-standard-1", "g6-standard-2"}}.yaml())

@@ -25,8 +25,8 @@ func TestDriftEnterprise(t *testing.T) {
 const drifting = "drifting"
 
 // twoApart starts two pods on two nodes of a NodePool that lets one node at a time
-// be replaced. Each pod stands every taint with the key team, and no other: one
-// that stood all taints would return to the node that is being drained.
+// be replaced. Each pod tolerates every taint with the key team, and no other taint: a pod that tolerated all taints would return to the
+// node that is being drained.
 func twoApart(t *testing.T, e *environment, spec nodePoolSpec) {
 	e.nodePool(t, spec)
 	e.apply(t, deployment(drifting, 2, apart(drifting)+"\n      tolerations: [{key: team, operator: Exists}]"))
@@ -39,6 +39,7 @@ func twoApart(t *testing.T, e *environment, spec nodePoolSpec) {
 // than one of the two pods running. It returns the new pools and nodes.
 func rolled(t *testing.T, e *environment, change func()) ([]linodesim.Pool, []corev1.Node) {
 	t.Helper()
+	e.calmed(t)
 	ctx, g := t.Context(), NewWithT(t)
 	since, least := e.now(), e.leastAvailable(t, drifting)
 	var oldPools []int
@@ -94,8 +95,8 @@ func driftedTaintsAndClass(t *testing.T, e *environment) {
 	}
 }
 
-// driftedFirewallAndVersion: what only node pools of the Enterprise tier have. The
-// operator is restarted after the upgrade; one that runs looks every few minutes.
+// driftedFirewallAndVersion: fields that only node pools of the Enterprise tier have. The test restarts the operator after the upgrade,
+// because a running operator looks only every few minutes.
 func driftedFirewallAndVersion(t *testing.T, e *environment) {
 	twoApart(t, e, nodePoolSpec{budget: "1"})
 	g := NewWithT(t)

@@ -13,7 +13,7 @@ func everyday(t *testing.T, tier string) {
 	t.Parallel() // most of it is waiting for Karpenter's own windows
 	e := start(t, "everyday", tier, nil)
 	e.together(t, ordinary()...)
-	// Karpenter names one reason in five minutes for a pod that it makes no node for; beside other NodePools that is theirs.
+	// Karpenter has one event in five minutes for a pod without a node; if there are other NodePools, the event has their reason.
 	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
 	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)

@@ -42,7 +42,8 @@ type environment struct {
 	theirs map[int]bool // the pools that exist from the start, which are the user's
 	before linodesim.State
 	meant  []string // requests beyond the API's description that a scenario makes on purpose
-	lane   string   // of a scenario that runs beside others; "" = it has the cluster to itself
+	lane   string   // of a scenario that runs at the same time as others; "" = it runs alone on the cluster
+	calm   *calm    // of the lanes; nil = no lane
 }
 
 func start(t *testing.T, name, tier string, values map[string]any, more ...func(*localcluster.Options)) *environment {
@@ -105,13 +106,13 @@ func (e *environment) runScenario(t *testing.T, name string, scenario func(*test
 		defer describe()
 		defer end(t)
 		defer e.searchObjects(t) // before they are deleted
-		defer describe()         // what failed is to be seen as it was
+		defer describe()         // to show the state at the time of the failure
 		scenario(t, e)
 	})
 }
 
-// clear deletes the workloads and waits until the cluster is as it was. Nodes go
-// because nothing needs them: NodePools are deleted only afterwards.
+// clear deletes the workloads and waits until the cluster is in its first state. Nodes go because no pod needs them: NodePools are
+// deleted only afterwards.
 func (e *environment) clear(t *testing.T) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
@@ -246,6 +247,7 @@ func (e *environment) setReplicas(t *testing.T, object client.Object, name strin
 // the cluster has an initialized node.
 func (e *environment) settled(t *testing.T, app string, replicas int) {
 	t.Helper()
+	defer e.calm.placed()
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		ready := 0

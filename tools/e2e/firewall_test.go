@@ -64,7 +64,7 @@ func keptBehindFirewall(t *testing.T, e *environment) {
 	twoApart(t, e, nodePoolSpec{budget: "1"})
 	rolled(t, e, func() { e.apply(t, class(fmt.Sprintf("{firewallID: %d}", firewall))) })
 	e.allBehind(t, firewall)
-	// The operator remembers firewalls for minutes; one that starts reads them.
+	// The operator remembers firewalls for minutes; a restarted operator reads them.
 	restarted := func() {
 		e.Operator.Stop(t.Context())
 		e.takenOut(t, firewall)

@@ -147,8 +147,8 @@ func scheduledBudget(t *testing.T, e *environment) {
 	e.matched(t, 0)
 }
 
-// balanced: both nodes could be cheaper by the same. The move of the one with the dear pod is rejected, until the policy is another.
-// Where a NodePool leaves the capacity type open core takes the whole price for saved, and approves both.
+// balanced: both nodes could be cheaper by the same amount. Core rejects the replacement of the node with the costly pod until the policy
+// changes. If a NodePool leaves the capacity type open, core counts the whole price as saved, and approves both.
 func balanced(t *testing.T, e *environment) {
 	apply := func(policy string, types ...string) {
 		spec := strings.Replace(nodePoolSpec{budget: "1", types: types}.yaml(), "WhenEmptyOrUnderutilized", policy, 1)

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -17,11 +16,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// A group has the scenarios of several suites on one cluster. `make test` runs the groups, and `make test-all` the suites. What a suite
-// has and no group, and why, is in docs/testing.md.
+// A group has the scenarios of several suites on one cluster. `make test` runs the groups, and `make test-all` the suites.
+// docs/testing.md lists the scenarios that only a suite has, with the reason.
 //
-// A cluster costs 35 to 80 seconds of processor time, and a wait costs none: groups share clusters, and shorten by settings the waits
-// that suites have as users do.
+// A cluster costs 35 to 80 seconds of processor time, and a wait costs none: groups share clusters, and have settings with shorter waits;
+// suites have the waits of users.
 //
 // Six clusters run at once. Package testing begins with the last tests of this file.
 
@@ -173,14 +172,9 @@ func TestGroupMachines(t *testing.T) {
 		inLane("updown", "five pods come and go", machinesComeAndGo, cleared),
 		inLane("merge", "a node is replaced by one of a cheaper type", cheaperMachine, swept),
 		inLane("drift", "a MachineDeployment gets another template", driftedTemplate, swept),
-		inLane("newest", "a node of a new template goes, and one of the old template stays", newestMachine, swept),
 		inLane("gpu", "a pod that asks for a GPU", machineWithGPU, swept),
 	)
-	e.together(t,
-		inLane("expiry", "a node expires, and a budget forbids its drain", agedMachine, swept),
-		inLane("refused", "the cheapest type cannot be had", refusedMachine, swept),
-		inLane("silent", "a Machine that never joins", silentMachine, swept),
-	)
+	e.together(t, endedMachines()...)
 }
 
 // TestGroupEnds is why nodes end, and what nodes there cannot be.
@@ -211,28 +205,9 @@ func TestGroupReplicas(t *testing.T) {
 // TestGroupVPC has plain Linodes in a VPC: each way to join, a NodeBalancer and volumes.
 func TestGroupVPC(t *testing.T) {
 	t.Parallel()
-	values := soon(map[string]any{"instance": map[string]any{
-		"tags": []any{"cluster=prod"}, "secrets": []any{map[string]any{"namespace": "kube-system", "name": "boots"}},
-	}})
-	e := start(t, "vpc", "standard", values, func(o *localcluster.Options) {
-		o.Mode, o.KwokPools = localcluster.Instance, []string{"balancer", "database"}
-		o.CloudController = localcluster.CloudController{VPC: "prod-net", TagFilter: "cluster=prod"}
-		o.Behaviour = linodesim.Behaviour{PassingVolumes: linodesim.DetachAtBoot}
-	})
-	images := map[string]string{"talos": e.image(t, "talos-worker"), "flatcar": e.image(t, "flatcar-stable")}
-	e.before = e.Sim.Snapshot()
-	e.bootSecrets(t)
-	e.apply(t, waitingClass("late", ""))
-	inVPC := fmt.Sprintf("vpcID: %d, subnetID: %d", e.VPCID, e.SubnetID)
-	e.together(t,
-		inLane("balancer", "nodes in the manager's VPC come and go behind a NodeBalancer", behindBalancer(inVPC, "10.0.0.0/16"), swept),
-		inLane("database", "a StatefulSet through scale-up, consolidation, drift and a reboot", databaseRebooted(inVPC), swept),
-		inLane("images", "an image without kubeadm is refused", func(t *testing.T, e *environment) { e.refusedImage(t, inVPC) }, swept),
-	)
-	// Afterwards: a backend that reboots is one that does not answer.
-	e.together(t, inLane("boots", "nodes of every way to join run pods, and again after a reboot", func(t *testing.T, e *environment) {
-		e.joined(t, goodBoots(e, images, inVPC))
-	}, swept))
+	e, neighbours, boots := startInVPC(t, soon(vpcSettings()))
+	e.together(t, neighbours...)
+	e.together(t, boots) // afterwards, because a backend that reboots does not answer
 	e.scenario(t, "a class outside of the manager's VPC is not ready", func(t *testing.T, e *environment) {
 		e.apply(t, class("{}"))
 		e.bootstrapReady(t, "default", metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)
@@ -253,8 +228,8 @@ func TestGroupSlow(t *testing.T) {
 	e.scenario(t, "a startup taint does not come back", startupTaint)
 }
 
-// TestMatrix is what `make matrix` runs for each minor release of Kubernetes: what the API server, the scheduler and the controller
-// manager have a part in. Kubelets are simulated: kubelets of the default release are too new for the oldest API server.
+// `make matrix` runs TestMatrix for each minor release of Kubernetes. It has the scenarios in which the API server, the scheduler and the
+// controller manager have a part. Kubelets are simulated: kubelets of the default release are too new for the oldest API server.
 func TestMatrix(t *testing.T) {
 	policies := map[string]any{"enabled": true}
 	t.Run("lke", func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
 
-// handmadeNodeClaim is a NodeClaim that belongs to no NodePool: it gets a node, and
-// a pod that is pending meanwhile gets one of its own NodePool.
+// handmadeNodeClaim is a NodeClaim that belongs to no NodePool: it gets a node, and a pod that is pending at the same time gets a node of
+// the pod's NodePool.
 func handmadeNodeClaim(t *testing.T, e *environment) {
 	e.nodePool(t, nodePoolSpec{})
 	_, err := manifest.Apply(t.Context(), e.account(t), []byte(`

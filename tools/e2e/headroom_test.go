@@ -21,13 +21,9 @@ func TestHeadroom(t *testing.T) {
 	e.scenario(t, "CapacityBuffers keep room for pods to come", capacityBuffers)
 }
 
-// capacityBuffers: a buffer buys a node before there is a pod, the pod starts there without another purchase, the room
-// it took is bought anew, and everything goes with the buffer. Buffers take the shape of their pods from each kind of
-// object that they can refer to.
-func capacityBuffers(t *testing.T, e *environment) {
-	ctx, g := t.Context(), NewWithT(t)
-	// Core looks at buffers every 30 s, and takes a node for empty before it has.
-	e.nodePool(t, nodePoolSpec{consolidate: "1m", types: []string{"g6-standard-1"}})
+// chunk makes the shape of the pods that buffers keep room for.
+func (e *environment) chunk(t *testing.T) {
+	t.Helper()
 	e.apply(t, fmt.Sprintf(`
 apiVersion: v1
 kind: PodTemplate
@@ -36,6 +32,16 @@ template:
   spec:
       terminationGracePeriodSeconds: 0%s
 `, requesting(oneCPU)))
+}
+
+// capacityBuffers: a buffer buys a node before there is a pod, the pod starts there without another purchase, the room
+// it took is bought anew, and everything goes with the buffer. Buffers take the shape of their pods from each kind of
+// object that they can refer to.
+func capacityBuffers(t *testing.T, e *environment) {
+	ctx, g := t.Context(), NewWithT(t)
+	// Core looks at buffers every 30 s, and takes a node for empty before it has.
+	e.nodePool(t, nodePoolSpec{consolidate: "1m", types: []string{"g6-standard-1"}})
+	e.chunk(t)
 	e.apply(t, buffer("room", "podTemplateRef: {name: chunk}"))
 	e.matched(t, 1)
 	g.Eventually(ctx, func() string {
@@ -89,7 +95,7 @@ spec:
 `, name, ref)
 }
 
-// statefulSetOf is one without pods.
+// statefulSetOf returns a StatefulSet without pods.
 func statefulSetOf(name string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1

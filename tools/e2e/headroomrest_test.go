@@ -26,14 +26,7 @@ const emptied = 45 * time.Second
 func bufferRests(t *testing.T, e *environment) {
 	ctx, g := t.Context(), NewWithT(t)
 	e.nodePool(t, nodePoolSpec{consolidate: "1s", types: []string{"g6-standard-1"}})
-	e.apply(t, fmt.Sprintf(`
-apiVersion: v1
-kind: PodTemplate
-metadata: {name: chunk, namespace: default}
-template:
-  spec:
-      terminationGracePeriodSeconds: 0%s
-`, requesting(oneCPU)))
+	e.chunk(t)
 	since := e.now()
 	for i := range 2 { // of different ages
 		e.apply(t, buffer(fmt.Sprintf("room-%d", i), "podTemplateRef: {name: chunk}"))
@@ -45,8 +38,8 @@ template:
 	if since.made() != 2 {
 		t.Errorf("%d Linodes were made for room that takes 2", since.made())
 	}
-	// What deletes the NodeClaims of buffers that stay meets core, which buys for them again, and one that it deletes during its launch
-	// leaves a Linode for the five minutes of an orphan.
+	// If the test deleted NodeClaims while their buffers exist, core would buy for the buffers again. And a NodeClaim that is deleted
+	// during its launch leaves a Linode for the five minutes of an orphan.
 	g.Expect(e.kube.DeleteAllOf(ctx, &autoscalingv1beta1.CapacityBuffer{}, client.InNamespace("default"))).To(Succeed())
 	e.matched(t, 0)
 }

@@ -141,7 +141,7 @@ func (e *environment) explainedAfterMove(t *testing.T) {
 
 const poolIDLabel = "lke.linode.com/pool-id"
 
-// onlyKey is that of the one pool that the cluster begins with.
+// onlyKey is the key of the only pool that the cluster begins with.
 func onlyKey(pools map[int]bool) (id int) {
 	for id = range pools {
 	}
@@ -220,7 +220,7 @@ func (s guide) run(t *testing.T, step, commands string) {
 func (s guide) back(t *testing.T, e *environment, before []linodesim.PoolSpec) {
 	t.Helper()
 	g := NewWithT(t)
-	renamed := map[int]int{} // a pool's ID before it was deleted, and that of the one that was made again
+	renamed := map[int]int{} // from the ID of a deleted pool to the ID of the pool that was made again
 	for i, spec := range before {
 		step := fmt.Sprintf("5.%d after", i+1)
 		request, rest, found := strings.Cut(s.commands[step], "kubectl delete nodepool")

@@ -40,7 +40,7 @@ func TestInstanceAttacks(t *testing.T) {
 	e.scenario(t, "a booting node that wants to be another one", impostor)
 }
 
-// greedyClasses: of the Secrets of kube-system a class gets the listed one, and neither another one nor what contains the API token.
+// greedyClasses: of the Secrets of kube-system a class gets only the listed Secret, and never the Secret with the API token.
 func greedyClasses(t *testing.T, e *environment) {
 	ctx, g := t.Context(), NewWithT(t)
 	script := "#!/bin/sh\n: ${KARPENTER_KUBELET_ARGS}\n"

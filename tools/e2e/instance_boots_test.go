@@ -47,11 +47,11 @@ func TestInstanceBoots(t *testing.T) {
 	e.scenario(t, "boots that fail", func(t *testing.T, e *environment) { e.notJoined(t, badBoots(e, images)) })
 }
 
-// boot is a way to join with a class and a NodePool of its own.
+// boot is a way to join, with its class and its NodePool.
 type boot struct {
 	name  string
 	class string   // the spec, as a YAML flow map
-	says  []string // what the console has
+	says  []string // texts that the console must have
 }
 
 // goodBoots are the ways to join, with more fields of their classes, as in specOf.
@@ -115,7 +115,7 @@ discovery: {bootstrapToken: {apiServerEndpoint: "${KARPENTER_ENDPOINT}", token: 
 nodeRegistration: {name: "${KARPENTER_NODE_NAME}", taints: []}
 `
 
-// kubeletArgs are the lines of docs/instance-joining.md that write the kubelet's flags, with the node's address.
+// kubeletArgs are the lines of docs/joining-custom.md that write the kubelet's flags, with the node's address.
 const kubeletArgs = `networks() (IFS=,; for n in ${KARPENTER_NODE_NETWORKS}; do ip -4 -o address show scope global to "$n"; done)
 networks | { read -r _ _ _ address _ || true
   echo "KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}${address:+ --node-ip=${address%/*}}" > /etc/default/kubelet; }
@@ -123,13 +123,13 @@ networks | { read -r _ _ _ address _ || true
 
 // The page has the lines with which nodes join here.
 func TestTheLinesForTheKubeletAreThoseOfThePage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "instance-joining.md"))
+	page, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "joining-custom.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(kubeletArgs) {
 		if !strings.Contains(string(page), strings.TrimSpace(line)+"\n") {
-			t.Errorf("docs/instance-joining.md lacks the line %s", line)
+			t.Errorf("docs/joining-custom.md lacks the line %s", line)
 		}
 	}
 }
@@ -207,7 +207,7 @@ cluster:
 // variableInURL is a variable that was escaped with the text around it.
 var variableInURL = regexp.MustCompile(`\$%7B(KARPENTER_[A-Z_]+)%7D`)
 
-// ignitionConfig joins from a service of its own.
+// ignitionConfig joins with a systemd service that the test writes.
 func (e *environment) ignitionConfig(t *testing.T) string {
 	t.Helper()
 	file := func(path, content string) map[string]any {

@@ -105,8 +105,8 @@ func (e *environment) attachedVolume(t *testing.T, claim *karpv1.NodeClaim) {
 	g.Eventually(ctx, has).WithTimeout(patience).WithPolling(interval).Should(BeFalse(), "the Linode goes when its volume is detached")
 }
 
-// failedBoot: what the boot wrote is on the simulator's page. The Linode is started again when its token has expired, and does not join
-// then either. The NodeClaim is replaced, and the next one joins.
+// failedBoot: the simulator's page has the output of the boot. The Linode is started again after its token has expired, and does not join
+// then either. The NodeClaim is replaced, and the next node joins.
 func failedBoot(t *testing.T, e *environment) {
 	e.withClass(t, `{bootstrap: {preJoinCommands: ["test -f /tried || { touch /tried; install-the-driver --quick; }"]}}`, "boots")
 	claim := e.onlyClaim(t, nil, launched)
@@ -136,7 +136,7 @@ func failedBoot(t *testing.T, e *environment) {
 	e.matched(t, 1)
 }
 
-// otherAuthority: a node refuses a cluster whose CA is not the one that the class names.
+// otherAuthority: a node refuses a cluster with another CA than the class names.
 func otherAuthority(t *testing.T, e *environment) {
 	e.withClass(t, fmt.Sprintf("{bootstrap: {caCertHashes: [%q]}}", "sha256:"+strings.Repeat("0", 64)), "careful")
 	claim := e.onlyClaim(t, nil, launched)

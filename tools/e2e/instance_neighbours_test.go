@@ -25,8 +25,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// TestInstanceNeighbours and TestInstanceVPC are nodes beside the cloud controller manager and the block storage driver, without a VPC and
-// with one. When a reboot detaches volumes is not known: each has another answer.
+// TestInstanceNeighbours and TestInstanceVPC have nodes together with the cloud controller manager and the block storage driver, without
+// and with a VPC. It is unknown when a reboot detaches volumes, so each test assumes another time.
 
 func TestInstanceNeighbours(t *testing.T) {
 	t.Parallel()
@@ -40,13 +40,28 @@ func TestInstanceNeighbours(t *testing.T) {
 	e.scenario(t, "a class without an address in the cluster is named", unaddressed)
 }
 
-// The manager has a VPC and a filter by tag here: it finds nothing else. Each way to join has a real kubelet.
+// The manager has a VPC and a filter by tag here. Each way to join has a real kubelet.
 func TestInstanceVPC(t *testing.T) {
 	t.Parallel()
-	values := map[string]any{"settings": map[string]any{"instance": map[string]any{
+	e, neighbours, boots := startInVPC(t, map[string]any{"settings": vpcSettings()})
+	e.together(t, append(neighbours, boots)...)
+	e.scenario(t, "a class outside of the manager's VPC is not ready", func(t *testing.T, e *environment) {
+		e.apply(t, class("{}"))
+		e.bootstrapReady(t, "default", metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)
+	})
+}
+
+func vpcSettings() map[string]any {
+	return map[string]any{"instance": map[string]any{
 		"tags": []any{"cluster=prod"}, "secrets": []any{map[string]any{"namespace": "kube-system", "name": "boots"}},
-	}}}
-	e := start(t, "vpc", "standard", values, func(o *localcluster.Options) {
+	}}
+}
+
+// startInVPC starts a cluster whose cloud controller manager has a VPC and a filter by tag: it finds nothing else. It returns what such
+// nodes do with the account's other objects, and the ways to join.
+func startInVPC(t *testing.T, values map[string]any) (e *environment, neighbours []part, boots part) {
+	t.Helper()
+	e = start(t, "vpc", "standard", values, func(o *localcluster.Options) {
 		o.Mode, o.KwokPools = localcluster.Instance, []string{"balancer", "database"}
 		o.CloudController = localcluster.CloudController{VPC: "prod-net", TagFilter: "cluster=prod"}
 		o.Behaviour = linodesim.Behaviour{PassingVolumes: linodesim.DetachAtBoot}
@@ -56,18 +71,14 @@ func TestInstanceVPC(t *testing.T) {
 	e.bootSecrets(t)
 	e.apply(t, waitingClass("late", ""))
 	inVPC := fmt.Sprintf("vpcID: %d, subnetID: %d", e.VPCID, e.SubnetID)
-	e.together(t,
+	neighbours = []part{
 		inLane("balancer", "nodes in the manager's VPC come and go behind a NodeBalancer", behindBalancer(inVPC, "10.0.0.0/16"), swept),
 		inLane("database", "a StatefulSet through scale-up, consolidation, drift and a reboot", databaseRebooted(inVPC), swept),
-		inLane("boots", "nodes of every way to join run pods, and again after a reboot", func(t *testing.T, e *environment) {
-			e.joined(t, goodBoots(e, images, inVPC))
-		}, swept),
 		inLane("images", "an image without kubeadm is refused", func(t *testing.T, e *environment) { e.refusedImage(t, inVPC) }, swept),
-	)
-	e.scenario(t, "a class outside of the manager's VPC is not ready", func(t *testing.T, e *environment) {
-		e.apply(t, class("{}"))
-		e.bootstrapReady(t, "default", metav1.ConditionFalse, v1alpha1.ReasonVPCMismatch)
-	})
+	}
+	return e, neighbours, inLane("boots", "nodes of every way to join run pods, and again after a reboot", func(t *testing.T, e *environment) {
+		e.joined(t, goodBoots(e, images, inVPC))
+	}, swept)
 }
 
 // behindBalancer follows a Service through a scale-up, a deleted node and a scale-down.
@@ -157,7 +168,7 @@ type backendWatch struct {
 	wrong              []string
 }
 
-// look compares the backends with the nodes, which are read afterwards: one that serves then has served before.
+// look compares the backends with the nodes, which are read afterwards: a node that is ready then was ready before.
 func (w *backendWatch) look(ctx context.Context, e *environment, path string) {
 	backends, err := e.backendsAt(ctx, path)
 	nodes := &corev1.NodeList{}
@@ -225,7 +236,7 @@ func serves(node corev1.Node) bool {
 		nodeutils.GetCondition(&node, corev1.NodeReady).Status == corev1.ConditionTrue
 }
 
-// runningLinodes are the provider IDs of Linodes that run: one that reboots does not answer.
+// runningLinodes are the provider IDs of running Linodes: a Linode that reboots does not answer.
 func (e *environment) runningLinodes() map[string]bool {
 	running := map[string]bool{}
 	for _, i := range e.Sim.Snapshot().Instances {

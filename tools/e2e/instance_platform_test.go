@@ -95,8 +95,9 @@ func upgraded(server *reported, o *outage, lane, name string, do func(t *testing
 	})
 }
 
-// outdated upgrades the control plane under nodes that joined two hours ago: their minor version is behind, and they are replaced by nodes
-// that install the new one. The operator is restarted after the upgrade; one that runs reads the version every four minutes.
+// outdated upgrades the control plane under nodes that joined two hours ago: their minor version is behind, and nodes that install the
+// new version replace them. The test restarts the operator after the upgrade, because a running operator reads the version only every
+// four minutes.
 func outdated(t *testing.T, e *environment, upgrade func()) {
 	spec := fmt.Sprintf(`{image: linode/debian12, authorizedUsers: [me], bootstrap: {type: k3s, apiServerEndpoint: "%s", tokenSecretRef: {namespace: kube-system, name: boots, key: agent-token}}}`, e.AgentEndpoint)
 	twoApart(t, e, nodePoolSpec{budget: "1", class: spec})
@@ -207,8 +208,8 @@ func linodeLimit(t *testing.T, e *environment) {
 	}
 }
 
-// leaderUnanswered freezes the leader while all its Linodes are made and none of its requests is answered: the next leader finds each by
-// its label, and the first one, awake, neither makes a second nor deletes one.
+// leaderUnanswered freezes the leader while all its Linodes are made and none of its requests is answered: the next leader finds each
+// Linode by its label. The first leader, when it wakes up, makes no second Linode and deletes none.
 func leaderUnanswered(t *testing.T, e *environment) {
 	const n = 5
 	leader, other := e.leaderAndOther(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// databaseRebooted has a StatefulSet with volumes beside the simulated block storage driver, as in lke mode, and a reboot, which detaches
+// databaseRebooted has a StatefulSet with volumes of the simulated block storage driver, as in lke mode, and a reboot, which detaches
 // them.
 func databaseRebooted(fields string) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {

@@ -90,8 +90,8 @@ func TestInstanceAccountLimit(t *testing.T) {
 	e.scenario(t, "the account's limit is reached", linodeLimit)
 }
 
-// plainTags changes the class's tags, and takes the claim away from a Linode as a person may: the Linode stays, with the
-// class's new tags, and is its NodeClaim's again. What the person wrote stays, too.
+// plainTags changes the class's tags, and removes the claim from a Linode as a person may: the Linode stays, gets the class's new tags,
+// and belongs to its NodeClaim again. The person's own tags stay, too.
 func plainTags(t *testing.T, e *environment) {
 	e.nodePool(t, nodePoolSpec{class: "{tags: [team=a]}"})
 	e.apply(t, deployment("tagged", 1, ""))
@@ -139,7 +139,7 @@ func (e *environment) restartedAndListed(t *testing.T) {
 	g.Eventually(t.Context(), lists).WithTimeout(patience).WithPolling(interval).Should(BeNumerically(">=", before+2))
 }
 
-// driftedNetworkAndKubelet changes what a Linode is made with: what can be changed on it, and what cannot.
+// driftedNetworkAndKubelet changes fields of a class: fields that can be changed on a running Linode, and fields that cannot.
 func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 	g := NewWithT(t)
 	firewall := e.Sim.AddFirewall(linodesim.FirewallSpec{Label: "workers", InboundPolicy: "DROP", OutboundPolicy: "ACCEPT"})
@@ -183,7 +183,7 @@ func driftedImage(t *testing.T, e *environment) {
 	hasImages(t, e, older)
 
 	newer, since := e.image(t, "workers-2"), e.now()
-	// The operator remembers images for minutes; one that starts reads them.
+	// The operator remembers images for minutes; a restarted operator reads them.
 	e.Operator.Stop(t.Context())
 	NewWithT(t).Expect(e.Operator.Start(t.Context())).To(Succeed())
 	e.pinned(t, newer)
@@ -244,8 +244,8 @@ func (e *environment) notDrifted(t *testing.T) {
 	}).WithTimeout(10 * time.Second).WithPolling(interval).Should(Succeed())
 }
 
-// hundredLinodes gives each of a hundred pods a Linode of its own: as many as there are NodeClaims, at the pace that
-// the API allows, with at most 2.2 requests for each beside what a cluster costs at rest, and none that is refused.
+// hundredLinodes gives each of a hundred pods its own Linode: one for each NodeClaim, at the pace that the API allows. Each takes at most
+// 2.2 requests beyond the requests of a cluster at rest, and the API refuses none.
 func hundredLinodes(t *testing.T, e *environment) {
 	const app, n = "spread", 100
 	e.nodePool(t, nodePoolSpec{})

@@ -43,7 +43,7 @@ func (e *environment) linode(t *testing.T) *linode.Client {
 	return c
 }
 
-// linodeByHand makes a Linode that is not Karpenter's, and deletes it in the end.
+// linodeByHand makes a Linode that is not Karpenter's, and deletes it at the end of the test.
 func (e *environment) linodeByHand(t *testing.T, change func(*api.InstanceCreate)) int {
 	t.Helper()
 	request := api.InstanceCreate{Type: "g6-nanode-1", Region: "us-ord"}

@@ -30,7 +30,7 @@ func TestKubelets(t *testing.T) {
 	})
 }
 
-// realKubelet checks that a Node is a kubelet's own, and not one that kwok simulates.
+// realKubelet checks that a kubelet registered a Node, and not kwok.
 func realKubelet(t *testing.T, node corev1.Node) {
 	t.Helper()
 	if v := node.Status.NodeInfo.KubeletVersion; v != controlplane.KubernetesVersion {

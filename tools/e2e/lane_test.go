@@ -20,8 +20,7 @@ import (
 const laneLabel = "example.com/lane"
 
 // A part is a scenario that runs beside others on one cluster, in a lane of its own: a namespace, and NodePools and
-// classes with a name and a label of the lane. What it changes for the whole account, it must change in a way that
-// the others do not notice.
+// classes with a name and a label of the lane. A change for the whole account must not affect the other parts.
 type part struct {
 	lane, name string
 	do         func(*testing.T, *environment)
@@ -39,20 +38,52 @@ var (
 	swept   = (*environment).sweep
 )
 
-// together runs the parts at the same time, and checks in the end that nothing is left in any lane or outside of them.
+// together runs the parts at the same time, and checks at the end that no objects are left in any lane or outside of the lanes.
 func (e *environment) together(t *testing.T, parts ...part) {
 	t.Helper()
-	var running sync.WaitGroup
+	var running, waiting sync.WaitGroup
+	waiting.Add(len(parts))
+	came := make(chan struct{})
+	go func() { waiting.Wait(); close(came) }()
 	for _, p := range parts {
 		lane := e.beside(t, p.lane)
+		lane.calm = &calm{first: sync.OnceFunc(waiting.Done), came: came}
 		running.Go(func() {
 			defer p.ended()
+			defer lane.calm.placed()
 			lane.runScenario(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
 		})
 	}
 	running.Wait()
 	NewWithT(t).Eventually(t.Context(),
 		func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+}
+
+// calm is when the first pods of every lane of a group have their nodes. Before, a lane's replacement of a node that drifted may add a
+// node for a pod of another lane: core plans a replacement for all pods that wait, beside its provisioner, which makes a node for them
+// as well. The second one goes as soon as consolidation finds it empty.
+type calm struct {
+	first func()          // called, maybe again and again, when the lane's first pods have their nodes, and when it ends
+	came  <-chan struct{} // closed
+}
+
+func (c *calm) placed() {
+	if c != nil {
+		c.first()
+	}
+}
+
+// calmed waits for it. A lane does so before it makes a node drift, or ill.
+func (e *environment) calmed(t *testing.T) {
+	t.Helper()
+	if e.calm == nil {
+		return
+	}
+	e.calm.placed()
+	select {
+	case <-e.calm.came:
+	case <-t.Context().Done():
+	}
 }
 
 // beside is this environment as a scenario sees it that has one lane of the cluster.

@@ -94,6 +94,7 @@ func (e *environment) patient(t *testing.T) corev1.Node {
 // fallIll makes a node ill. An unknown condition comes from a kubelet that is gone.
 func (e *environment) fallIll(t *testing.T, node corev1.Node, status corev1.ConditionStatus) {
 	t.Helper()
+	e.calmed(t)
 	ctx, g := t.Context(), NewWithT(t)
 	if status == corev1.ConditionUnknown {
 		patch := client.MergeFrom(node.DeepCopy())

@@ -37,8 +37,8 @@ func longJoins(t *testing.T, tier string) {
 	e.scenario(t, "one NodeClaim for each pod while nodes join slowly", onePerPod(longJoin))
 }
 
-// onePerPod: five pods that may not share a node need five NodeClaims, and no more
-// while these join. Pods that come later, three times before nodes join, have room on
+// onePerPod: five pods that may not share a node need five NodeClaims, and Karpenter makes no further NodeClaim while these join. Pods
+// that come later, three times before nodes join, have room on
 // the nodes that are on their way, so they need none. join is how long nodes take.
 func onePerPod(join time.Duration) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) { oneForEach(t, e, join) }
@@ -85,8 +85,7 @@ func oneForEach(t *testing.T, e *environment, join time.Duration) {
 	e.matched(t, n)
 }
 
-// refusedByPolicy: even an administrator cannot make a NodeClaim without a
-// NodePool, nor a NodePool without limits.
+// refusedByPolicy: even an administrator cannot make a NodeClaim without a NodePool, or a NodePool without limits.
 func refusedByPolicy(t *testing.T, e *environment) {
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) { // the API server compiles policies in the background

@@ -17,6 +17,7 @@ import (
 func announcedMaintenance(t *testing.T, e *environment) {
 	const pending = "karpenter_linode_host_maintenance_pending_nodes"
 	twoApart(t, e, nodePoolSpec{budget: "1"})
+	e.calmed(t)
 	g, ctx := NewWithT(t), t.Context()
 	claims := e.nodeClaims(ctx, g)
 	concerned, other := claims[0], claims[1]

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// largePod needs more memory than nodes of an 8 GiB plan have. On Enterprise, whose nodes keep about a quarter of it back, the
-// operator estimates so before it has seen a node, and buys one node. On Standard the nodes here show less than is estimated: one
-// node of the smaller plan is bought in vain, the NodePool reports it, and the next one holds the pod.
+// largePod needs more memory than nodes of an 8 GiB plan have. On Enterprise nodes reserve about a quarter of the memory: the operator
+// estimates this before it has seen a node, and buys one node. On Standard the nodes of this test have less than the estimate: the
+// operator buys one node of the smaller plan that cannot hold the pod, the NodePool reports this, and the next node holds the pod.
 func largePod(t *testing.T, e *environment) {
 	const small, large = "g6-standard-4", "g6-standard-6"
 	request, instances := "6.5Gi", 1

@@ -61,7 +61,7 @@ func (m *meeting) arrive(name string) {
 	<-m.over
 }
 
-// strike is for one that will not come, or has been there.
+// strike takes a scenario off the missing ones, because it has arrived or will not arrive.
 func (m *meeting) strike(name string) {
 	m.mu.Lock()
 	last := len(m.missing) == 1 && m.missing[name]

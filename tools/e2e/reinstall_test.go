@@ -173,7 +173,7 @@ func definitionsUninstalled(t *testing.T, e *environment) {
 	g.Expect(e.Upgrade(ctx, nil)).To(Succeed())
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())
 	g.Eventually(ctx, func() int { return len(e.ourInstances()) }).WithTimeout(patience).WithPolling(interval).Should(BeZero())
-	// What was being deleted goes now, and has to be installed once more.
+	// Definitions that were being deleted go now, and have to be installed again.
 	g.Eventually(ctx, func(g Gomega) { g.Expect(e.definitionsGoing(t)).To(BeEmpty()) }).
 		WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.installDefinitions(t)

@@ -51,7 +51,7 @@ func rebooting() []part {
 	}
 }
 
-// patients gives each of three pods a node of its own: one of three may be broken without the NodePool counting as broken.
+// patients gives each of three pods its own node: one of three nodes may be broken without the NodePool counting as broken.
 func patients(t *testing.T, e *environment, app, budget string) (patient corev1.Node) {
 	t.Helper()
 	e.nodePool(t, nodePoolSpec{budget: budget})
@@ -87,7 +87,7 @@ func rebootedThenReplaced(t *testing.T, e *environment) {
 	}
 }
 
-// spared: neither a budget of no nodes nor the annotation lets a silent node be rebooted.
+// spared: a budget of 0 prevents the reboot of a silent node, and so does the annotation.
 func spared(t *testing.T, e *environment) {
 	patient := patients(t, e, "spared", "0")
 	instance, since := instanceOf(t, e, patient), e.now()

@@ -19,9 +19,8 @@ import (
 func TestReplicasStandard(t *testing.T)   { replicas(t, "standard") }
 func TestReplicasEnterprise(t *testing.T) { replicas(t, "enterprise") }
 
-// replicas runs two replicas of the operator: one works, the
-// other waits, and takes over when the first dies or stands still. Plans are read
-// every 5 seconds instead of 5 minutes, so that the one that waits is seen reading.
+// replicas runs two replicas of the operator: the leader works, and the follower waits and takes over when the leader dies or freezes.
+// Plans are read every 5 seconds instead of 5 minutes, so that the test sees the follower's reads.
 func replicas(t *testing.T, tier string) {
 	t.Parallel()
 	e := start(t, "replicas", tier, map[string]any{"controller": map[string]any{"env": []any{
@@ -80,9 +79,8 @@ func leaderKilled(t *testing.T, e *environment) {
 }
 
 // leaderPaused freezes the leader (SIGSTOP) while half of the claims are written and
-// the others are being tried again, and lets it go on when another leads: it must not
-// write one of its claims any more, as the instances may be another claim's by now.
-// It ends by itself, and is started again as by its Deployment.
+// the others are being tried again, and lets it go on when another leads: it must write none of its claims any more, because the
+// instances may belong to other claims by now. It exits, and the test starts it again as its Deployment would.
 func leaderPaused(middle bool) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		leader, other := e.leaderAndOther(t)
@@ -236,8 +234,8 @@ func (e *environment) requests(t *testing.T, replica *localcluster.Operator) map
 	return counts
 }
 
-// reelected starts a replica again that has ended because it lost its Lease, as its Deployment would. On a machine that is busy enough
-// that happens to a leader by itself, and with no replica left a suite would wait for nothing.
+// reelected starts a replica again that has ended because it lost its Lease, as its Deployment would. On a busy machine a leader may lose
+// its Lease without a fault of the test, and without a replica the suite would wait for ever.
 func reelected(ctx context.Context, replica *localcluster.Operator) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

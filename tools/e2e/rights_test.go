@@ -18,9 +18,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// TestRights does what needs rights that the other suites do not need, with the
-// feature that has a rule of its own, and as on API servers that do not stream
-// lists, which is where informers list before they watch.
+// TestRights makes the requests whose rights no other suite needs: those of the feature with its own rule, and those on API servers that
+// do not stream lists, where informers list before they watch.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	e := start(t, "rights", "standard", map[string]any{
@@ -111,9 +110,8 @@ func (e *environment) volume(t *testing.T, label string) int {
 	return volume.ID
 }
 
-// heldPod is on a node that is deleted, and its budget lets no eviction through. It
-// is evicted in vain until the node's termination grace period is over, and deleted
-// then.
+// heldPod is on a deleted node, and its budget allows no eviction. Evictions fail until the node's termination grace period is over; then
+// the pod is deleted.
 func heldPod(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", `

@@ -37,7 +37,7 @@ var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "
 	"node.garbagecollection", "node.learnedcapacity", "nodepool.status", "nodepool.rollout", "nodepool.offhours",
 	"nodeclaim.bootstraptokens", "certificatesigningrequest.servingcertificates"}
 
-// What only the scenarios of some suites cause, by words of the suite's name.
+// Log lines that only the scenarios of some suites cause, by words of the suite's name.
 var deliberate = map[string][]expected{
 	"everyday": {
 		{"could not schedule pod", "a pod asks for a type that does not exist: its owner has to act"},
@@ -248,7 +248,7 @@ func scanMetrics(t *testing.T, text string) {
 	}
 }
 
-// scanOwn: a label of ours has a value of its closed set, or one that the price list has. Names of NodePools are users' own; package
+// scanOwn: a label of ours has a value of its closed set, or a value in the price list. Names of NodePools are users' own; package
 // metrics bounds their number.
 func scanOwn(t *testing.T, described metrics.Description, label *dto.LabelPair, offered map[string][]string) {
 	t.Helper()

@@ -219,12 +219,12 @@ spec:
 `, name, cmp.Or(template, "\n    spec:"), cmp.Or(class, "default"))
 }
 
-// oneCPU fills a plan of one CPU together with LKE's own DaemonSets, which request 250m on each node; two such pods fill
-// one of two.
+// oneCPU fills a plan of one CPU together with LKE's own DaemonSets, which request 250m on each node; two such pods fill a plan of two
+// CPUs.
 const oneCPU = "750m"
 
-// deployment is one of pause containers of oneCPU each; more is the rest of the
-// pod's spec, and replaces the containers when it names its own.
+// deployment returns a Deployment of pause containers of oneCPU each. more is the rest of the pod's spec; if it has containers, they
+// replace the pause containers.
 func deployment(name string, replicas int, more string) string {
 	containers := requesting(oneCPU)
 	if strings.Contains(more, "containers:") {

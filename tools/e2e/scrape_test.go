@@ -17,9 +17,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/prometheus"
 )
 
-// scraped lets Prometheus scrape the operator while a node comes: the metrics that the pages name are there, each query of
-// the chart's dashboard can be evaluated, and each of its alerts is one that Prometheus loads and evaluates. None is active
-// on a cluster where all is well.
+// scraped lets Prometheus scrape the operator while a node comes: the metrics that the pages name exist, and Prometheus can evaluate each
+// query of the chart's dashboard and each alert of the chart. No alert is active on a healthy cluster.
 func scraped(t *testing.T, e *environment) {
 	ctx, g := t.Context(), NewWithT(t)
 	began := time.Now()

@@ -19,7 +19,7 @@ import (
 // silence is longer than the operator waits for a Linode whose purchase LKE has accepted, with core's pauses between two calls of Create.
 const silence = 5 * time.Minute
 
-// TestSilence has a cluster of its own: it waits for longer than most scenarios, and core plans nothing for other pods meanwhile.
+// TestSilence has a cluster of its own: it waits for longer than most scenarios, and in this time core plans nothing for other pods.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	e := start(t, "silence", "enterprise", soonCollected())

@@ -10,8 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// driftedLabels changes the labels of a NodePool: its node is replaced by one of a
-// new LKE pool, and the old pool goes with its last node.
+// driftedLabels changes the labels of a NodePool: a node of a new LKE pool replaces its node, and the old pool goes with its last node.
 func driftedLabels(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", `
@@ -23,6 +22,7 @@ func driftedLabels(t *testing.T, e *environment) {
 	g, ctx := NewWithT(t), t.Context()
 	before := e.ourPools()
 	g.Expect(before).To(HaveLen(1))
+	e.calmed(t)
 	e.apply(t, nodePool("default", `
     metadata:
       labels: {tone: new}
@@ -40,9 +40,8 @@ func driftedLabels(t *testing.T, e *environment) {
 	e.oneToOne(t)
 }
 
-// lostInstance recycles a node as LKE does by itself: the Linode goes, another one
-// takes its place in the pool. The NodeClaim of the first ends, the pod gets a
-// node, and the newcomer is claimed or collected, never kept without a use.
+// lostInstance recycles a node as LKE may do: the Linode goes, and another Linode takes its place in the pool. The NodeClaim of the first
+// Linode ends, the pod gets a node, and the new Linode is claimed or collected, and never stays unused.
 func lostInstance(t *testing.T, e *environment) {
 	oneNode(t, e, "loser")
 	g, ctx := NewWithT(t), t.Context()

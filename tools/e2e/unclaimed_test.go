@@ -294,8 +294,8 @@ func oneNode(t *testing.T, e *environment, app string) corev1.Node {
 	return nodes[0]
 }
 
-// settlers fit on nodes of the same LKE pool that run neither their like nor the
-// first pod. Karpenter makes no node for them: it cannot promise such a label.
+// settlers fit on nodes of the same LKE pool that run no other settler and not the first pod. Karpenter makes no node for them: it cannot
+// promise such a label.
 func settlers(node corev1.Node) string {
 	return deployment("settler", 2, fmt.Sprintf(`
       nodeSelector: {lke.linode.com/pool-id: %q}
@@ -327,7 +327,7 @@ func ready(node corev1.Node) bool {
 	return nodeutils.GetCondition(&node, corev1.NodeReady).Status == corev1.ConditionTrue
 }
 
-// otherNode is the node beside the given one and the user's.
+// otherNode returns the node that is neither the given node nor the user's.
 func (e *environment) otherNode(ctx context.Context, g Gomega, first corev1.Node) corev1.Node {
 	list := &corev1.NodeList{}
 	g.Expect(e.kube.List(ctx, list, e.mine())).To(Succeed())

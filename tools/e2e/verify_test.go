@@ -29,7 +29,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// TestVerifyStandard and TestVerifyEnterprise run `karpenter-linode verify`, but for the experiments that the tests of lkeprobe run in
+// TestVerifyStandard and TestVerifyEnterprise run `karpenter-linode verify` without the experiments that the tests of lkeprobe run in
 // virtual time.
 func TestVerifyStandard(t *testing.T)   { verified(t, "standard") }
 func TestVerifyEnterprise(t *testing.T) { verified(t, "enterprise") }
@@ -118,7 +118,7 @@ func (e *environment) asPod(ctx context.Context, t *testing.T) {
 				e.Operator.Kill()
 				<-e.Operator.Exited()
 			}
-			// One that lost its Lease is started again beside this.
+			// Another goroutine restarts a replica that lost its Lease.
 			if err := e.Operator.Start(ctx); err != nil && ctx.Err() == nil && !e.Operator.Running() {
 				t.Errorf("the operator's pod: %v", err)
 			}
@@ -202,7 +202,7 @@ func writePage(t *testing.T, path string, r *report.Report) {
 	}
 }
 
-// verify runs verify as the program does, but for the kill: the operator is no Pod here.
+// verify runs verify as the program does, without the kill: the operator is no Pod here.
 func (e *environment) verify(t *testing.T, only ...string) (*report.Report, string) {
 	t.Helper()
 	account, err := linode.New(linode.Config{Token: linode.StaticToken(e.OwnerToken), BaseURL: e.SimURL, APIVersion: "v4beta"})

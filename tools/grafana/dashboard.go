@@ -2,8 +2,8 @@
 // Grafana would.
 //
 // It is called by the end-to-end test that scrapes an operator, and by cmd/panels, whose answers the page in panels draws.
-// The folder schema has the types that the chart's dashboard is checked against. What a variable of the dashboard's own
-// stands for is always All: no user is there to choose.
+// The folder schema has the types with which the chart's dashboard is checked. A variable of the dashboard always has the
+// value All, because no user chooses another one.
 package grafana
 
 import (
@@ -122,7 +122,7 @@ func (d *Dashboard) Query(ctx context.Context, p Prometheus, from, to time.Time)
 	return a, nil
 }
 
-// now queries one value of each series, in the order of the answer, which for topk is that of the values.
+// now queries one value of each series, in the order of the answer, which for topk is the order of the values.
 func now(ctx context.Context, p Prometheus, expression string) (promql.Matrix, error) {
 	found, err := p.Query(ctx, expression)
 	series := make(promql.Matrix, len(found))

@@ -18,8 +18,8 @@ var idle = []string{
 	"Waiting for the limits",
 }
 
-// The hour that docs/images/dashboard.png shows has data for every query of the chart's dashboard as it is now, but for what did
-// not happen.
+// The hour that docs/images/dashboard.png shows has data for every query of the present dashboard, except for queries of events that did
+// not happen in that hour.
 func TestEachPanelHasDataInTheRecordedHour(t *testing.T) {
 	recorded := readHour(t)
 	var then grafana.Dashboard

@@ -12,7 +12,7 @@ import (
 	specs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// user is that of distroless images called nonroot; the chart's securityContext has the same.
+// user is the user of distroless images called nonroot; the chart's securityContext has the same user.
 const user = "65532:65532"
 
 const sourceURL = "https://github.com/karpenter-linode/karpenter-linode"
@@ -28,7 +28,7 @@ type Options struct {
 	Source  Source
 }
 
-// Build builds one image and writes its layout, which replaces the one before. It
+// Build builds one image and writes its layout, which replaces the previous layout. It
 // returns the digest of the image index.
 func Build(ctx context.Context, p Program, o Options) (v1.Hash, error) {
 	digest, err := o.build(ctx, p)

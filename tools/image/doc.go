@@ -1,6 +1,7 @@
 // Package image builds the container images of this repository with ko, as OCI layouts
-// in a folder. No container runtime and no network is needed: the default base is an
-// empty image.
+// in a folder, for linux/amd64 and linux/arm64. It needs no container runtime. The default base is an
+// empty image, and then it needs no network. Another base must be an image index that is named
+// with its digest.
 //
 // It is called by cmd/image (`make image`). It is a module of its own, because ko's
 // dependencies are many and differ in version from the dependencies of the rest of tools/.

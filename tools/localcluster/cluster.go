@@ -47,14 +47,14 @@ type Cluster struct {
 	end ending
 }
 
-// neighbours run beside the control plane, and know the account.
+// neighbours are the programs in addition to the control plane that use the account.
 type neighbours struct {
 	boots    *simulatedboot.Runner // in the modes with plain Linodes
 	sidecars sidecars              // of the block storage driver
 	managing managing              // in clusterapi mode
 }
 
-// Account is the simulated account, where its interfaces are served, and where Linodes join beside the API server.
+// Account is the simulated account, the addresses of its interfaces, and the address that Linodes join in addition to the API server.
 type Account struct {
 	Agents
 	Sim         *linodesim.Sim
@@ -115,8 +115,8 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"", clusterAPI{c}.makeFleet, c.opts.Mode != ClusterAPI},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		{"", clusterAPI{c}.admitOperator, !c.opts.ManagementApart || c.opts.WithoutCharts},
-		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
-		// which kinds there are, and it would refuse NodeClaims meanwhile.
+		// After the charts: at the first owner that a DaemonSet's pod names, the API server remembers the existing kinds for half
+		// a minute, and would refuse NodeClaims in this time.
 		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
 		{"", c.startNeighbours, c.opts.WithoutAddons || !c.opts.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
@@ -347,7 +347,7 @@ func (c *Cluster) LogDir() string { return c.opts.logDir() }
 // RotateAuthority begins a rotation of the authority of a self-managed cluster.
 func RotateAuthority(c *Cluster) (*plane.Rotation, error) { return c.plane.Rotate() }
 
-// Died delivers one error when a part of the control plane ends by itself.
+// Died delivers one error when a part of the control plane ends without Stop.
 func (c *Cluster) Died() <-chan error { return c.plane.Died() }
 
 // PIDs are the numbers of all child processes that were started.

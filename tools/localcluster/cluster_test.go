@@ -156,7 +156,7 @@ func TestNodesComeAndGoAsInLKE(t *testing.T) {
 	}
 }
 
-// killSidecar ends a program beside the storage driver; back waits until it runs again.
+// killSidecar ends a sidecar of the storage driver; back waits until the sidecar runs again.
 func (w *world) killSidecar(name string) (back func()) {
 	w.Helper()
 	killed := w.PIDs()[name]
@@ -232,8 +232,7 @@ func (w *world) runPodOn(node string) {
 	})
 }
 
-// followPool: a change of the pool reaches the node; what a user changed on
-// the node itself stays.
+// followPool: a change of the pool reaches the node; a user's change on the node itself stays.
 func (w *world) followPool(pool, name string) {
 	w.Helper()
 	_, err := w.kube.CoreV1().Nodes().Patch(w.ctx, name, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"mine":"yes"}}}`),
@@ -251,8 +250,7 @@ func (w *world) followPool(pool, name string) {
 }
 
 // deleteByHand: a Node that a user deletes does not come back while its Linode
-// lives, as kubelets register once. A second node of the pool shows that the
-// pool's events went on meanwhile; its name is returned.
+// lives, as kubelets register once. A second node of the pool shows that the pool's events went on; the function returns its name.
 func (w *world) deleteByHand(pool, name string) string {
 	w.Helper()
 	if err := w.kube.CoreV1().Nodes().Delete(w.ctx, name, metav1.DeleteOptions{}); err != nil {

@@ -31,7 +31,7 @@ var FleetPlans = []string{"g6-standard-2", "g6-standard-4", "g2-gpu-rtx4000a1-s"
 // controllersEnd bounds the time that Cluster API's controllers may take to end.
 const controllersEnd = 3 * time.Second
 
-// managing has what runs for Cluster API beside the control plane.
+// managing has the programs of Cluster API, which run in addition to the control plane.
 type managing struct {
 	controllers *process.Process // Cluster API's
 	apart       *plane.Plane     // the control plane of a management cluster apart

@@ -107,7 +107,7 @@ func (c *Cluster) values() map[string]any {
 			"healthProbe": map[string]any{"port": c.Operator.healthPort},
 		},
 	}
-	if len(c.opts.Pools) > 0 { // as `import lke` tells users: the operator's pool is the one that stays
+	if len(c.opts.Pools) > 0 { // as `import lke` advises: the operator's pool stays
 		values["nodeSelector"] = map[string]any{corev1.LabelInstanceTypeStable: ownPlan}
 	}
 	return values

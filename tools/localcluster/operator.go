@@ -18,10 +18,10 @@ const (
 	operatorGrace   = 10 * time.Second
 )
 
-// Operator is a replica of the Karpenter operator, run as a child process with what
-// the installed Deployment gives the container of its Pod. It can be stopped or
+// Operator is a replica of the Karpenter operator, run as a child process with the arguments
+// and the environment that the installed Deployment gives the container of its Pod. It can be stopped or
 // killed and started again; each start reads the Deployment anew, so that a changed
-// release takes effect. Each has ports of its own: here replicas share a host.
+// release takes effect. Each replica has its own ports, because replicas share a host here.
 type Operator struct {
 	cluster     *Cluster
 	replica     int // from 0
@@ -34,7 +34,7 @@ type Operator struct {
 }
 
 // Start starts the operator and waits until its readiness endpoint answers or
-// ctx ends. When the process ends meanwhile the error quotes its last words.
+// ctx ends. If the process ends before that, the error quotes the end of its log.
 func (o *Operator) Start(ctx context.Context) error {
 	run, err := o.deployed(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *Operator) LogPath() string { return filepath.Join(o.cluster.opts.logDir
 // MetricsURL is where the operator serves its metrics.
 func (o *Operator) MetricsURL() string { return local(o.metricsPort) + "/metrics" }
 
-// ProfileURL is one of pprof's profiles, if the operator runs with ENABLE_PROFILING.
+// ProfileURL is the address of a profile of pprof, if the operator runs with ENABLE_PROFILING.
 func (o *Operator) ProfileURL(name string) string {
 	return local(o.metricsPort) + "/debug/pprof/" + name
 }

@@ -112,7 +112,7 @@ func (w *world) shows(url, words string) {
 	}
 }
 
-// checkPodLog reads the log of the operator's Pod through the API server, as kubectl does, and that of a simulated one.
+// checkPodLog reads the log of the operator's Pod and the log of a simulated Pod through the API server, as kubectl does.
 func (w *world) checkPodLog() {
 	w.Helper()
 	for selector, want := range map[string]string{"app.kubernetes.io/name=karpenter": `"level":`,

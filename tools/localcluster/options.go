@@ -62,7 +62,7 @@ type Options struct {
 	// user's pool has a node for each, because the chart spreads its Pods over hosts.
 	Replicas int
 
-	// Pools are more LKE pools of the user's, beside the one for the operator; in lke mode.
+	// Pools are further LKE pools of the user, in addition to the operator's pool; in lke mode.
 	Pools []linodesim.PoolSpec
 
 	Values        map[string]any // Helm values for charts/karpenter, over this package's own

@@ -16,7 +16,7 @@ import (
 // Program is an unpacked container image with its entry point.
 type Program struct {
 	Root       string   // folder with the image's files
-	Dir        string   // folder for what the program has to read beside them
+	Dir        string   // folder for the files that the program reads in addition
 	Entrypoint []string // first a path below Root
 	Env        []string
 	UID, GID   int

@@ -27,12 +27,12 @@ const (
 	readHeaderTimeout = 10 * time.Second
 
 	region = "us-ord"
-	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that requests a whole CPU beside it.
+	// ownPlan is the plan of the user's own nodes: it has room for the operator's pod, and then for no pod that requests a whole CPU.
 	ownPlan = "g6-standard-1"
 )
 
 // startSimulator makes the account with its cluster and serves it on loopback:
-// the API below /v4 and /v4beta, a page for people at /, and the admin interface on a port of its own.
+// the API below /v4 and /v4beta, a page for people at /, and the admin interface on a separate port.
 func (c *Cluster) startSimulator(ctx context.Context) error {
 	profile, _, err := linodesim.ProfileFrom(c.opts.Profile)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
 
-// Programs of kubernetes-csi beside the driver's controller.
+// Programs of kubernetes-csi that call the driver's controller.
 const (
 	attacher    = "csi-attacher"
 	provisioner = "csi-provisioner"
@@ -32,7 +32,7 @@ const (
 	sidecarGrace = 3 * time.Second
 )
 
-// startStorage installs objects, simulates the block storage driver, and runs kubernetes-csi's programs beside it.
+// startStorage installs objects, simulates the block storage driver, and runs kubernetes-csi's programs.
 func (c *Cluster) startStorage(ctx context.Context, objects []byte) error {
 	config, err := c.plane.RESTConfig("csi-driver")
 	if err != nil {

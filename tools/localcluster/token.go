@@ -61,7 +61,7 @@ type renewal struct {
 	end func() // nil = no token
 }
 
-// replace ends the renewal of the start before; end, which may be nil, ends the one that takes its place.
+// replace ends the renewal of the previous start; end, which may be nil, ends the new renewal.
 func (r *renewal) replace(end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

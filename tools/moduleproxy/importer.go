@@ -11,9 +11,8 @@ import (
 )
 
 // Environment is the environment of a project that reaches the repository only through the proxy.
-// Its module cache is
-// a folder of its own, because the published module changes under the same version; everything that is not
-// published comes from the machine's cache first, so that no network is needed.
+// It has its own module cache, because the published module changes under the same version. Every other module
+// comes from the machine's cache first, so that no network is needed.
 func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -31,8 +30,8 @@ func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 		// The checksums of our own modules are in no database, and the database is not to be had
 		// without a network.
 		"GOSUMDB=off",
-		// Without the database the go command refuses to fetch a newer one of itself, so the project uses the
-		// one that is running: `go test` and tools/make/release.sh put that of tools/go.mod first in PATH.
+		// Without the database the go command refuses to fetch a newer toolchain, so the project uses the
+		// running one: `go test` and tools/make/release.sh put the toolchain of tools/go.mod first in PATH.
 		"GOTOOLCHAIN=local",
 	}, nil
 }

@@ -18,7 +18,7 @@ import (
 // Prefix begins the paths of all modules of the repository.
 const Prefix = "github.com/karpenter-linode/karpenter-linode/"
 
-// Version is the one that the modules require of each other.
+// Version is the version that the modules require of each other.
 const Version = "v0.1.0"
 
 // Publish writes the module in root/dir, for example modules/linode, to the

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
 )
 
-// outside lists the modules that importers of lkepool get beside ours. A longer list
+// outside lists the modules of others that importers of lkepool get. A longer list
 // is a decision: every program that imports the library gets it too.
 var outside = []string{
 	"github.com/apapsch/go-jsonmerge/v2",

@@ -47,8 +47,8 @@ type Edit struct {
 	New string `json:"new"`
 }
 
-// Load reads the list of the module in a directory, and refuses one that does not
-// fit the module's source: a safeguard that was rewritten has to be found again.
+// Load reads the list of the module in a directory, and refuses a list that does not
+// fit the module's source: for a rewritten safeguard the list has to be corrected.
 func Load(module string) (List, error) {
 	text, err := os.ReadFile(filepath.Join(module, filepath.FromSlash(File)))
 	if err != nil {

@@ -21,7 +21,7 @@ func TestEveryListFitsItsModule(t *testing.T) {
 	}
 }
 
-// module is one with a safeguard that its test notices, and one that it does not.
+// module has one safeguard whose loss its test notices, and one whose loss the test does not notice.
 func module(t *testing.T, list string) string {
 	t.Helper()
 	dir := t.TempDir()

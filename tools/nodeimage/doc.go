@@ -1,8 +1,8 @@
-// Package nodeimage has the tests of docs/examples/image/kubeadm-node.sh, which docs/images.md describes.
+// Package nodeimage has the tests of docs/examples/image/kubeadm-node.sh, which docs/images.md and docs/image-contents.md describe.
 //
-// They run the script as it is, below a root folder of the test, against a server of releases over TLS: arguments, checksums, what it
-// writes, a second run, and what it removes before an image is made. Systemd's own systemctl enables the units in that folder. The
-// files of the server are small ones of the test.
+// They run the whole script below a root folder of the test, against a server of releases over TLS: arguments, checksums, written files, a
+// second run, and the removals before an image is made. Systemd's own systemctl enables the units in that folder. The server has small
+// files of the test.
 //
 // Not covered: the real releases and package servers, the commands that act on a running machine, which --root only names, and a boot.
 package nodeimage

@@ -44,7 +44,7 @@ func TestInstallWritesWhatEachBootNeeds(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("it wrote\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// What acts on the running machine comes after the last check, and in this order.
+	// Steps that change the running machine come after the last check, and in this order.
 	rest := output
 	for _, command := range []string{"apt-get update", "apt-get install --yes", "conntrack", "swapoff -a", "modprobe -a overlay br_netfilter",
 		"sysctl -e -p /etc/sysctl.d/99-karpenter.conf", "systemctl restart containerd.service"} {

@@ -36,13 +36,13 @@ func TestThePageHasTheScriptsChecksum(t *testing.T) {
 }
 
 func TestThePageHasTheVersionsOfTheScript(t *testing.T) {
-	page, text := read(t, filepath.Join(repository, "docs/images.md")), read(t, script)
+	page, text := read(t, filepath.Join(repository, "docs/image-contents.md")), read(t, script)
 	for row, variable := range map[string]string{
 		"kubelet, kubeadm": "kubernetes", "containerd": "containerd", "runc": "runc", "CNI plugins": "cni_plugins",
 	} {
 		version := first(t, text, `(?m)^`+variable+`=([0-9.]+)$`)
 		if !strings.Contains(page, "\n| "+row+" | "+version+" | ") {
-			t.Errorf("docs/images.md: the row of %s has not version %s of the script", row, version)
+			t.Errorf("docs/image-contents.md: the row of %s has not version %s of the script", row, version)
 		}
 	}
 	for _, variable := range []string{"kubelet", "kubeadm", "containerd", "runc", "cni_plugins"} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sealable is a root folder with what an installed machine has of its own.
+// sealable is a root folder with the files that are unique to an installed machine.
 func sealable(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)

@@ -1,9 +1,8 @@
-// Package prometheus runs Prometheus in this process: its scraper, its storage, its query engine and its rules, as
-// cmd/prometheus puts them together, without discovery, web interface and remote storage, which would double the modules
-// that are built here.
+// Package prometheus runs Prometheus in this process: its scraper, storage, query engine and rules, as in cmd/prometheus. Discovery, web
+// interface and remote storage are left out, because they would double the number of modules that are built here.
 //
-// It is called by the end-to-end tests, which have it scrape an operator and evaluate the chart's alerts, and by grafana/cmd/panels, whose
-// samples are further apart than they were scraped (see Lapse). A Server is safe for concurrent use.
+// The end-to-end tests use it to scrape an operator and to evaluate the chart's alerts. grafana/cmd/panels uses it with samples that are
+// further apart than they were scraped (see Lapse). A Server is safe for concurrent use.
 package prometheus
 
 import (
@@ -47,8 +46,7 @@ type Server struct {
 // Start starts to scrape a URL once a second into a folder.
 func Start(target, folder string) (*Server, error) { return StartLapse(target, folder, 1) }
 
-// StartLapse is Start for a world that is a number of times as fast as the one that it stands for: a second between two scrapes counts as
-// so many seconds, from now on.
+// StartLapse is Start for a time lapse: from now on a second between two scrapes counts as several seconds.
 func StartLapse(target, folder string, speed int) (*Server, error) {
 	address, err := url.Parse(target)
 	if err != nil {

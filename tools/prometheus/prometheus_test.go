@@ -72,7 +72,7 @@ func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alerting scrapes a target and returns a function that tells whether an alert of the chart is active.
+// alerting scrapes a target and returns a function that returns whether an alert of the chart is active.
 func alerting(t *testing.T, metrics func() string) (server *prometheus.Server, active func(alert string) bool) {
 	t.Helper()
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, metrics()) }))

@@ -1,18 +1,18 @@
-// Package rbacaudit compares what a ServiceAccount may do with what it did: rights
-// from the roles that are bound to it, requests from the API server's audit log. It
-// finds rights that are missing (a request was refused) and rights that are spare
-// (no request needed them).
+// Package rbacaudit compares the rights of a ServiceAccount with its requests: the rights
+// come from the roles that are bound to it, the requests from the API server's audit log.
+// It finds rights that are missing (a request was refused) and rights that are spare
+// (no allowed request needed them).
 //
-// The end-to-end tests call it over the logs of all their clusters: what a chart
-// grants must be what the program uses, no less and no more.
+// The end-to-end tests call it over the logs of all their clusters: a chart must
+// grant the rights that the program uses, no fewer and no more.
 //
 // A right is one verb on one resource, so a rule of three verbs on two resources is
-// six of them. A subresource is written as in a rule, pods/eviction. Rights on
-// addresses that are no resources (/version and the like) are left out: every
-// account has them. What no request shows, because an admission plugin checks it
-// with the authorizer while it handles another one, is added with Imply.
+// six rights. A subresource is written as in a rule, pods/eviction. Rights on
+// addresses that are no resources, such as /version, are left out: every account has
+// them. Imply adds a right that no request shows, because an admission plugin checks
+// it with the authorizer while it handles another request.
 //
-// The log must be complete and be written at level Metadata or above, with the
-// stage ResponseStarted, by which a watch is known before it ends. A last line that
-// was cut off is left out. A Usage is not for concurrent use.
+// The log must be complete, at level Metadata or above, with the stage
+// ResponseStarted, which shows a watch before it ends. An incomplete last line is left
+// out. A Usage is not for concurrent use.
 package rbacaudit

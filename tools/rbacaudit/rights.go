@@ -27,7 +27,7 @@ func (r Right) covers(u Use) bool {
 
 func matches(granted, used string) bool { return granted == rbacv1.VerbAll || granted == used }
 
-// Of takes rules apart. A namespace is that of a Role.
+// Of splits rules into rights. The namespace is the Role's.
 func Of(role, namespace string, rules []rbacv1.PolicyRule) []Right {
 	var rights []Right
 	for _, rule := range rules {

@@ -74,7 +74,7 @@ func Publish(ctx context.Context, c Config, prefix string) error {
 	return writeFiles(filepath.Join(c.out(), "files"), files)
 }
 
-// writeFiles writes files into an empty folder, with their checksums beside them.
+// writeFiles writes files into an empty folder, together with their checksums.
 func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 var modules = []string{"modules/claims", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
 	"modules/instances", "modules/clusterapi", "modules/nodeclass", "modules/operator", "modules/advisor"}
 
-// libraries are packages that other projects import, one of each module that is a library.
+// libraries are packages that other projects import, one for each module that is a library.
 var libraries = []string{"modules/claims", "modules/instances", "modules/lkepool", "modules/linode", "modules/linodesim",
 	"modules/nodeclass/v1alpha1"}
 

@@ -172,7 +172,7 @@ func must(ctx context.Context, t *testing.T, dir string, args ...string) string 
 	return string(out)
 }
 
-// A step that prints nothing for long shows that it goes on, and no line comes after it.
+// A long step without output shows that it goes on, and no such line comes after the step.
 func TestProgressEndsWithItsStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder

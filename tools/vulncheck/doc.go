@@ -1,3 +1,3 @@
-// Package vulncheck tests tools/make/vulncheck.sh, the script behind `make vulncheck`, with vulnerability databases made for it:
-// the public one is not reachable from everywhere, and what it would find changes.
+// Package vulncheck tests tools/make/vulncheck.sh, the script behind `make vulncheck`, with databases that the test makes:
+// the public database is not reachable from everywhere, and its findings change.
 package vulncheck

@@ -1,11 +1,15 @@
 // Package explain answers in sentences why a pod waits, why a node has its plan, and why consolidation leaves it.
 //
 // The present state comes first: whether an operator works, the pod's NodeClaim, conditions, events and pauses (Reports). Karpenter's plan
-// comes last, and only where the present state allows it: a plan beside a NodeClaim that cannot be launched is wrong.
+// comes last, and only if the present state allows it: while a NodeClaim cannot be launched, such a plan is wrong.
 //
 // Plans come from the code that decides: core's scheduler and consolidation methods run over the cluster as it is (whatif.Present), plans
 // are chosen by the provider's own function, and requirements are explained by package requirement. Texts of core are quoted as they are.
-// An answer is about one moment; nothing is changed. What was true when a node was made is not known.
+// An answer is about one moment, and explain changes nothing. It does not know the state at the time when a node was made.
+//
+// A name is the name of a pod, a node or a NodeClaim. A pod without a namespace is searched in all namespaces, and a name of several
+// objects is an error that lists them. A cluster in files has no Reports. If a part of the Reports could not be read, the last sentence
+// names it.
 package explain
 
 import (
@@ -68,7 +72,8 @@ func (e Explainer) object(kind, name string) (Explanation, error) {
 	return Explanation{}, fmt.Errorf("%q is not one of pod, node, nodeclaim", kind)
 }
 
-// Any explains the pod, node or NodeClaim of a name, if only one of them has it. A pod without a namespace is searched in all.
+// Any explains the pod, node or NodeClaim with a name, if only one of them has the name. A pod without a namespace is searched in all
+// namespaces.
 func (e Explainer) Any(name string) (Explanation, error) {
 	var found []string
 	if strings.Contains(name, "/") {

@@ -69,8 +69,8 @@ func (e Explainer) unfinished(x *Explanation, claim *karpv1.NodeClaim) {
 	e.trouble(x, claim.Labels[karpv1.NodePoolLabelKey])
 }
 
-// told are the conditions of a NodePool that are False while its nodes have trouble. What excludes the NodePool altogether is in its
-// verdict.
+// told are the conditions of a NodePool that are False while its nodes have trouble. The verdict has the reasons that exclude the whole
+// NodePool.
 var told = []string{nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered, nodepoolstatus.ConditionAvailable,
 	karpv1.ConditionTypeNodeRegistrationHealthy}
 

@@ -122,7 +122,7 @@ func (e Explainer) overdue(x *Explanation, pod *corev1.Pod) {
 // A verdict is why a NodePool makes no node for a pod.
 type verdict struct {
 	nodePool string
-	reason   string // "" = nothing of what is checked here
+	reason   string // "" = none of the checks failed
 	distance int    // how many of the pod's requirements the NodePool does not meet; 0 = its own state alone excludes it
 }
 
@@ -154,7 +154,7 @@ func (e Explainer) excluding(x *Explanation, pod *corev1.Pod, reason string) {
 	}
 }
 
-// verdicts are about all NodePools, the nearest first, and of equally near NodePools the one that Karpenter tries first.
+// verdicts has all NodePools, the nearest first. Equally near NodePools are in the order in which Karpenter tries them.
 func (e Explainer) verdicts(pod *corev1.Pod) (all []verdict) {
 	nodePools := slices.Clone(e.Cluster.NodePools)
 	nodepoolutil.OrderByWeight(nodePools)

@@ -24,10 +24,10 @@ import (
 
 // Reports hold the operator's records in a running cluster: its Lease, events and pauses.
 type Reports struct {
-	Lease  *Lease // nil = no Lease: no operator has run, or only one without leader election
+	Lease  *Lease // nil = no Lease: no operator has run, or only an operator without leader election
 	Events []corev1.Event
 	launches.State
-	Unread []string // what could not be read, with the reason
+	Unread []string // objects that could not be read, with the reason
 }
 
 // A Lease is the operator's claim to work.
@@ -112,7 +112,7 @@ func judged(ctx context.Context, kube client.Reader, lease *coordinationv1.Lease
 	return of(again, !holds(again) && renewed(again).Equal(renewed(lease))), nil
 }
 
-// readPauses reads what the operator keeps about failed launches, in annotations of a ConfigMap beside its Lease.
+// readPauses reads the operator's records of failed launches, from annotations of a ConfigMap in the namespace of its Lease.
 func (r *Reports) readPauses(ctx context.Context, kube client.Reader, namespace string) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))

@@ -18,7 +18,7 @@ const barWidth = 12
 // columns of the table of nodes; the bars are drawn apart from the others, since their colours have no width.
 var columns = []string{"NODE", "POOL", "PLAN", "CPU", "MEMORY", "PODS", "$/HOUR", "$/MONTH", "AGE", "STATE"}
 
-// Lines draws the sums, and the nodes each in a line of its own. The renderer decides about colours.
+// Lines draws the sums, and a line for each node. The renderer decides about colours.
 func (v View) Lines(r *lipgloss.Renderer) (head, nodes []string) {
 	bold, faint := r.NewStyle().Bold(true), r.NewStyle().Faint(true)
 	head = append(head, bold.Render(fmt.Sprintf("%s, %s, $%s/hour, $%s/month", count(v.Total.Nodes, "node"), count(v.Total.Pods, "pod"),

@@ -1,4 +1,4 @@
-// Package nodeview summarises the nodes of a cluster: what pods request of them, what they cost, and what Karpenter does with them.
+// Package nodeview summarises the nodes of a cluster: the requests of their pods, their prices, and Karpenter's plans for them.
 //
 // Of is a pure function of a snapshot, prices and a time. Requests are the requests of all pods on a node that have not ended, DaemonSets'
 // included, as the scheduler counts them; use is not measured. A NodeClaim whose node does not exist yet has a row of its own. Prices

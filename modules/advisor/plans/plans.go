@@ -1,9 +1,9 @@
-// Package plans prints what can be bought: Linode's plans with what a node of each has to allocate, its price and its availability
-// by region, and for a NodePool which of them it could buy and what excludes the others.
+// Package plans prints Linode's plans, each with the allocatable resources of a node, the price, and the availability by region. For a
+// NodePool it prints the plans that the NodePool could buy, and the requirement that excludes each other plan.
 //
 // It is the pure half of `karpenter-linode plans`, of `karpenter-linode opencost-prices` and of the generated page docs/plans.md:
-// cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a
-// node has to allocate is the estimate before the first node of a plan has been seen.
+// cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays.
+// Allocatable resources are the estimate before the first node of a plan has registered.
 package plans
 
 import (
@@ -28,14 +28,14 @@ import (
 // A Region is where nodes would be made.
 type Region struct {
 	ID           string
-	Availability map[string]bool // of plans of restricted availability; one without an entry is available
+	Availability map[string]bool // of plans of restricted availability; a plan without an entry is available
 }
 
 // Shown has the plans to print, and how nodes are estimated.
 type Shown struct {
 	Plans          []catalog.Plan
 	Regions        []Region
-	Selection      selection.Selection // what the settings allow
+	Selection      selection.Selection // the plans that the settings allow
 	Tier           string              // see instancetype.Settings, and the next
 	MemoryOverhead *float64
 }

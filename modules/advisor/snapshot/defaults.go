@@ -13,7 +13,7 @@ import (
 // bufferedLines reads long lines too: kubectl writes a cluster as one document, and a line of it can be long.
 func bufferedLines(from io.Reader) *bufio.Reader { return bufio.NewReaderSize(from, 1<<20) }
 
-// defaulted sets in a NodePool what the schema of its CRD sets, for one that comes from a file.
+// defaulted sets the defaults of the CRD's schema in a NodePool that comes from a file.
 func defaulted(data []byte) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(data, &object); err != nil {

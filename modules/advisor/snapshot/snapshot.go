@@ -8,8 +8,9 @@
 // Trim removes every field that scheduling does not read, and with them the confidential ones: environment, commands, images, annotations
 // of other programs, and texts of conditions. Write then writes names, labels, resource requests and constraints.
 //
-// Quantities that no node can have are bounded (package quantity). Requirements are checked as far as core's scheduler relies on it.
-// Nothing else here validates objects: an API server has validated them, or refuses them later.
+// Quantities that no node can have are bounded (package quantity). Read returns an error for an object without a kind or a name, and for
+// requirements with which core's scheduler would fail. Other validation is the API server's: it has validated the objects, or refuses them
+// later.
 package snapshot
 
 import (
@@ -169,7 +170,7 @@ func (s *Snapshot) decode(h head, data []byte) (err error) {
 	return nil
 }
 
-// into decodes an object and adds it to a list, in place of one of the same name.
+// into decodes an object and adds it to a list, in place of an object of the same name.
 func into[T any, P interface {
 	*T
 	client.Object
@@ -329,8 +330,9 @@ func (s *Snapshot) Write(w io.Writer) error {
 // keep back.
 const mostOfStandard = 255 << 20
 
-// Tier returns the tier of an LKE cluster, "" if nothing shows that it is an Enterprise one. The operator writes the version of an
-// Enterprise cluster, such as v1.33.6+lke7, into the status of each class; before it runs, the memory that nodes keep back tells.
+// Tier returns the tier of an LKE cluster, and "" if nothing shows that the cluster is an Enterprise cluster. The operator writes the
+// version of an Enterprise cluster, such as v1.33.6+lke7, into the status of each class. If the operator does not run yet, the memory that
+// nodes reserve shows the tier.
 func (s *Snapshot) Tier() string {
 	for _, class := range s.NodeClasses {
 		if strings.Contains(class.Status.KubernetesVersion, "+lke") {

@@ -43,7 +43,7 @@ func (s *Snapshot) AddAutoscalers(ctx context.Context, cluster client.Reader) er
 	return nil
 }
 
-// served lists a kind that a program of its own serves or defines, and fails where that is not installed.
+// served lists a kind that a separate program serves or defines, and fails if that program is not installed.
 func served[T any, P interface {
 	*T
 	client.Object

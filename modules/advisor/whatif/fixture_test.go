@@ -28,7 +28,7 @@ func quantities(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
-// node is one of an LKE pool.
+// node returns a node of an LKE pool.
 func node(pool, name, plan, cpu, memory string) *corev1.Node {
 	has := quantities(cpu, memory)
 	has[corev1.ResourcePods] = resource.MustParse("110")

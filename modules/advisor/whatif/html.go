@@ -21,7 +21,7 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 // WriteHTML writes a report as one page that loads nothing: charts are part of it.
 func (r *Report) WriteHTML(w io.Writer) error { return page.Execute(w, r) }
 
-// chart is rows of bars, with a key to their colours. The page lays it out as text beside boxes, so that a long label takes a second line.
+// chart is rows of bars, with a key to their colours. The page lays it out as text next to boxes, so a long label takes a second line.
 type chart struct {
 	Key  []swatch
 	Rows []row
@@ -57,7 +57,7 @@ const (
 	grey   = shades
 )
 
-// costs compares the price of today with that of then, in segments by pool and plan.
+// costs compares today's price with the price under Karpenter, in segments by pool and plan.
 func costs(r *Report) *chart {
 	c := &chart{}
 	most := max(r.TodayMonthly, r.ThenMonthly, r.Consolidation.BeforeMonthly, 1)

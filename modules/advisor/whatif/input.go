@@ -82,7 +82,7 @@ func bound(pod *corev1.Pod, node string, since metav1.Time) *corev1.Pod {
 // movable returns whether a pod moves to another node when its own goes away.
 func movable(pod *corev1.Pod) bool { return podutil.IsReschedulable(pod) }
 
-// kept returns whether a node stays as it is: the user wants it to, or neither LKE nor Karpenter made it for pods.
+// kept returns whether a node stays as it is: the user keeps it, or it is not a node that LKE or Karpenter made for pods.
 func kept(node *corev1.Node, pools []string) bool {
 	pool, ofLKE := node.Labels[PoolLabel]
 	if ofLKE && slices.Contains(pools, pool) {
@@ -92,7 +92,7 @@ func kept(node *corev1.Node, pools []string) bool {
 	return controlPlane
 }
 
-// begin returns the time at which the simulation begins: that of the snapshot, so that it does not depend on when it runs.
+// begin returns the time at which the simulation begins: the time of the snapshot, so that the result does not depend on when it runs.
 func begin(s *snapshot.Snapshot) time.Time {
 	newest := s.Newest()
 	if newest.IsZero() {

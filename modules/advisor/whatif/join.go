@@ -119,7 +119,7 @@ func plain(pod *corev1.Pod) bool {
 	ports := slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
 	})
-	claims := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { // every pod has its ServiceAccount's token beside them
+	claims := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { // every pod also has its ServiceAccount's token
 		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
 	})
 	return len(pod.Spec.TopologySpreadConstraints) == 0 && !claims && !ports

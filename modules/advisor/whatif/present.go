@@ -83,7 +83,7 @@ type Placement struct {
 	Reason   string
 }
 
-// Placement runs core's scheduler over all waiting pods and returns what it plans for one of them.
+// Placement runs core's scheduler over all waiting pods and returns its plan for one of them.
 func (p *Present) Placement(key client.ObjectKey) (Placement, error) {
 	results, err := p.world.provisioner.Schedule(p.ctx)
 	if err != nil {

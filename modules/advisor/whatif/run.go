@@ -39,16 +39,16 @@ type Input struct {
 
 	Region         string              // "" = the region of the cluster's nodes
 	Mode           v1alpha1.Mode       // of the operator; "" = lke
-	Tier           string              // of the LKE cluster; "" = the one that the cluster shows, else standard
+	Tier           string              // of the LKE cluster; "" = the tier that the cluster shows, else standard
 	Keep           []string            // IDs of LKE pools that stay, with their pods
-	Plans          selection.Selection // what the operator may buy; zero = its defaults
+	Plans          selection.Selection // the plans that the operator may buy; zero = its defaults
 	MemoryOverhead *float64            // the operator's VM_MEMORY_OVERHEAD_PERCENT; nil = not set
 	Sensitivity    bool                // compute the range and the variations too
 	Use            *Basis              // compare today's requests with these; nil = do not
 
 	// Offered returns what nodes can be made of, where that is not the whole catalogue, as in clusterapi mode; nil = the catalogue.
 	Offered  func(ctx context.Context, region string, market *catalog.Catalog) (linodeprovider.Catalog, error)
-	Withheld func(nodePool, plan string) bool // what the operator does not buy now, for Present; nil = nothing
+	Withheld func(nodePool, plan string) bool // the plans that the operator does not buy now, for Present; nil = none
 }
 
 // run is one computation: the input, prepared.
@@ -239,8 +239,8 @@ func (r *run) simulate(ctx context.Context, report *Report) error {
 	return err
 }
 
-// sensitivity fills in the range of prices by the order of arrivals, and the variations. Each simulation has a world of its own; core
-// runs its provisioner and its disruption at the same time, too.
+// sensitivity fills in the range of prices by the order of arrivals, and the variations. Each simulation has its own world, so
+// simulations run at the same time; core runs its provisioner and its disruption at the same time, too.
 func (r *run) sensitivity(ctx context.Context, report *Report) error {
 	simulations, ctx := errgroup.WithContext(ctx)
 	simulations.SetLimit(runtime.GOMAXPROCS(0))

@@ -13,7 +13,8 @@ import (
 // maxRounds bounds the rounds of placing and consolidating; a cluster at rest is reached far earlier.
 const maxRounds = 1000
 
-// provision lets core place the waiting pods until it places no more: limits are freed, and volumes counted, only when nodes exist.
+// provision lets core place the waiting pods until it places no further pod. Several rounds are needed, because core frees limits and
+// counts volumes only when nodes exist.
 func (w *world) provision(ctx context.Context) error {
 	for range maxRounds {
 		results, err := w.provisioner.Schedule(ctx)

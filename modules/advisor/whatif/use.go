@@ -49,7 +49,7 @@ type WorkloadUse struct {
 	UnusedMonthly    float64 `json:"unusedMonthly"`
 }
 
-// Short returns whether the workload uses more of something than it requests. What rounding adds does not count.
+// Short returns whether the workload uses more of a resource than it requests. A difference by rounding does not count.
 func (w WorkloadUse) Short() bool {
 	return w.CPUAsUsed > w.CPU+0.001*float64(w.Pods) || w.MemoryAsUsed > w.Memory+float64(w.Pods<<20)
 }

@@ -29,7 +29,8 @@ func measured(s *snapshot.Snapshot) *whatif.Basis {
 	return &whatif.Basis{Requests: podusage.Measured(s.Pods, s.PodMetrics, 95, 0), Text: "percentile 95 of a test"}
 }
 
-// A workload that requests far too much, one that is right, one that requests too little, DaemonSets, and pods of which nothing is known.
+// One workload requests far too much, one the right amount, one too little. There are also DaemonSets, and pods without figures of their
+// use.
 func overAsking(t testing.TB) *snapshot.Snapshot {
 	s := &snapshot.Snapshot{Nodes: nodes(12), NodePools: examples(t, "nodepool.yaml").NodePools}
 	withDaemons(s, "logs", "200m", "256Mi")

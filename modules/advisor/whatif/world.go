@@ -35,7 +35,7 @@ import (
 // volumeDriver is Linode's block storage driver.
 const volumeDriver = "linodebs.csi.linode.com"
 
-// world is the simulated cluster: what exists, and core's view of it.
+// world is the simulated cluster: its objects, and core's view of them.
 type world struct {
 	store       *objectstore.Store
 	clock       *clock.FakeClock

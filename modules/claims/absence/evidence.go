@@ -20,7 +20,7 @@ type Fact struct {
 // Lag.
 type Bounds struct{ Settle, Lag time.Duration }
 
-// Covers reports whether the fact rests on the platform as it was at that time or later.
+// Covers reports whether the fact is about the platform at that time or later.
 func (f Fact) Covers(at time.Time, b Bounds) bool {
 	if f.Direct {
 		return !f.Began.Before(at.Add(b.Settle))
@@ -28,13 +28,14 @@ func (f Fact) Covers(at time.Time, b Bounds) bool {
 	return !f.Began.Before(at.Add(b.Lag))
 }
 
-// Evidence is all that is known of the existence of one object. The zero value knows
-// nothing.
+// Evidence has all facts about the existence of one object. The zero value has no facts.
 //
-// One rule holds in both directions: a fact says nothing against a newer one. An object
-// that was not proven gone exists, so what shows it later than it was first missing
-// refutes all that lacks it. Once it was proven gone, a reading that may be older than the
-// proof refutes nothing, and one that cannot be refutes the proof.
+// One rule holds in both directions: a fact does not refute a newer fact.
+//
+//	not proven gone   the object exists: a reading that shows it, later than it was first
+//	                  missing, refutes all readings that lack it
+//	proven gone       a reading that may be older than the proof refutes nothing; a newer
+//	                  reading that shows the object refutes the proof
 type Evidence struct {
 	// First is when the object was first seen, Last when the newest fact began that shows it.
 	First, Last time.Time

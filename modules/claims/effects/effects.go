@@ -9,13 +9,13 @@
 //
 // # Guarantees
 //
-// Two writes with one lock never overlap, whatever was decided, because overlapping
-// writes have no order; writes that share a lock exclude only the others. A write that
-// has neither its lock nor a slot at NotAfter is not sent, and decided again:
-// [Outcome].Unsent. The context of a write that is sent has that time as [SendBefore], so
-// that a client that waits for a rate limit or repeats after a 429 keeps to it as well.
-// A write is not cancelled with ctx, because its effect would be unknown. A read ends with
-// ctx and reports [Outcome].Cancelled, which answers no other caller: it is read again.
+// Two writes with one lock never overlap, because overlapping writes have no order. Writes
+// that share a lock may overlap each other, but not a write that holds the lock alone. A
+// write that has no lock or no slot at NotAfter is not sent ([Outcome].Unsent), and the
+// caller decides again. The context of a sent write has NotAfter as [SendBefore], so a client
+// that waits for a rate limit, or repeats after a 429, keeps to it, too. The Runner does not
+// cancel a write with ctx, because the effect would be unknown. A read ends with ctx and
+// reports [Outcome].Cancelled: for other callers the object has to be read again.
 //
 // # Not guaranteed
 //

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Core is an engine as a state machine: events go in, actions come out. It needs no lock of
-// its own.
+// Core is an engine as a state machine: events go in, actions come out. It needs no
+// lock.
 type Core[E, A any] interface {
 	Handle(e E, now time.Time) []A
 	// Wake returns when Handle needs a tick at the latest, the zero time for never.
@@ -29,16 +29,16 @@ type LoopConfig[Q, E, A, R any] struct {
 	Came func(token int, request Q) E
 	Left func(token int, cause error) E
 	Tick E
-	// Answer returns whom an action answers, and false for one that is a request.
+	// Answer returns the caller that an action answers, and false if the action is a request.
 	Answer func(A) (token int, result R, is bool)
 	// Run makes a request, and returns the event of its end. ctx ends when no caller waits;
 	// Runner.Do keeps that from writes, because their effect would be unknown.
 	Run func(ctx context.Context, request A) E
 }
 
-// Loop runs a core: it serialises events, answers callers, and makes each request in a
-// goroutine of its own. One more goroutine exists while callers wait or requests are under
-// way, none otherwise. A Loop is safe for concurrent use.
+// Loop runs a core: it serialises events, answers callers, and makes each request in
+// a separate goroutine. One more goroutine exists only while callers wait or requests are
+// under way. A Loop is safe for concurrent use.
 type Loop[Q, E, A, R any] struct {
 	cfg  LoopConfig[Q, E, A, R]
 	wake chan struct{}
@@ -177,7 +177,7 @@ func (l *Loop[Q, E, A, R]) answer(token int, result R) {
 	}
 }
 
-// begin makes a request in a goroutine of its own. The caller holds mu.
+// begin makes a request in a separate goroutine. The caller holds mu.
 func (l *Loop[Q, E, A, R]) begin(a A) {
 	if l.reads.Err() != nil {
 		l.reads, l.cancel = context.WithCancel(context.Background())

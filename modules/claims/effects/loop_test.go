@@ -86,8 +86,7 @@ func loopOver(core *desk, read func(context.Context) error) *effects.Loop[int, a
 	})
 }
 
-// Callers that come together share a read, one that leaves is answered at once, and the
-// others are answered all the same.
+// Callers that come together share a read. A caller that leaves gets its answer at once, and the others get theirs from the read.
 func TestALoopAnswersItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := loopOver(&desk{}, func(ctx context.Context) error {
@@ -144,7 +143,7 @@ func TestALoopEndsReadsThatNoCallerWaitsFor(t *testing.T) {
 	})
 }
 
-// Nudge lets a core that waits for nothing decide anew; one without callers stays at rest.
+// Nudge makes a core decide again although it waits for nothing. A core without callers stays at rest.
 func TestALoopIsNudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := &desk{}

@@ -32,10 +32,10 @@ type Claim struct {
 // Held reports whether the object has a claimant. A claim that was only sent does not count yet.
 func (c Claim) Held() bool { return c.Source > Sent }
 
-// Of reports whether the claim is one of this claimant, also one that was only sent.
+// Of reports whether the claim belongs to this claimant, also if it was only sent.
 func (c Claim) Of(who claims.ClaimID) bool { return c.Source > None && c.Claimant.Is(who) }
 
-// Vouched reports whether more than a tag shows the claim, so that a tag which says something else is written again.
+// Vouched reports whether more than a tag shows the claim, so that a tag with another claim is written again.
 func (c Claim) Vouched() bool { return c.Source >= Stored }
 
 // Outranks reports whether the claim is kept when another source names another claimant. Between equal ones the newer one counts, so it is

@@ -44,7 +44,7 @@ type Reading[V any] struct {
 	Value  V
 }
 
-// Difference compares a value read with the one that is known.
+// Difference compares a value in a reading with the recorded value.
 type Difference int
 
 const (
@@ -64,7 +64,7 @@ const (
 	Ignored Verdict = iota
 	// Agreed: it agrees with the record.
 	Agreed
-	// Replaced: Value is the one that was read.
+	// Replaced: Value is the value of the reading.
 	Replaced
 	// Contradicted: it may be older or newer than the record. A direct read that begins Settle after [Record.Shown] decides.
 	Contradicted
@@ -78,8 +78,8 @@ func (r *Record[V]) Merge(in Reading[V], b Bounds, differ func(known, read V) Di
 		}
 		r.Gone, r.Missing = time.Time{}, time.Time{}
 	}
-	if in.Began.After(r.Missing) {
-		r.Missing = time.Time{}
+	if in.Direct && in.Began.After(r.Missing) || in.covers(r.Missing, b) {
+		r.Missing = time.Time{} // an old list shows what was there before the 404
 	}
 	if r.Shown.IsZero() {
 		return r.take(in, Replaced)
@@ -117,7 +117,7 @@ func (r *Record[V]) take(in Reading[V], verdict Verdict) Verdict {
 	return verdict
 }
 
-// covers reports whether the reading rests on the platform as it was at that time or later.
+// covers reports whether the reading shows the platform at that time or later.
 func (in Reading[V]) covers(at time.Time, b Bounds) bool {
 	late := b.Lag
 	if in.Direct {
@@ -126,8 +126,8 @@ func (in Reading[V]) covers(at time.Time, b Bounds) bool {
 	return at.IsZero() || !in.Began.Before(at.Add(late))
 }
 
-// Miss applies a direct read that was answered 404. listed is when the newest answered list began: it lacks the object, because one that
-// shows it ends [Record.Missing].
+// Miss applies a direct read that was answered 404. listed is when the newest answered list began: that list lacks the object, because a
+// list that shows it ends [Record.Missing].
 func (r *Record[V]) Miss(began, answered, listed time.Time, b Bounds) {
 	switch {
 	case !r.Gone.IsZero():

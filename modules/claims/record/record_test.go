@@ -75,8 +75,8 @@ func TestAReadingChangesWhatItMay(t *testing.T) {
 	}
 }
 
-// An object that a person deletes at 10:00:10 is missing with the first 404, and gone with the first one that began 4 s after a list that
-// began two minutes later and lacks it.
+// A person deletes an object at 10:00:10. The first 404 makes it missing. A list that begins two minutes later lacks it. The first 404
+// that begins 4 s after this list makes it gone.
 func TestAbsenceIsProvenByTwo404sAndAListBetweenThem(t *testing.T) {
 	var r record.Record[int]
 	r.Merge(direct(1, 0), bounds, counts)

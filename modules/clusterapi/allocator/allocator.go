@@ -33,8 +33,8 @@ func New(backend clusterapi.Backend, cfg clusterapi.Config) (*Allocator, error) 
 // late, also when that process ended in order.
 func (a *Allocator) Begin() { a.shell.begin() }
 
-// Claim returns the claimant's Machine once it has a provider ID: the one that it has, a free one, or a new one. It
-// waits until ctx ends, and then returns KindProvisioning with what it waits for; the next call continues.
+// Claim returns the claimant's Machine once the Machine has a provider ID: the Machine that it has, a free one, or a new one.
+// It waits until ctx ends, and then returns KindProvisioning with the reason of the wait; the next call continues.
 func (a *Allocator) Claim(ctx context.Context, r clusterapi.Request) (clusterapi.Machine, error) {
 	began := a.cfg.Clock.Now()
 	err := check(r)

@@ -97,7 +97,7 @@ func (b *Backend) scale(ctx context.Context, resource string, w clusterapi.Write
 	return err
 }
 
-// failure returns an error of the API server as one of package claims.
+// failure translates an error of the API server into an error of package claims.
 func failure(op, object string, err error) error {
 	if err == nil {
 		return nil

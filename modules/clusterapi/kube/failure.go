@@ -9,8 +9,8 @@ import (
 )
 
 // A refusal by the Linode API has status 400, which linodego writes before its text; CAPL tries everything else again
-// (util.IsRetryableError). The API has no codes: what distinguishes a lack of capacity and a limit are words, the same as in package
-// refusal of module linode.
+// (util.IsRetryableError). The API has no codes, so words distinguish a lack of capacity from a limit, the same words as in
+// package refusal of module linode.
 const refused = "[400]"
 
 // busy is the one such answer that passes: another job of the same Linode is running. CAPL boots a Linode right after it was made, gets
@@ -23,8 +23,8 @@ var (
 		"no available hosts"}
 )
 
-// pending returns what a Machine without provider ID waits for, and why it cannot be made if that is certain. What the infrastructure
-// provider reports of its own machine is more exact than what the Machine mirrors.
+// pending returns the reason for which a Machine without provider ID waits, and, if it is certain, why the Machine cannot be made. The
+// report of the infrastructure provider's own machine is more exact than the Machine's copy of it.
 func pending(m machine, infra infraMachine) (string, *claims.Error) {
 	text := ""
 	for _, c := range slices.Concat(infra.Status.Conditions, m.Status.Conditions) {

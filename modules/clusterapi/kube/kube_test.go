@@ -51,7 +51,7 @@ func TestAPauseOfItsOwnIsNoRefusal(t *testing.T) {
 	}
 }
 
-// Cluster API takes the nodeRef from whichever Node has the provider ID, which a kubelet sets.
+// Cluster API takes the nodeRef from any Node that has the provider ID, and a kubelet sets the provider ID.
 func TestTheNameOfTheNodeIsThatOfTheInfrastructureMachine(t *testing.T) {
 	m := object[machine](t, `{metadata: {name: workers-b}, spec: {providerID: "linode://2", infrastructureRef: {kind: LinodeMachine, name: linode-b}},
 		status: {nodeRef: {name: linode-a}}}`)

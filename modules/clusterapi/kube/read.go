@@ -91,7 +91,7 @@ func list[T any](ctx context.Context, of dynamic.ResourceInterface, selector str
 // infrastructure lists the machines of the kinds that Machines without provider ID have: their conditions contain
 // refusals that the Machine does not mirror. CAPL notes a refused creation in a condition of its own
 // (internal/controller/linodemachine_controller.go, reconcilePreflightCreate), and sets Ready only later.
-// A kind that cannot be read, as one of a provider that is not installed or on which there is no right, has a problem instead.
+// A kind that cannot be read has a problem instead: its provider is not installed, or the right is missing.
 func (b *Backend) infrastructure(ctx context.Context, machines []item[machine]) infrastructure {
 	kinds := map[schema.GroupKind]bool{}
 	for _, m := range machines {
@@ -130,7 +130,7 @@ type infrastructure struct {
 	problems map[schema.GroupKind]string
 }
 
-// Template reads the template of a deployment. Its version is the one that the API server prefers.
+// Template reads the template of a deployment. Its version is the API server's preferred version.
 func (b *Backend) Template(ctx context.Context, ref clusterapi.TemplateRef) (*unstructured.Unstructured, error) {
 	const op = "read template"
 	mapping, err := b.mapper.RESTMapping(schema.GroupKind{Group: ref.APIGroup, Kind: ref.Kind})
@@ -178,7 +178,7 @@ func clusterOf(d item[machineDeployment]) string {
 	return d.of.Spec.ClusterName
 }
 
-// convert returns a deployment; one with a problem is not used.
+// convert returns a deployment; a deployment with a problem is not used.
 func (d machineDeployment) convert(sets []item[machineSet], problem string) clusterapi.Deployment {
 	template := d.Spec.Template.Spec
 	result := clusterapi.Deployment{

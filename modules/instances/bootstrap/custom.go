@@ -58,16 +58,16 @@ func isIgnition(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text)
 // cloud-config, a shell script, or an Ignition config. Other texts that look like
 // variables are left alone, so that scripts keep their own.
 //
-// Values are escaped for where they stand. In a shell script, in a file with one
-// and in commands that are a string the variables become variables of the shell,
-// which expands them as it does its own. In a command that is a list, and in any other
+// Values are escaped for their place. In a shell script, in a file with a shell
+// script, and in commands that are a string, the variables become variables of the
+// shell, which expands them like its own. In a command that is a list, and in any other
 // text of a document, they become a part of that text after the document was parsed,
 // so that they cannot change its structure; in a data: URL percent-encoded. A
 // document inside a document, such as a YAML file in write_files, has to quote them.
-// A variable in a key, an unknown one, and one in a script for another
+// A variable in a key, an unknown variable, and a variable in a script for another
 // interpreter are errors.
 //
-// The token is passed on as it is; its format is that of the user's way to join.
+// The token is passed on without a change; its format depends on the user's way to join.
 func Custom(text []byte, c Config, token string) ([]byte, error) {
 	values, err := c.variables(token)
 	if err != nil {

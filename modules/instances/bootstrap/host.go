@@ -1,7 +1,7 @@
 package bootstrap
 
-// Files that systemd reads at each boot. What a first boot sets with modprobe, sysctl or swapoff alone is lost at the second one, and the
-// host of a Linode may reboot it at any time.
+// Files that systemd reads at each boot. Settings that the first boot makes with modprobe, sysctl or swapoff alone are lost at the second
+// boot, and the host of a Linode may reboot it at any time.
 const (
 	modulesFile = "/etc/modules-load.d/karpenter.conf"
 	sysctlFile  = "/etc/sysctl.d/99-karpenter.conf"
@@ -21,7 +21,7 @@ const kernelScript = `modprobe -a $(cat ` + modulesFile + `) || true
 sysctl -e -p ` + sysctlFile + `
 `
 
-// swapScript turns swap off for good: without its target systemd starts no swap, of /etc/fstab or of a generator.
+// swapScript turns swap off for every boot: without its target systemd starts no swap, of /etc/fstab or of a generator.
 const swapScript = `swapoff -a
 systemctl mask swap.target
 `

@@ -69,7 +69,7 @@ func (m *machine) first(t *testing.T, config cloudConfig) {
 // kubeletStarts is the rule of the kubelet for its start.
 func (m *machine) kubeletStarts(failSwapOn bool) bool { return !m.swap || !failSwapOn }
 
-// What a kubelet needs is there at the second boot as at the first, with a swap disk in the image's /etc/fstab too.
+// At the second boot the host has everything that a kubelet needs, as at the first boot, also with a swap disk in the image's /etc/fstab.
 func TestASecondBootHasWhatTheFirstHad(t *testing.T) {
 	for _, row := range Types() {
 		if row.UserData {

@@ -17,8 +17,7 @@ var hostile = []string{
 	"{a: b}", "a\\nb", "a\u2028b", "${KARPENTER_TOKEN}", "a|b", "a&&b", "a\tb",
 }
 
-// What a value may not be is refused, and its field named. A value that is
-// not refused changes nothing but itself.
+// A value that is not allowed is refused, and the error names its field. An allowed value changes only its own place in the output.
 func TestHostileValuesAreRefusedByField(t *testing.T) {
 	for field, set := range map[string]func(*Config, string){
 		"Node.Name":            func(c *Config, v string) { c.Node.Name = v },
@@ -81,7 +80,7 @@ func TestBadTokensAreRefusedAndNotShown(t *testing.T) {
 	}
 }
 
-// Without the hash of the CA an agent sends its password to whichever server answers.
+// Without the hash of the CA an agent sends its password to any server that answers.
 func TestAgentTokensWithoutTheHashOfTheCAAreRefused(t *testing.T) {
 	for _, token := range []string{
 		"0123456789abcdef", "K10::node:0123456789abcdef", "K10a1b2c3::node:0123456789abcdef", k3sToken[:10] + "::node:0123456789abcdef",

@@ -44,7 +44,7 @@ printf '%s\n' "$join" >` + home + `join.yaml
 
 // Kubeadm returns the cloud-config of a node that joins with kubeadm (its
 // configuration v1beta4, Kubernetes 1.31 and newer). The token is a bootstrap
-// token, best one of this node alone.
+// token, preferably for this node only.
 func Kubeadm(c Config, token string) ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -34,7 +34,8 @@ type Kubelet struct {
 	Extra map[string]any
 }
 
-// managedFields are the fields of a KubeletConfiguration that Extra may not have, beside the fields of settings, each with the reason.
+// managedFields are the fields of a KubeletConfiguration that Extra may not have, each with the reason. Extra may not have the fields of
+// settings, either.
 var managedFields = map[string]string{
 	"apiVersion": "the user data sets it", "kind": "the user data sets it",
 	"failSwapOn": "it follows the size of swap", "serverTLSBootstrap": "a setting of the operator decides about it",
@@ -176,7 +177,7 @@ func configured(fields map[string]any) map[string]any {
 	return document
 }
 
-// args returns the settings as flags without dashes, with that of an external cloud provider. Extra has no flags.
+// args returns the settings as flags without dashes, with the flag of an external cloud provider. Extra has no flags.
 func (k *Kubelet) args() []string {
 	args := []string{"cloud-provider=external"}
 	for _, s := range k.settings() {

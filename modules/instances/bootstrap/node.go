@@ -31,7 +31,7 @@ type Config struct {
 	Node    Node
 	Cluster Cluster
 	// Before and After are shell commands of the user, run as one script each; the
-	// node does not join when one of Before fails.
+	// node does not join if a command of Before fails.
 	Before, After []string
 }
 

@@ -38,8 +38,8 @@ func (n Network) Networks() []string {
 	return nil
 }
 
-// script finds the address and writes it to nodeIPFile, which stays empty without one: a node that joins without an address of its own
-// can still get one from the cloud controller manager.
+// script finds the address and writes it to nodeIPFile, which stays empty without an address: a node that joins without an address can
+// still get one from the cloud controller manager.
 func (n Network) script() string {
 	cases := "\t" + privatePattern + ") echo \"$address\"; break ;;\n"
 	if n == VPCNetwork {

@@ -46,7 +46,7 @@ func TestTheNodesAddressIsOfItsNetwork(t *testing.T) {
 	}
 }
 
-// What a first boot does with the address leads to the kubelet's flag.
+// The steps of a first boot with the address end in the kubelet's flag.
 func TestTheNodesAddressReachesTheKubelet(t *testing.T) {
 	dir := t.TempDir()
 	join := filepath.Join(dir, "join.yaml")

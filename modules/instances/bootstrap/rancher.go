@@ -4,7 +4,7 @@ import "regexp"
 
 var (
 	// agentToken matches the full form of an agent's token: K10<hash>::<user>:<password>. Without the hash of the
-	// cluster's CA the agent trusts whichever server answers, and sends it the password.
+	// cluster's CA the agent trusts any server that answers, and sends it the password.
 	agentToken   = regexp.MustCompile(`^K10[0-9a-f]{64}::[!-~]{8,448}$`)
 	installerURL = regexp.MustCompile(`^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$`)
 )
@@ -13,7 +13,7 @@ var (
 // (k3s-io/k3s issue 2116, k3s-io/docs pull request 433). Older kubelets merge it wrongly.
 const firstWithConfig = 32
 
-// distribution is one of the two that Rancher's agents have in common.
+// distribution is k3s or RKE2, whose agents join in the same way.
 type distribution struct {
 	name    string
 	install string // the command that runs installer.sh for an agent of $version

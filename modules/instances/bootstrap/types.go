@@ -15,7 +15,7 @@ type TokenSource string
 const (
 	// NoToken: the user's own text contains what the node joins with.
 	NoToken TokenSource = ""
-	// NodeToken: each node gets a bootstrap token of its own, made for it.
+	// NodeToken: each node gets its own bootstrap token.
 	NodeToken TokenSource = "node"
 	// SharedToken: all nodes join with one token, which a Secret contains.
 	SharedToken TokenSource = "shared"
@@ -28,7 +28,7 @@ type Type struct {
 	Token TokenSource
 	// JoinsEndpoint: the user data needs Cluster.Endpoint. Otherwise the user's own text contains it.
 	JoinsEndpoint bool
-	// PinsCA: no node joins without one of Cluster.CACertHashes.
+	// PinsCA: no node joins without a hash in Cluster.CACertHashes.
 	PinsCA bool
 	// UserData: the user's own text is the base, Inputs.UserData.
 	UserData bool

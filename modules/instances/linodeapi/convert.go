@@ -106,8 +106,8 @@ func given[T comparable](value T) *T {
 	return &value
 }
 
-// access adds keys and users, or if there are none a password that is not kept: the API
-// requires one of the three.
+// access adds keys and users, or, if there are none, a password that is not kept: the API
+// requires keys, users or a password.
 func access(request *api.InstanceCreate, a instances.Access) {
 	if len(a.Keys) > 0 {
 		request.AuthorizedKeys = &a.Keys
@@ -121,8 +121,8 @@ func access(request *api.InstanceCreate, a instances.Access) {
 	}
 }
 
-// password returns 256 random bits in 43 characters, after one of each class that the
-// API's check of strength may require. 128 characters are allowed.
+// password returns 256 random bits in 43 characters, after one character of each class
+// that the API's check of strength may require. 128 characters are allowed.
 func password() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // it never fails: the program exits instead

@@ -17,8 +17,8 @@ func failed(op string, id int, err error) *claims.Error {
 	return e
 }
 
-// unlisted returns the error of a list. A 404 of a list of an instance's parts concerns
-// the instance; one of the list of instances concerns none.
+// unlisted returns the error of a list. A 404 of a list of an instance's parts is about
+// the instance. A 404 of the list of instances is about no instance.
 func unlisted(op string, id int, err error) *claims.Error {
 	e := failed(op, id, err)
 	if id == 0 && e.Kind == claims.KindNotFound {
@@ -54,8 +54,8 @@ func refused(err error) *claims.Error {
 	return e
 }
 
-// kindOf returns the kind that a reason determines, "" for one that only makes the
-// request invalid. A lack of capacity or a limit of the account concerns the instance
+// kindOf returns the kind that a reason determines, and "" for a reason that only makes
+// the request invalid. A lack of capacity or a limit of the account concerns the instance
 // type or no field.
 func kindOf(reason linode.Reason) claims.Kind {
 	ofGroup := strings.HasPrefix(reason.Field, "placement_group")

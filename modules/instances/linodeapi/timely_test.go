@@ -31,8 +31,8 @@ func (l *limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// A write rests on a reading right before it: one that waited out a 429 for longer than it
-// may be sent is not sent, and certainly had no effect.
+// A write is decided from a reading right before it. If a pause after a 429 outlasts the time until which the write may be sent, it is
+// not sent, and its effect is known: none.
 func TestAWriteThatWaitedOutA429IsNotSentTooLate(t *testing.T) {
 	writes := map[string]func(context.Context, instances.Backend) error{
 		"create": func(ctx context.Context, b instances.Backend) error {

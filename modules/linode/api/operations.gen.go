@@ -122,12 +122,8 @@ const (
 	OpDeleteVolume OperationID = "deleteVolume"
 	// OpDetachVolume is POST /volumes/{volumeId}/detach.
 	OpDetachVolume OperationID = "detachVolume"
-	// OpGetAccount is GET /account.
-	OpGetAccount OperationID = "getAccount"
 	// OpGetAccountAvailability is GET /account/availability/{regionId}.
 	OpGetAccountAvailability OperationID = "getAccountAvailability"
-	// OpGetAccountEvent is GET /account/events/{eventId}.
-	OpGetAccountEvent OperationID = "getAccountEvent"
 	// OpGetAccountSettings is GET /account/settings.
 	OpGetAccountSettings OperationID = "getAccountSettings"
 	// OpGetFirewall is GET /networking/firewalls/{firewallId}.
@@ -182,8 +178,6 @@ const (
 	OpGetRegion OperationID = "getRegion"
 	// OpGetRegionAvailability is GET /regions/{regionId}/availability.
 	OpGetRegionAvailability OperationID = "getRegionAvailability"
-	// OpGetRegionVPCAvailability is GET /regions/{regionId}/vpc-availability.
-	OpGetRegionVPCAvailability OperationID = "getRegionVPCAvailability"
 	// OpGetType is GET /linode/types/{typeId}.
 	OpGetType OperationID = "getType"
 	// OpGetVPC is GET /vpcs/{vpcId}.
@@ -252,10 +246,6 @@ const (
 	OpListRegions OperationID = "listRegions"
 	// OpListRegionsAvailability is GET /regions/availability.
 	OpListRegionsAvailability OperationID = "listRegionsAvailability"
-	// OpListRegionsVPCAvailability is GET /regions/vpc-availability.
-	OpListRegionsVPCAvailability OperationID = "listRegionsVPCAvailability"
-	// OpListTaggedObjects is GET /tags/{tagLabel}.
-	OpListTaggedObjects OperationID = "listTaggedObjects"
 	// OpListTags is GET /tags.
 	OpListTags OperationID = "listTags"
 	// OpListTypes is GET /linode/types.
@@ -380,9 +370,7 @@ var operations = []Operation{
 	{ID: OpDeleteVPCSubnet, Method: "DELETE", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpDeleteVolume, Method: "DELETE", Route: "/volumes/{volumeId}", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpDetachVolume, Method: "POST", Route: "/volumes/{volumeId}/detach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
-	{ID: OpGetAccount, Method: "GET", Route: "/account", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountAvailability, Method: "GET", Route: "/account/availability/{regionId}", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
-	{ID: OpGetAccountEvent, Method: "GET", Route: "/account/events/{eventId}", Class: RateClassGeneral, Scopes: []string{"events:read_only"}},
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallDevice, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
@@ -410,7 +398,6 @@ var operations = []Operation{
 	{ID: OpGetProfile, Method: "GET", Route: "/profile", Class: RateClassGeneral},
 	{ID: OpGetRegion, Method: "GET", Route: "/regions/{regionId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetRegionAvailability, Method: "GET", Route: "/regions/{regionId}/availability", Class: RateClassGeneral, Public: true},
-	{ID: OpGetRegionVPCAvailability, Method: "GET", Route: "/regions/{regionId}/vpc-availability", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
 	{ID: OpGetType, Method: "GET", Route: "/linode/types/{typeId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetVPC, Method: "GET", Route: "/vpcs/{vpcId}", Class: RateClassGeneral},
 	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral},
@@ -445,8 +432,6 @@ var operations = []Operation{
 	{ID: OpListPlacementGroups, Method: "GET", Route: "/placement/groups", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "placement_group_type", "region"}},
 	{ID: OpListRegions, Method: "GET", Route: "/regions", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"country", "site_type"}},
 	{ID: OpListRegionsAvailability, Method: "GET", Route: "/regions/availability", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"available", "plan", "region"}},
-	{ID: OpListRegionsVPCAvailability, Method: "GET", Route: "/regions/vpc-availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"vpc:read_only"}},
-	{ID: OpListTaggedObjects, Method: "GET", Route: "/tags/{tagLabel}", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTags, Method: "GET", Route: "/tags", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
 	{ID: OpListVPCDefaultRanges, Method: "GET", Route: "/vpcs/default-ranges", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},

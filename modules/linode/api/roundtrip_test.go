@@ -144,7 +144,6 @@ var answers = map[api.OperationID]func() any{
 	api.OpListPlacementGroups:             typed[api.PlacementGroupPage](),
 	api.OpListRegions:                     typed[api.RegionPage](),
 	api.OpListRegionsAvailability:         typed[api.RegionAvailabilityPage](),
-	api.OpListTaggedObjects:               typed[api.TaggedObjectPage](),
 	api.OpListTags:                        typed[api.TagObjectPage](),
 	api.OpListTypes:                       typed[api.LinodeTypePage](),
 	api.OpListVPCSubnets:                  typed[api.VPCSubnetPage](),
@@ -164,11 +163,7 @@ var answers = map[api.OperationID]func() any{
 	api.OpGetLKEControlPlaneACL:        typed[api.LKEControlPlaneACLEnvelope](),
 	api.OpUpdateLKEControlPlaneACL:     typed[api.LKEControlPlaneACLEnvelope](),
 	api.OpDeleteLKEControlPlaneACL:     typed[api.Empty](),
-	api.OpGetAccount:                   typed[api.Account](),
 	api.OpListAccountEvents:            typed[api.AccountEventPage](),
-	api.OpGetAccountEvent:              typed[api.AccountEvent](),
-	api.OpListRegionsVPCAvailability:   typed[api.RegionVPCAvailabilityPage](),
-	api.OpGetRegionVPCAvailability:     typed[api.RegionVPCAvailability](),
 }
 
 // requests are the types of the requests' bodies.
@@ -249,8 +244,8 @@ type exchange struct {
 	Response json.RawMessage `json:"response"`
 }
 
-// TestRecordedExchanges decodes and encodes recorded answers and requests of the real API. The recordings are no part of
-// the repository: they lie beside it, or where LINODE_EXCHANGES says.
+// TestRecordedExchanges decodes and encodes recorded answers and requests of the real API. The recordings are not part of the repository:
+// they are in a folder beside it, or in the folder that LINODE_EXCHANGES names.
 func TestRecordedExchanges(t *testing.T) {
 	folder := os.Getenv("LINODE_EXCHANGES")
 	if folder == "" {
@@ -347,7 +342,7 @@ func decode(t *testing.T, text []byte) any {
 	return value
 }
 
-// isRequest tells whether null means the same as leaving a field out, as it does in the requests that were recorded
+// isRequest returns whether null means the same as a missing field, as in the recorded requests
 // ("labels": null); the types cannot write it.
 func isRequest(value any) bool {
 	name := reflect.TypeOf(value).Elem().Name()

@@ -1627,69 +1627,6 @@ func (e VolumeCreateEncryption) Valid() bool {
 	}
 }
 
-// Account The account and its balance.
-type Account struct {
-	// ActivePromotions Promotions.
-	ActivePromotions []map[string]interface{} `json:"active_promotions"`
-
-	// ActiveSince UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
-	ActiveSince Timestamp `json:"active_since"`
-
-	// Address1 Address.
-	Address1 string `json:"address_1"`
-
-	// Address2 Address.
-	Address2 string `json:"address_2"`
-
-	// Balance US dollars owed.
-	Balance float32 `json:"balance"`
-
-	// BalanceUninvoiced US dollars that are not on an invoice yet.
-	BalanceUninvoiced float32 `json:"balance_uninvoiced"`
-
-	// BillingSource linode or akamai; newer answers only.
-	BillingSource *string `json:"billing_source,omitempty"`
-
-	// Capabilities What the account may use, such as Linodes and Kubernetes.
-	Capabilities []string `json:"capabilities"`
-
-	// City City.
-	City string `json:"city"`
-
-	// Company Company.
-	Company string `json:"company"`
-
-	// Country Two letters.
-	Country string `json:"country"`
-
-	// CreditCard last_four and expiry of the card.
-	CreditCard *map[string]interface{} `json:"credit_card"`
-
-	// Email Mail address for invoices.
-	Email string `json:"email"`
-
-	// Euuid ID of the account.
-	Euuid string `json:"euuid"`
-
-	// FirstName First name.
-	FirstName string `json:"first_name"`
-
-	// LastName Last name.
-	LastName string `json:"last_name"`
-
-	// Phone Phone number.
-	Phone string `json:"phone"`
-
-	// State State.
-	State string `json:"state"`
-
-	// TaxID Tax ID.
-	TaxID string `json:"tax_id"`
-
-	// Zip Postal code.
-	Zip string `json:"zip"`
-}
-
 // AccountAvailability Services of an account in a region.
 type AccountAvailability struct {
 	// Available Services that may be used, such as Linodes and Kubernetes.
@@ -4823,32 +4760,6 @@ type RegionResolvers struct {
 	IPv6 string `json:"ipv6"`
 }
 
-// RegionVPCAvailability Whether VPCs can be made in a region.
-type RegionVPCAvailability struct {
-	// Available Whether they can be made.
-	Available bool `json:"available"`
-
-	// AvailableIPv6PrefixLengths Lengths of IPv6 networks that can be asked for, such as 52.
-	AvailableIPv6PrefixLengths []int `json:"available_ipv6_prefix_lengths"`
-
-	// Region ID of the region.
-	Region string `json:"region"`
-}
-
-// RegionVPCAvailabilityPage defines model for RegionVPCAvailabilityPage.
-type RegionVPCAvailabilityPage struct {
-	Data []RegionVPCAvailability `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
 // ResourceLock What the lock forbids.
 type ResourceLock string
 
@@ -4885,29 +4796,6 @@ type TagObject struct {
 // TagObjectPage defines model for TagObjectPage.
 type TagObjectPage struct {
 	Data []TagObject `json:"data"`
-
-	// Page This page, from 1. An old answer without hits had page 0 of 0.
-	Page PageIndex `json:"page"`
-
-	// Pages Number of pages at this page size. Read on while page is less than pages.
-	Pages PageCount `json:"pages"`
-
-	// Results Entries on all pages together.
-	Results ResultCount `json:"results"`
-}
-
-// TaggedObject An object that carries a tag.
-type TaggedObject struct {
-	// Data The object.
-	Data map[string]interface{} `json:"data"`
-
-	// Type Kind of the object, such as linode.
-	Type string `json:"type"`
-}
-
-// TaggedObjectPage defines model for TaggedObjectPage.
-type TaggedObjectPage struct {
-	Data []TaggedObject `json:"data"`
 
 	// Page This page, from 1. An old answer without hits had page 0 of 0.
 	Page PageIndex `json:"page"`
@@ -5332,9 +5220,6 @@ type DeviceID = int
 
 // DiskID defines model for DiskID.
 type DiskID = int
-
-// EventID defines model for EventID.
-type EventID = int
 
 // Filter defines model for Filter.
 type Filter = string
@@ -5937,46 +5822,8 @@ type ListRegionsAvailabilityParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
-// ListRegionsVPCAvailabilityParams defines parameters for ListRegionsVPCAvailability.
-type ListRegionsVPCAvailabilityParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
 // ListTagsParams defines parameters for ListTags.
 type ListTagsParams struct {
-	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
-	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
-	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
-
-	// PageSize Entries per page.
-	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
-
-	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
-	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
-	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
-	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
-	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
-	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
-	// `Cannot filter on <field>` and field `X-Filter`.
-	XFilter *Filter `json:"X-Filter,omitempty"`
-}
-
-// ListTaggedObjectsParams defines parameters for ListTaggedObjects.
-type ListTaggedObjectsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`

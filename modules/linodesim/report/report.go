@@ -1,7 +1,7 @@
 // Package report declares the report of a run of `karpenter-linode verify`: assumptions and facts with verdicts, what the operator did,
 // measured delays, switches, the record of the run's own requests. Its JSON form has a version, Schema; readers refuse another one.
-// docs/probe.md describes it. The type is here, and not with the program that fills it, because the simulator reads it as a Profile and
-// a Behaviour.
+// docs/verify-measures.md describes it. The type is here, and not with the program that fills it, because the simulator reads it as a
+// Profile and a Behaviour.
 //
 // Durations are milliseconds, times are relative to the start of the run, and nothing in a report names an account.
 package report

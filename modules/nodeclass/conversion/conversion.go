@@ -2,7 +2,8 @@
 // docs/deprecation.md has the way from one to the other. Only tests call this package until then.
 //
 // v1 has one name for each setting where v1alpha1 has two: swap_size becomes swapSize, and placementGroup a list placementGroups of one.
-// All other fields, also fields that this package does not know, stay as they are.
+// All other fields, also fields that this package does not know, stay as they are. An object with both names of a setting is an error, and
+// so is an object of another kind or version. If a user adds a second group under v1, v1alpha1 shows the list under placementGroups.
 //
 // Guarantees: an object that v1alpha1 accepts is the same after ToV1 and ToV1alpha1, under the names that its user chose: an annotation
 // keeps these. An object of v1 without this annotation is the same after ToV1alpha1 and ToV1. No conversion changes the hash by which drift

@@ -10,8 +10,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Apply writes a result into the class's status. It reports whether anything changed; when nothing did, the
-// status is as it was, times included, and need not be stored.
+// Apply writes a result into the class's status, and reports whether anything changed. If nothing changed, the
+// status and its times are the same as before, and need not be stored.
 func Apply(class *v1alpha1.LinodeNodeClass, result Result, opts ...status.ForOption) bool {
 	before := class.Status.DeepCopy()
 	class.Status.KubernetesVersion = result.KubernetesVersion

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// What comes from the Linode API, and what repeats a user's spec, is bounded before it is stored in a class's status: the API server
-// refuses an object that is too large, and then no condition would be stored at all.
+// Texts from the Linode API, and texts that repeat a user's spec, are bounded before they are stored in a class's status: the API server
+// refuses an object that is too large, and then no condition would be stored.
 const (
 	mostMessage = 1000 // bytes of a condition's message
 	mostLabel   = 128  // bytes of a name at Linode

@@ -17,7 +17,7 @@ import (
 
 func ptr[T any](value T) *T { return &value }
 
-// Each case: what one condition is for a spec, and words its message must have.
+// Each case has one condition of a spec, and words that its message must have.
 func TestEvaluate(t *testing.T) {
 	const (
 		validation = v1alpha1.ConditionValidationSucceeded

@@ -21,7 +21,7 @@ const (
 	CapabilityDiskEncryption = "Disk Encryption"
 )
 
-// instanceVersion returns the Kubernetes version of nodes in instance mode, or the problem of the one that the class sets.
+// instanceVersion returns the Kubernetes version of nodes in instance mode, or the problem of the version that the class sets.
 func (e *evaluation) instanceVersion() (string, *problem) {
 	asked := ""
 	if e.class.Spec.Bootstrap != nil && !e.class.Spec.FollowsCluster() {
@@ -154,7 +154,7 @@ func withoutPublicAddress(spec v1alpha1.LinodeNodeClassSpec) bool {
 	return len(spec.Interfaces) > 0
 }
 
-// placementGroups checks them one by one: each must be in the region, and one of them must have room.
+// placementGroups checks each placement group: each must be in the region, and at least one must have room.
 func (e *evaluation) placementGroups(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionPlacementGroupReady
 	groups := e.class.Spec.Groups()

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// What a condition of instance mode is for a spec in a region, and words that its message must have: the field, and what to do.
+// Each case has a condition of instance mode for a spec in a region, and words that its message must have: the field and the cure.
 func TestConditionsOfInstanceMode(t *testing.T) {
 	const (
 		version   = v1alpha1.ConditionKubernetesVersionReady

@@ -131,7 +131,7 @@ func (e *evaluation) pinnedTo(version string) bool {
 	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))
 }
 
-// fieldsWithoutEffect returns the names of fields that are set and have no effect in the mode, by their tags or beside other fields.
+// fieldsWithoutEffect returns the names of set fields without an effect: by their tags in this mode, or because of another field.
 func (e *evaluation) fieldsWithoutEffect(ctx context.Context) []string {
 	spec := e.class.Spec
 	names := spec.WithoutEffect(e.cluster.Mode)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A refusal names the field, the value and the rule. An empty value is one that the API server leaves out of its
-// message: it prints neither maps nor objects, so a rule about a map's keys, or about two fields, names the fields.
+// A refusal names the field, the value and the rule. An empty value here means that the API server's message has no value: it prints
+// neither maps nor objects, so a rule about a map's keys, or about two fields, names the fields.
 type refusal struct{ field, value, rule string }
 
 var accepted = refusal{}
@@ -256,7 +256,7 @@ func TestNameAdmission(t *testing.T) {
 	expectAdmission(t, "metadata: {name: "+name+"}", refusal{"metadata.name", name, "at most 63 characters"})
 }
 
-// What the API server refuses and what the status refuses in an object that is older than the rule are the same tags.
+// The API server refuses the same tags as the status, which judges objects that are older than the rule.
 func TestAdmissionKnowsManagedTags(t *testing.T) {
 	for tag, restricted := range restrictedTags {
 		if strings.TrimSpace(tag) != tag {

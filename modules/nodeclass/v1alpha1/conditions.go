@@ -9,7 +9,7 @@ import (
 // Types of the conditions. Ready, status.ConditionReady, is true when all the others are; Karpenter makes no
 // node from a class that is not Ready.
 const (
-	// ConditionValidationSucceeded: the spec is one that can work in this cluster and mode.
+	// ConditionValidationSucceeded: the spec can work in this cluster and mode.
 	ConditionValidationSucceeded = "ValidationSucceeded"
 	// ConditionKubernetesVersionReady: status.kubernetesVersion is the version new nodes will run.
 	ConditionKubernetesVersionReady = "KubernetesVersionReady"
@@ -17,7 +17,7 @@ const (
 	ConditionFirewallReady = "FirewallReady"
 	// ConditionImageReady: the image can be used. In instance mode only.
 	ConditionImageReady = "ImageReady"
-	// ConditionBootstrapReady: what nodes join with resolves: endpoint, CA, token source, user data. In instance mode only.
+	// ConditionBootstrapReady: endpoint, CA, token source and user data, with which nodes join, are known. In instance mode only.
 	ConditionBootstrapReady = "BootstrapReady"
 	// ConditionRegionReady: the region has what the class needs. In instance mode only.
 	ConditionRegionReady = "RegionReady"

@@ -17,14 +17,14 @@ type Disk struct {
 	// +kubebuilder:validation:MaxLength=48
 	// +optional
 	Label string `json:"label,omitempty"`
-	// Filesystem of the disk: raw, swap, ext3, ext4 or initrd. Default ext4. The root disk takes neither swap nor
+	// Filesystem of the disk: raw, swap, ext3, ext4 or initrd. Default ext4. The root disk cannot be swap or
 	// initrd.
 	// +kubebuilder:validation:Enum={raw,swap,ext3,ext4,initrd}
 	// +optional
 	Filesystem string `json:"filesystem,omitempty"`
 }
 
-// DataDisks are the disks beside the root disk, by device. An instance has at most eight devices: the root disk
+// DataDisks are the disks in addition to the root disk, by device. An instance has at most eight devices: the root disk
 // is sda, so seven are left.
 //
 // +kubebuilder:validation:MinProperties=1

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The struct tags of the spec's fields, the one place that lists what a field means in which mode:
+// The struct tags of the spec's fields, the one place that lists the effect of a field in each mode:
 //
-//	modes    the modes in which the field has an effect. Default: instance; of a nested field the one of the field around it.
+//	modes    the modes in which the field has an effect. Default: instance; for a nested field the modes of the field around it.
 //	inplace  the modes in which a change of it keeps the nodes. Default: none.
 const (
 	tagModes   = "modes"
@@ -17,7 +17,7 @@ const (
 
 // field is one field of the spec with its value.
 type field struct {
-	name  string // in JSON; of a nested one with the field around it, such as kubelet.maxPods
+	name  string // in JSON; a nested field with the field around it, such as kubelet.maxPods
 	value reflect.Value
 	modes []Mode
 	kept  []Mode

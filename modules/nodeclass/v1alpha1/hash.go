@@ -17,10 +17,10 @@ import (
 // hashes of another definition. Were the versions equal, each of its nodes would count as drifted.
 const HashVersion = "linode-v5"
 
-// Hash returns a short text that changes exactly when a Linode made from the class before would be made
-// differently now. The fields that count are the fields that have an effect in the mode and are not changed on the running Linode; their
-// struct tags list that. Fields that are not set do not count, so that a field added to the type
-// later changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
+// Hash returns a short text that changes exactly if a new Linode of the class would differ from a Linode that was made from the class
+// before. Only fields count that have an effect in the mode and are not changed on the running Linode; their struct tags list these fields.
+// Unset fields do not count, so a field that is added to the type later changes no hash. The order of a list that is a set does not count,
+// and neither does the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
 	counted := map[string]any{}
 	for _, f := range in.Spec.normalized().fields() {
@@ -77,7 +77,7 @@ func (in *LinodeNodeClassSpec) normalized() *LinodeNodeClassSpec {
 	return spec
 }
 
-// Swap returns the size of the swap disk in MiB, under whichever of its two names it is given; nil when it is not.
+// Swap returns the size of the swap disk in MiB, from either of its two names; nil if neither is set.
 func (in *LinodeNodeClassSpec) Swap() *int {
 	if in.SwapSize != nil {
 		return in.SwapSize

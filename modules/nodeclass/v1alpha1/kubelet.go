@@ -114,9 +114,9 @@ type KubeletConfiguration struct {
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) ExtraConfig has further fields of the kubelet's own configuration (KubeletConfiguration,
-	// kubelet.config.k8s.io/v1beta1), which go to the kubelet as they are. The condition BootstrapReady names a field that a kubelet
-	// does not know, one with a value of another type, and one that the class has by a name of its own or that the operator sets.
-	// Nodes that join with custom user data take none. Example: {maxParallelImagePulls: 5, serializeImagePulls: false}.
+	// kubelet.config.k8s.io/v1beta1), which go to the kubelet without a change. The condition BootstrapReady names an unknown field,
+	// a field with a value of the wrong type, a field that the class itself has, and a field that the operator sets.
+	// Nodes that join with custom user data cannot have it. Example: {maxParallelImagePulls: 5, serializeImagePulls: false}.
 	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	ExtraConfig map[string]apiextensionsv1.JSON `json:"extraConfig,omitempty" modes:"instance"`

@@ -11,7 +11,7 @@ import (
 const (
 	// LabelInstanceGeneration is the number in the plan's ID: "6" for g6-standard-2.
 	LabelInstanceGeneration = Group + "/instance-generation"
-	// LabelInstanceClass is the plan's class as the API gives it, one of the InstanceClass constants.
+	// LabelInstanceClass is the plan's class in the API, one of the InstanceClass constants.
 	LabelInstanceClass = Group + "/instance-class"
 	// LabelInstanceCPU is the number of vCPUs.
 	LabelInstanceCPU = Group + "/instance-cpu"
@@ -64,7 +64,7 @@ func InstanceLabels() []string {
 }
 
 func init() {
-	// Labels below linode.com are LKE's and the drivers': one that a NodePool sets could make a Node look like another pool's.
+	// Labels below linode.com belong to LKE and the drivers: with such a label a NodePool could make a Node look like another pool's.
 	karpv1.RestrictedLabelDomains.Insert(Group, "linode.com")
 	karpv1.WellKnownLabels.Insert(InstanceLabels()...)
 	karpv1.WellKnownResources.Insert(ResourceNvidiaGPU)

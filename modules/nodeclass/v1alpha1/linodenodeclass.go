@@ -74,9 +74,9 @@ type Isolation struct {
 
 // LinodeNodeClassSpec has the settings of a user. All fields are optional.
 //
-// Fields marked "(no effect in lke mode)" are of instance mode: LKE makes its nodes from an image and settings of its
-// own. In lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
-// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for nodes of instance mode too.
+// Fields marked "(no effect in lke mode)" are for instance mode, because LKE makes its nodes from its own image and
+// settings. In lke mode the API server accepts these fields, the condition ValidationSucceeded names them, and a change
+// replaces no node. Fields marked "lke mode" are for nodes of LKE node pools; fields marked "both modes" are for all nodes.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.imageSelector)",message="image and imageSelector exclude each other; set one of them",fieldPath=".imageSelector"
 // +kubebuilder:validation:XValidation:rule="!has(self.placementGroup) || !has(self.placementGroups)",message="placementGroup and placementGroups exclude each other; set one of them",fieldPath=".placementGroups"
@@ -85,10 +85,10 @@ type Isolation struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.ipv6Options) || !has(self.ipv6Options.enableRanges) || has(self.vpcID) && (!has(self.interfaces) || self.interfaces.size() == 0 || self.interfaces.exists(i, i.type == 'vpc')) || self.ipv6Options.enableRanges.all(r, r in ['/56', '/64'])",message="a public interface takes ranges of /56 and /64; those of other lengths need an interface in a VPC",fieldPath=".ipv6Options.enableRanges"
 // +kubebuilder:validation:XValidation:rule="!has(self.swapSize) || !has(self.swap_size)",message="swapSize and swap_size are two names of one field; set swapSize alone",fieldPath=".swap_size"
 type LinodeNodeClassSpec struct {
-	// Tags are put on each instance, beside the tags that the provider manages (both modes). A change is made on
-	// the running instances and replaces no node; tags that another client has put on an instance stay.
-	// A tag has 3 to 50 characters, exactly as it is written here: nothing is added to it. Keys, the part
-	// before the first "=", must not be managed by Karpenter, this provider or LKE: any under
+	// Tags are on each instance, in addition to the tags that the provider manages (both modes). A change is made on
+	// the running instances and replaces no node. Tags that another client has put on an instance stay.
+	// A tag has 3 to 50 characters, exactly as it is written here. Its key, the part before the first "=", must not
+	// be a key that Karpenter, this provider or LKE manages: any under
 	// karpenter.sh/ or karpenter.k8s.linode/, kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>.
 	// Example: ["team=payments", "production"].
 	// +kubebuilder:validation:MaxItems=50
@@ -137,16 +137,16 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	MachineDeploymentSelector *metav1.LabelSelector `json:"machineDeploymentSelector,omitempty" modes:"clusterapi" inplace:"clusterapi"`
 
-	// (no effect in lke mode) Image is the ID of the image of the instances: linode/... for a public one, private/... for
-	// one of the account, shared/... for one that was shared with it. It must be available and support
-	// cloud-init. Without it, linode/ubuntu22.04. Example: private/12345.
+	// (no effect in lke mode) Image is the ID of the instances' image: linode/... is a public image, private/... an image
+	// of the account, and shared/... an image that is shared with the account. It must be available and support
+	// cloud-init. Default: linode/ubuntu22.04. Example: private/12345.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(linode|private|shared)/[A-Za-z0-9._-]+$')`,message="image must look like linode/ubuntu24.04, private/12345 or shared/12345"
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// (no effect in lke mode) ImageSelector chooses the newest image with a label of a pattern, instead of image. The one that was
-	// found is in status.images.
+	// (no effect in lke mode) ImageSelector chooses the newest image whose label matches a pattern, instead of image. The image that
+	// was found is in status.images.
 	// +optional
 	ImageSelector *ImageSelector `json:"imageSelector,omitempty" inplace:"instance"`
 

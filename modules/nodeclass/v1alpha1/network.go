@@ -24,7 +24,7 @@ type Interface struct {
 	// +optional
 	SubnetID *int `json:"subnetID,omitempty"`
 	// NAT maps a public address 1:1 to the address in the VPC. Without it, and without a public interface, a Linode may
-	// not reach the Metadata service, by which it joins. Default: true for a vpc interface without a public one beside it.
+	// not reach the Metadata service, by which it joins. Default: true for a vpc interface if the Linode has no public interface.
 	// +optional
 	NAT *bool `json:"nat,omitempty"`
 	// Primary is the interface with the default route. Default: the vpc interface, else the first.
@@ -41,7 +41,7 @@ type ImageSelector struct {
 	Label string `json:"label"`
 }
 
-// ImageDriftPolicy decides about nodes of another image than the one that new nodes get.
+// ImageDriftPolicy decides about nodes with another image than new nodes get.
 //
 // +kubebuilder:validation:Enum={Ignore,Replace}
 type ImageDriftPolicy string

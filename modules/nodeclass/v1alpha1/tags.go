@@ -28,7 +28,7 @@ const (
 	TagEnterprisePool = "nodepool"
 )
 
-// Bounds on the length of a tag, in characters. The Linode API answers a shorter or longer one with 400.
+// Bounds on the length of a tag, in characters. The Linode API answers a shorter or longer tag with 400.
 const (
 	TagMinLength = 3
 	TagMaxLength = 50

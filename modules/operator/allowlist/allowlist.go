@@ -27,7 +27,8 @@ import (
 type List struct {
 	// Images are IDs such as linode/debian12, with * for any text without a slash.
 	Images []string `json:"images,omitempty"`
-	// Firewalls are IDs. With one of them a class must name one: without a firewall the account's default would hold, or none.
+	// Firewalls are IDs. If the list has an entry, a class must name a firewall of the list: a class without a firewall would get the
+	// account's default firewall, or none.
 	Firewalls []int `json:"firewalls,omitempty"`
 	VPCs      []int `json:"vpcs,omitempty"`
 	// AuthorizedKeys are public keys of SSH; the comment at the end of a key does not count.
@@ -60,8 +61,8 @@ func Parse(text string) (List, error) {
 // Refusal is one value of a class that is not allowed.
 type Refusal struct{ Field, Text string }
 
-// Check returns the first value of a class that is not in the list, nil if the list has all values. image is the one that nodes would get;
-// "" while it is not known.
+// Check returns the first value of a class that is not in the list, nil if the list has all values. image is the image that nodes
+// would get, "" while it is unknown.
 func (l List) Check(spec v1alpha1.LinodeNodeClassSpec, image string) *Refusal {
 	if image != "" && len(l.Images) > 0 && !slices.ContainsFunc(l.Images, matches(image)) {
 		field := "spec.image"

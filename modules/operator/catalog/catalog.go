@@ -23,13 +23,13 @@ import (
 type Config struct {
 	Region         string
 	Mode           v1alpha1.Mode       // whose fields of a class count; "" = lke
-	Plans          selection.Selection // what may be bought at all; zero = the defaults
+	Plans          selection.Selection // the plans that may be bought; zero = the defaults
 	Prices         selection.Prices    // of plans for which the API lists none
 	Tier           string              // of the LKE cluster; "" = standard in lke mode, and not used in the others
 	MemoryOverhead *float64            // see Settings
 	Interval       time.Duration       // between reads; 0 = 5 min
 	Launches       *launches.Memory    // has the plans that rest; nil = none are known from before
-	OnRefresh      func(error)         // a read has ended; after one that failed the old data stays; may be nil
+	OnRefresh      func(error)         // a read has ended; after a failed read the old data stays; may be nil
 }
 
 // Catalog serves instance types from memory.
@@ -40,10 +40,10 @@ type Catalog struct {
 	mu           sync.Mutex
 	plans        []Plan
 	availability map[string]bool
-	learned      map[string]Figures                       // what nodes have shown, by LearnedBy
+	learned      map[string]Figures                       // figures of registered nodes, by LearnedBy
 	hourly       map[string]float64                       // price of every plan that was ever listed
 	version      int                                      // grows when plans, availability or what was learned change
-	state        string                                   // what converted was made from
+	state        string                                   // the input of converted
 	converted    map[string][]*cloudprovider.InstanceType // by what of a class counts
 }
 

@@ -44,7 +44,7 @@ func named(t *testing.T, all []*cloudprovider.InstanceType, name string) *cloudp
 	return nil
 }
 
-// Of all plans exactly the plans are offered that LKE allows and whose size is known, but for accelerated ones.
+// The catalog offers exactly the plans that LKE allows and whose size is known, without accelerated plans.
 func TestPlansThatLKERefusesAreLeftOut(t *testing.T) {
 	sim, c := simulated(t, catalog.Config{Region: "us-ord"})
 	offered := map[string]bool{}
@@ -62,7 +62,7 @@ func TestPlansThatLKERefusesAreLeftOut(t *testing.T) {
 	}
 }
 
-// Availability is that of the region; a plan that the region does not list is available.
+// Availability is the region's. A plan that the region does not list is available.
 func TestAvailabilityIsTheRegions(t *testing.T) {
 	for _, region := range []string{"us-ord", "us-east", "id-cgk"} {
 		sim, c := simulated(t, catalog.Config{Region: region})

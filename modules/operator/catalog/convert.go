@@ -17,7 +17,7 @@ type Settings struct {
 	Region         string
 	Tier           string   // of the LKE cluster, as the API names it; "" = nodes are not LKE's
 	MemoryOverhead *float64 // share of the plan's memory that pods cannot have, where no node has shown one; nil = it is estimated
-	Learned        Figures  // what nodes of the plan have shown
+	Learned        Figures  // figures of registered nodes of the plan
 	Kubelet        *v1alpha1.KubeletConfiguration
 	RootDisk       int // MiB of the plan's disk that pods share; 0 = all of it
 	Disks          int // of the Linode; 0 = 1

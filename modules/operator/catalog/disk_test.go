@@ -75,7 +75,7 @@ func TestDisksOfAClassAreInTheCapacity(t *testing.T) {
 	}
 }
 
-// A pod that does not fit the root disk finds no plan that core would buy in vain, however large the plan's disk is.
+// A pod that does not fit on the root disk gets no plan, however large the plan's disk is: the pod could not run on the node.
 func TestAPodLargerThanTheRootDiskFitsNoPlan(t *testing.T) {
 	_, c := simulated(t, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
 	wanted := resource.MustParse("30Gi")

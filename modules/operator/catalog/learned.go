@@ -31,7 +31,8 @@ func (c *Catalog) LearnedBy(plan string, class *v1alpha1.LinodeNodeClassSpec) st
 // Mode returns the mode whose fields of a class count.
 func (c *Catalog) Mode() v1alpha1.Mode { return c.cfg.Mode }
 
-// learnedOf returns what was learned of nodes of a plan and a shape. Memory is that of the plan, where no node of the shape has shown it.
+// learnedOf returns the learned figures of nodes of a plan and a shape. If no node of the shape has registered, memory is the figure of
+// the plan.
 func (c *Catalog) learnedOf(plan string, s shape) Figures {
 	if c.cfg.Mode != v1alpha1.ModeInstance {
 		return c.learned[plan]
@@ -41,10 +42,10 @@ func (c *Catalog) learnedOf(plan string, s shape) Figures {
 	return figures
 }
 
-// Learn takes what nodes have shown, by LearnedBy. A figure that leaves pods less counts at once; one that leaves them more counts if it
-// is more by a hundredth, so that nodes that differ a little do not set consolidation off. Figures that cannot be are ignored, since a
-// kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half of it, a reservation of
-// more than half that is not expected either, or figures of a plan that is not offered. It returns whether anything changed.
+// Learn takes the figures of registered nodes, by LearnedBy, and returns whether anything changed. A figure that leaves less for pods
+// counts at once. A figure that leaves more counts if it is larger by a hundredth, so that small differences between nodes do not start
+// consolidation. Learn ignores impossible figures, because a kubelet, or a client that writes the stored figures, may report anything: more
+// than the plan has, less than half of it, an unexpected reservation of more than half, or figures of a plan that is not offered.
 func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +78,8 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	return changed
 }
 
-// wholeDisk returns the figure of a node whose root disk is all of the plan's, 0 for one that a class made smaller: the file system takes
-// about 2%.
+// wholeDisk returns the figure of a node whose root disk is the whole disk of the plan, and 0 if a class made the root disk smaller. The
+// file system takes about 2%.
 func wholeDisk(p Plan, shown int64) int64 {
 	if shown < int64(p.Disk)*mib/10*9 {
 		return 0

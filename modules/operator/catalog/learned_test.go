@@ -14,7 +14,7 @@ import (
 
 const ki = 1 << 10
 
-// What real nodes show replaces the estimate, for their type alone and at once, and the leanest node counts.
+// Figures of real nodes replace the estimate at once, and only for the nodes' type. A figure that leaves less for pods counts at once.
 func TestNodesTeach(t *testing.T) {
 	_, c := simulated(t, catalog.Config{Region: "us-ord"})
 	memory := func(name string) int64 { return named(t, c.InstanceTypes(nil), name).Capacity.Memory().Value() }

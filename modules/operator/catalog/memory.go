@@ -19,8 +19,8 @@ const (
 	gib = 1 << 30
 )
 
-// recordedMemory lists what nodes of LKE have shown, in bytes, by the plan's MiB: a g6-standard-1 and a g6-standard-2. What a guest has
-// depends on the size of its memory and not on the plan's class.
+// recordedMemory lists the memory of recorded LKE nodes in bytes, by the plan's MiB: a g6-standard-1 and a g6-standard-2. The memory of a
+// guest depends on the size of the plan and not on its class.
 var recordedMemory = map[int]int64{
 	2048: 2027296 << 10,
 	4096: 4022024 << 10,
@@ -29,7 +29,7 @@ var recordedMemory = map[int]int64{
 // estimate is what a node of a plan is expected to have before one was seen, in bytes.
 type estimate struct {
 	memory   int64 // capacity
-	reserved int64 // the part of the capacity that the platform keeps from pods; 0: what the kubelet's settings say
+	reserved int64 // the part of the capacity that the platform keeps from pods; 0: the kubelet's settings decide
 }
 
 // estimated returns the estimate for a plan. A share that a user has set replaces all of it, because it is the only correction of an
@@ -55,8 +55,8 @@ func estimated(p Plan, s Settings) estimate {
 func less(plan int64, share float64) int64 { return int64(float64(plan) * (1 - share)) }
 
 // enterpriseReserve returns the memory that kubelets of LKE Enterprise are expected to reserve. The formula is not public: users report
-// about 6 GiB for pods on plans of 8 GiB, which two formulas of other clouds explain. The larger one counts, because a node that holds
-// less than was planned is bought in vain.
+// about 6 GiB for pods on plans of 8 GiB, which two formulas of other clouds explain. The larger result counts, because a node
+// that holds less than planned cannot take its pods.
 func enterpriseReserve(plan int64) int64 {
 	return max(reservedByPod(defaultMaxPods), reservedByShare(plan))
 }

@@ -21,7 +21,7 @@ type Node struct {
 type Backend interface {
 	// Mode is which fields of a LinodeNodeClass count.
 	Mode() v1alpha1.Mode
-	// Claim returns the NodeClaim's node, one that it has or a new one. It waits until ctx ends.
+	// Claim returns the NodeClaim's node: the node that it has, or a new node. It waits until ctx ends.
 	Claim(ctx context.Context, launch Launch) (Node, error)
 	Release(ctx context.Context, instanceID int, by claims.Claimant) error
 	Get(ctx context.Context, instanceID int) (Node, error)
@@ -29,6 +29,6 @@ type Backend interface {
 	// Drift returns how a node differs from what Claim would make now, "" if it does not. It reads nothing of the node: what it reads of
 	// others serves all nodes for minutes.
 	Drift(ctx context.Context, node Node, launch Launch) cloudprovider.DriftReason
-	// Outdated returns whether a kubelet of this version is older than that of a node made now. It reads from memory.
+	// Outdated returns whether a kubelet of this version is older than the kubelet of a new node. It reads from memory.
 	Outdated(ctx context.Context, kubelet string, launch Launch) bool
 }

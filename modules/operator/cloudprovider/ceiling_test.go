@@ -48,7 +48,7 @@ func TestNodeClaimsMadeByHandStopAtTheCeilings(t *testing.T) {
 					if n := len(sim.Snapshot().Instances); n != 3+1 {
 						t.Errorf("%d Linodes, want 3 and the one that is the user's", n)
 					}
-					// What goes makes room.
+					// A node in deletion makes room.
 					for !core.IsNodeClaimNotFoundError(p.Delete(ctx, numbered(0))) {
 						time.Sleep(5 * time.Second)
 					}

@@ -364,8 +364,7 @@ func TestCreateWaitsNoLongerThanItsDeadline(t *testing.T) {
 	})
 }
 
-// A second attempt requests the same plan although a cheaper one has become available: what the first attempt
-// has caused is on its way.
+// A second attempt requests the same plan although a cheaper one has become available: the node of the first attempt is on its way.
 func TestARepeatedCreateAsksForTheSamePlan(t *testing.T) {
 	granted := false
 	pools := &scripted{t: t, claim: func(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {

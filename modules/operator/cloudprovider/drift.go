@@ -83,11 +83,10 @@ func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprov
 	return suspected, nil
 }
 
-// versionGrace keeps a node that has just joined from being replaced for its version: what LKE makes shortly after an upgrade may still be
-// older.
+// versionGrace is the age from which a node can drift by its version: LKE may still make nodes of the old version shortly after an upgrade.
 const versionGrace = time.Hour
 
-// outdated returns DriftKubernetesVersion for a node whose kubelet is older than that of a node made now.
+// outdated returns DriftKubernetesVersion for a node whose kubelet is older than the kubelet of a new node.
 func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovider.DriftReason, error) {
 	nodeClaim := wanted.NodeClaim
 	registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
@@ -116,7 +115,7 @@ func OlderMinor(kubelet, controlPlane string) bool {
 }
 
 // staticallyDrifted compares the hash a NodeClaim was made with to the class's. Hashes of different versions,
-// and one that is missing, say nothing.
+// and a missing hash, prove nothing.
 func staticallyDrifted(nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) bool {
 	made, is := nodeClaim.Annotations, nodeClass.Annotations
 	const hash, version = v1alpha1.AnnotationHash, v1alpha1.AnnotationHashVersion

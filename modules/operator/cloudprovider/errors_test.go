@@ -84,7 +84,7 @@ func TestErrorsOfAClaimReachCore(t *testing.T) {
 	}
 }
 
-// Core repeats a launch soon only when its failure was news for the status, so each attempt says which it is.
+// Core repeats a launch soon only if its failure changed the status, so each message has the number of the attempt.
 func TestEveryAttemptIsNews(t *testing.T) {
 	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
 		return lkepool.Node{}, failing(claims.KindProvisioning, "")

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// Reasons of events on a NodePool, beside the reasons of package launches. Core reports the same on the NodeClaim, which is gone soon
+// Reasons of events on a NodePool. Package launches has further ones. Core reports the same on the NodeClaim, which is gone soon
 // afterwards.
 const (
 	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or no such plan can be bought

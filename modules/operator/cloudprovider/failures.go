@@ -108,7 +108,7 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 		Reason: EventNodeTooSmall, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: launches.ShortfallLasts,
 		Message: fmt.Sprintf("Node %s, a %s, has allocatable cpu %s, memory %s, ephemeral-storage %s and %s pods, which is less than the pods "+
 			"need that NodeClaim %s was made for; "+
-			"the NodePool plans with what it has", node.Name, plan, allocatable.Cpu(), allocatable.Memory(), allocatable.StorageEphemeral(),
+			"the NodePool plans with these figures", node.Name, plan, allocatable.Cpu(), allocatable.Memory(), allocatable.StorageEphemeral(),
 			allocatable.Pods(), nodeClaim.Name),
 	})
 }

@@ -97,7 +97,7 @@ func TestNodeOverlaysDecideWhatIsBought(t *testing.T) {
 			if got := pools.requests[0].Key.InstanceType; got != tt.want {
 				t.Errorf("asked for %s, want %s", got, tt.want)
 			}
-			// While the node is on its way, core counts on what the NodeClaim says that it will have.
+			// While the node is on its way, core relies on the resources in the NodeClaim's status.
 			for name := range tt.claim.Spec.Resources.Requests {
 				if has := created.Status.Allocatable[name]; has.IsZero() {
 					t.Errorf("the NodeClaim will have no %s", name)

@@ -38,7 +38,8 @@ func (i *Inventory) Note(node Node) {
 	i.nodes[node.InstanceID] = known{node, time.Now()}
 }
 
-// Known returns an instance as it was read last, false for one that no reading of this cluster has. It is not changed while it is kept.
+// Known returns an instance from the last reading, and false if no reading of this cluster has the instance. The returned value never
+// changes.
 func (i *Inventory) Known(instanceID int) (Node, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

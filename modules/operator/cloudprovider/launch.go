@@ -21,7 +21,7 @@ type Launch struct {
 	NodePool     *karpv1.NodePool
 	NodeClass    *v1alpha1.LinodeNodeClass
 	InstanceType *cloudprovider.InstanceType
-	Labels       map[string]string // of every node of the type, beside the NodeClaim's
+	Labels       map[string]string // of every node of the type, in addition to the NodeClaim's
 }
 
 // claim claims a node within the deadline of one Create. An instance that another NodeClaim's status names is refused: two NodeClaims with

@@ -174,7 +174,7 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 	}
 }
 
-// Drift does not cost one read per node: 300 questions within a minute read one list, also one that fails.
+// Drift does not cost one read for each node: 300 checks within a minute share one list, also a list that fails.
 func TestDriftReadsOneListForAll(t *testing.T) {
 	for name, fails := range map[string]error{"the API answers": nil, "the API is down": failing(claims.KindUnavailable, "")} {
 		t.Run(name, func(t *testing.T) {

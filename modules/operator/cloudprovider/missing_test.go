@@ -64,7 +64,7 @@ func TestAMissingClassIsOneLineInTheLogUntilItChanges(t *testing.T) {
 	expectLines("does not exist")
 }
 
-// Core's controllers for prices and overlays list for every NodePool, of whichever provider.
+// Core's controllers for prices and overlays list instance types for every NodePool, also for NodePools of other providers.
 func TestANodePoolOfAnotherProviderHasNoInstanceTypesAndNoError(t *testing.T) {
 	pool := nodePool(nil)
 	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: "default"}

@@ -15,8 +15,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// Unbuyable returns why a NodePool can get no node now, "" if it can. What its LinodeNodeClass lacks is no part of it: core's own
-// condition shows that.
+// Unbuyable returns why a NodePool can get no node now, "" if it can. A class that is not Ready is not a
+// reason here: core's own condition shows it.
 func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool) string {
 	all, err := c.GetInstanceTypes(ctx, nodePool)
 	if err != nil {

@@ -82,7 +82,7 @@ func (c *CloudProvider) withShortfalls(nodePool string, all []*cloudprovider.Ins
 	return all
 }
 
-// shortened returns the instance type with no more to allocate than a node of it had.
+// shortened returns the instance type with at most the allocatable resources that a node of it had.
 func shortened(it *cloudprovider.InstanceType, had corev1.ResourceList) *cloudprovider.InstanceType {
 	short := it.DeepCopy()
 	for name, quantity := range it.Allocatable() {

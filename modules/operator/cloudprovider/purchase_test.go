@@ -10,8 +10,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// LKE takes 2 to 4 seconds for a write. A NodeClaim that arrives meanwhile gets one node, and so does a NodeClaim whose call of Create ends
-// meanwhile and is repeated: a node that is being bought is neither bought again nor given to two.
+// LKE takes 2 to 4 seconds for a write. A NodeClaim that arrives in this time gets one node. So does a NodeClaim whose call of Create
+// ends in this time and is repeated: a node is not bought twice, and is not given to two NodeClaims.
 func TestWhatArrivesDuringAPurchaseIsBoughtOnce(t *testing.T) {
 	if writes := linodesim.Realistic().WriteLKE; writes.Min < 2*time.Second {
 		t.Fatalf("a write takes %s: nothing arrives in it", writes.Min)

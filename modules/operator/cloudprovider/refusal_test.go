@@ -134,7 +134,7 @@ func expect(t *testing.T, told *record.FakeRecorder, says []string) {
 }
 
 // An account at its limit costs a refused request every three minutes, however often core tries, and nothing once the
-// limit is raised. Core makes a NodeClaim only while a type is offered, as schedulable says.
+// limit is raised. Core makes a NodeClaim only while a type is offered (schedulable).
 func TestAnAccountLimitIsNoHotLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, info := newSim(t, linodesim.Standard)
@@ -192,7 +192,7 @@ func total(sim *linodesim.Sim) (n int) {
 	return n
 }
 
-// schedulable tells whether core would make a NodeClaim: whether any type has an offering.
+// schedulable returns whether core would make a NodeClaim: whether any type has an offering.
 func schedulable(t *testing.T, p core.CloudProvider) bool {
 	t.Helper()
 	all, err := p.GetInstanceTypes(t.Context(), nodePool(nil))

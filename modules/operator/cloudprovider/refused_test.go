@@ -96,7 +96,8 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 	}
 }
 
-// What only a class sets is refused for all of its NodePools: each would be refused in turn, and core plans nothing meanwhile.
+// A field of the class was refused: launches of all its NodePools are refused at once. Otherwise each NodePool would meet the refusal in
+// turn, and core plans nothing in that time.
 func TestARefusedFieldOfAClassEndsTheLaunchesOfAllItsNodePools(t *testing.T) {
 	rejected := 0
 	pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {

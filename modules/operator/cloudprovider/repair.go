@@ -40,15 +40,15 @@ const (
 	containerRuntimeUnhealthy corev1.NodeConditionType = "ContainerRuntimeUnhealthy"
 )
 
-// anyReason makes a policy one of its condition: core takes the one without a reason for the fallback of all.
+// anyReason limits a policy to its condition: core uses the policy without a reason as the fallback for all conditions.
 const anyReason = ".*"
 
-// defaultToleration is longer than LKE takes to reboot a Linode by itself.
+// defaultToleration is longer than the time in which LKE reboots a Linode without Karpenter.
 const defaultToleration = 10 * time.Minute
 
-// RepairPolicies returns when a node counts as broken, and the repair. Core reboots a node at most twice in 24 hours and then
-// replaces it. What a kubelet that does not answer cannot evict is not waited for. Core takes a condition for no older than its Node, and
-// measures anew after a reboot.
+// RepairPolicies returns when a node counts as broken, and the repair. Core reboots a node at most twice in 24 hours and then replaces it.
+// Core does not wait for pods that a silent kubelet cannot evict. For core a condition is at most as old as its Node, and its age begins
+// anew after a reboot.
 func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
 	patient, hasty := c.cfg.Toleration, c.cfg.Toleration/2
 	return []cloudprovider.RepairPolicy{

@@ -34,7 +34,7 @@ func (c *CloudProvider) withOverlaidPrices(nodePool *karpv1.NodePool, all []*clo
 			names = append(names, it.Name)
 		}
 		c.events.publish(nodePool, events.Event{Reason: EventPlanWithoutPrice, DedupeValues: names, DedupeTimeout: unpricedSilence,
-			Message: fmt.Sprintf("The Linode API lists no price in %s for %s, which are not bought therefore: set settings.plans.prices "+
+			Message: fmt.Sprintf("The Linode API lists no price in %s for %s, so the operator does not buy them: set settings.plans.prices "+
 				"(PLANS_PRICES), or give them a price by a NodeOverlay", c.cfg.Region, requirement.List(names))})
 	}
 	return all

@@ -11,8 +11,8 @@ import (
 // How soon an object is reconciled again: the cache has the other write within that time.
 const pause = 250 * time.Millisecond
 
-// Lock returns the patch from the object as it was read, with its version. A merge patch replaces lists as a whole: the API server
-// refuses it when another client has changed the object since.
+// Lock returns the patch from the object that was read, with its version. A merge patch replaces whole lists, so the API server refuses
+// the patch if another client has changed the object since the read.
 func Lock(read client.Object) client.Patch {
 	return client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
 }

@@ -30,8 +30,8 @@ type Wanted struct {
 	OnRestricted func(user string) // called by Check if the token's user is restricted to its roles; may be nil
 }
 
-// Check reads instances with a text in their label, which needs a scope of its own, and refuses a token that lacks a scope. One answer is
-// enough. fix describes how to make a token that has them. The user is read first: a token that may not read it is refused for that alone.
+// Check reads instances with a text in their label, which needs a scope, and refuses a token that lacks a scope. One answer is enough. fix
+// describes how to make a token with all scopes. Check reads the user first: a token that may not read the user is refused for that.
 func (w Wanted) Check(ctx context.Context, client *linode.Client, label, fix string, scopes ...string) error {
 	if user := RestrictedUser(ctx, client); user != "" && w.OnRestricted != nil {
 		w.OnRestricted(user)
@@ -68,7 +68,7 @@ func (w Wanted) Explain(err error, scope, doing, fix string) error {
 		return &options.Error{Name: "LINODE_URL", Found: "there is no Linode API at " + w.URL + " (404 " + doing + ")",
 			Fix: "set LINODE_URL and LINODE_API_VERSION to the API's, or leave them out"}
 	default:
-		// The Linode API answers errors with a body of its own, which a client recognizes. Outages of it, and of proxies before it, are 5xx.
+		// The Linode API answers errors with a body that a client recognizes. Its outages, and outages of proxies in front of it, are 5xx.
 		var answer *linode.Error
 		if errors.As(err, &answer) && answer.Status != 0 && answer.Status < http.StatusInternalServerError &&
 			answer.Status != http.StatusTooManyRequests && len(answer.Reasons) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 )
 
-// The role of a restricted user that a request takes beside the token's scope. The API's reference names the roles for LKE beside each
-// operation. The roles for Linodes are named in its list of roles; that they suffice was not tried.
+// The role of a restricted user that a request needs in addition to the token's scope. The API's reference names the roles for LKE at each
+// operation. Its list of roles has the roles for Linodes; we did not try whether they suffice.
 var roles = map[string]string{
 	"lke:read_only": "lkecluster_viewer", "lke:read_write": "lkecluster_admin",
 	"linodes:read_only": "linode_viewer", "linodes:read_write": "account_linode_admin",

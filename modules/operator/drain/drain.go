@@ -179,7 +179,7 @@ func (d *Drainer) leaving(ctx context.Context, node *corev1.Node) ([]*corev1.Pod
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !podutils.IsWaitingEviction(pod, clock.RealClock{}) }), err
 }
 
-// Taint puts a taint on a Node as it was read. Load balancers leave a Node out that served once.
+// Taint puts a taint on a Node, by the version that was read. Load balancers exclude a Node that served once.
 func (d *Drainer) Taint(ctx context.Context, node *corev1.Node, taint corev1.Taint) error {
 	stored := node.DeepCopy()
 	taint.TimeAdded = new(metav1.Now())

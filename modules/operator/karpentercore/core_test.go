@@ -94,7 +94,7 @@ func TestTheIndexesAreThoseOfCore(t *testing.T) {
 	}
 }
 
-// What core sets is either set by NewOperator or replaced: the four options of the Lease by the lock.
+// NewOperator sets each option that core sets, except for the four options of the Lease, which the lock replaces.
 func TestTheManagerHasTheOptionsOfCore(t *testing.T) {
 	known := []string{
 		"BaseContext", "Cache", "Controller", "HealthProbeBindAddress", "LeaderElection", "LeaderElectionConfig", "LeaderElectionID",
@@ -170,7 +170,7 @@ func TestCoreStillRegistersByProviderIDAlone(t *testing.T) {
 	}
 }
 
-// What package cloudprovider answers for core's sake is needed for as long as core has these lines.
+// Package cloudprovider needs its answers for core as long as core has these lines.
 func TestCoreStillNeedsTheProvidersAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, line string

@@ -140,7 +140,8 @@ func eventually(t *testing.T, otherwise string, met func() bool) {
 	}
 }
 
-// These are all the names by which core registers legacy repair, none of which tells that a label is new. Core v1.15.1 has more.
+// The list has all names that core uses where it registers legacy repair. None of them compares the labels of a Node before and after a
+// change. Core v1.15.1 uses more names.
 func TestCoreStillMissesANodeThatGetsItsLabel(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), coreFile(t, "pkg/controllers/node/legacyrepair/controller.go"), nil, 0)
 	must(t, err)

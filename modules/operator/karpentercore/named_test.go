@@ -118,7 +118,7 @@ func victim() (claim *karpv1.NodeClaim, own, impostor *corev1.Node) {
 	return claim, own, impostor
 }
 
-// What a node reports of itself does not become the condition of another NodeClaim's node, by which core would repair that one.
+// A node's report about itself does not become a condition of another NodeClaim's node: core would repair that other node.
 func TestTheConditionsOfAnImpostorDoNotReachRepair(t *testing.T) {
 	for name, order := range map[string][]string{
 		"the impostor comes last": {"own-b", "own-a"}, "first": {"own-a", "own-b"}, "alone, before the node": {"own-a"},

@@ -24,7 +24,7 @@ import (
 // Core's own planner is found by what it can do.
 var _ karpentercore.Planner = (*provisioning.Provisioner)(nil)
 
-// passes is one of core's controllers, which counts its passes.
+// passes is a controller like core's that counts its passes.
 type passes chan struct{}
 
 func (passes) Register(context.Context, manager.Manager) error { return nil }

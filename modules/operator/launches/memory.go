@@ -19,7 +19,7 @@ import (
 const (
 	// RefusalLasts bounds for how long a refusal counts while nothing is changed.
 	RefusalLasts = 5 * time.Minute
-	// HeldFor is for how long a static NodePool makes no NodeClaim after one that got no node.
+	// HeldFor is the time for which a static NodePool makes no NodeClaim after a NodeClaim that got no node.
 	HeldFor = time.Minute
 	// ShortfallLasts is for how long a NodePool plans with the node that was too small. By then a second node of the plan has taught the
 	// catalog, or the next one is tried.
@@ -60,7 +60,7 @@ type Memory struct {
 	limited    timed[string, bool]                // NodePools that a limit refused
 	held       timed[string, string]              // by static NodePool: why it makes no NodeClaims
 	counted    timed[types.UID, bool]             // NodeClaims whose node never joined
-	shortfalls timed[Target, corev1.ResourceList] // what a node had that was too small
+	shortfalls timed[Target, corev1.ResourceList] // the resources of a node that was too small
 }
 
 // New returns a Memory of nothing.

@@ -40,7 +40,7 @@ var classFields = []string{
 	claims.FieldPlacementGroups,
 }
 
-// OfClass returns whether a field is one that a class alone sets, so that a refusal of it concerns all NodePools of the class.
+// OfClass returns whether only a class sets a field, so that a refusal of it concerns all NodePools of the class.
 func OfClass(field string) bool {
 	return slices.ContainsFunc(classFields, func(prefix string) bool { return strings.HasPrefix(field, prefix) })
 }

@@ -63,8 +63,8 @@ func (m *Memory) Export() State {
 	return s
 }
 
-// Import adds what another process has exported. What cannot be, such as a pause that is longer than any, is left out, and what this
-// process knows itself stays.
+// Import adds the records that another process has exported. It leaves out impossible records, such as a pause that is longer than the
+// longest one, and keeps the records of this process.
 func (m *Memory) Import(s State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -140,7 +140,7 @@ type Verdict struct {
 	Message string
 	Event   Event // on the NodePool; zero = none
 
-	// What Memory records.
+	// The records of Memory.
 	cause    Cause         // of the plan's rest, "" = it does not rest
 	failures pacing.Record // of the NodePool with this one; zero = it does not pause
 	refusal  Refusal
@@ -151,7 +151,7 @@ type Verdict struct {
 // An Event is an event on a NodePool.
 type Event struct {
 	Reason, Message string
-	Values          []string      // what makes it another event, beside the NodePool
+	Values          []string      // values that distinguish the event, in addition to the NodePool
 	Silence         time.Duration // an equal one is left out for so long
 }
 
@@ -164,8 +164,8 @@ const givenUpAfter = 4
 // user who corrects the cause waits for the next launch.
 var launchPauses = []time.Duration{0, time.Minute}
 
-// What LKE Enterprise does not report (FACTS of the Linode API, section 18, row 7: pools over the account's limits or without capacity are
-// accepted, and then nothing happens), and what a user can do.
+// The causes that LKE Enterprise does not report, and the cures. (FACTS of the Linode API, section 18, row 7: LKE accepts pools over the
+// account's limits or without capacity, and then nothing happens.)
 const (
 	silentCauses = "LKE Enterprise reports neither that the region has no capacity for a plan nor that the account's limit of Linodes or " +
 		"vCPUs is reached"

@@ -130,8 +130,8 @@ func (f *Fence) Start(ctx context.Context) error {
 }
 
 // Lock returns the elector's lock, observed: a renewal counts from when its request was begun, for the duration in the Lease. A Lease
-// that has expired is not released, because client-go would overwrite the Lease of another replica, nor is one whose holder has a
-// write that may take effect yet.
+// that has expired is not released, because client-go would overwrite the Lease of another replica. A Lease whose holder has a write that
+// may still take effect is not released, either.
 func (f *Fence) Lock(next resourcelock.Interface) resourcelock.Interface { return lock{next, f} }
 
 type lock struct {

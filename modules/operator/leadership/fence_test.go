@@ -240,7 +240,7 @@ func TestAWriteIsHeldBackOnItsWay(t *testing.T) {
 	}
 }
 
-// serve answers one request, and tells of which method it was; "" if the connection ended before there was a whole one.
+// serve answers one request and returns its method. It returns "" if the connection ended before the request was complete.
 func serve(connection net.Conn, after time.Duration, received chan<- string) {
 	defer func() { _ = connection.Close() }()
 	request, err := http.ReadRequest(bufio.NewReader(connection))
@@ -271,7 +271,7 @@ func TestALeaseThatHasRunOutIsNotGivenBack(t *testing.T) {
 	})
 }
 
-// Only the Lease in another's hands ends the process: an API server that is slow to answer says nothing about who leads.
+// The process ends only if another replica holds the Lease. A slow API server does not show which replica leads.
 func TestTheProcessEndsWhenAnotherLeads(t *testing.T) {
 	for name, test := range map[string]struct {
 		holder string

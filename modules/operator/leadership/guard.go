@@ -73,8 +73,8 @@ func (w *write) guarded(request *http.Request) *http.Request {
 	return request
 }
 
-// body is that of a write. Each piece is sent as soon as it is read; without the last one the server has no request. At its end all
-// may have been sent, so it is too late to hold anything back.
+// body is the body of a write. Each piece is sent as soon as it is read, and the server has no request without the last piece. At the end
+// of the body everything may have been sent, so the guard can no longer hold the write back.
 type body struct {
 	io.ReadCloser
 	write *write

@@ -18,7 +18,7 @@ type unanswered struct {
 	mu       sync.Mutex
 	underWay int
 	failed   bool
-	last     moment // when the newest one failed, or this replica followed one that may still write
+	last     moment // when the newest write failed, or when this replica followed a replica that may still write
 }
 
 // inherit notes that writes of a replica before may take effect yet.

@@ -89,7 +89,7 @@ func TestAWriteThatWasHeldBackKeepsNoLease(t *testing.T) {
 	})
 }
 
-// What a replica that died has sent may outlive the one after it as well.
+// A request of a dead replica may take effect even after the next replica has died.
 func TestALeaseIsNotGivenBackWhileTheReplicaBeforeMayStillWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReplica(t)

@@ -6,8 +6,12 @@
 // PodDisruptionBudget allows no eviction. Nodes a and b are empty, and are billed until a person looks at c.
 //
 // A pod holds its node if it has the annotation karpenter.sh/do-not-disrupt or if a PodDisruptionBudget allows no eviction of it now. A
-// pod that is already ending does not. A node that leaves for less than two minutes is not reported: every node that goes needs such a
-// time.
+// pod that is already ending does not.
+//
+// The package reports only if an empty node stays for this. An empty node is one that consolidation would remove: it has no pod that moves
+// elsewhere, and no annotation karpenter.sh/do-not-disrupt. At least one of the nodes that use up the budget must have done so for two
+// minutes, because every node needs some time to leave. A node in deletion counts here only if a pod holds it. A budget of 0 is never
+// reported, because the user has asked for it.
 //
 // Of is a pure function, except for the clock. Callers: controllers/nodepoolstatus, for the condition, and explain.
 package leaving
@@ -136,10 +140,10 @@ func (n Node) String() string {
 	return text
 }
 
-// Use is how the nodes of a NodePool use its budgets for empty nodes.
+// Use shows how the nodes of a NodePool use its budgets for empty nodes.
 type Use struct {
 	Allowed int      // nodes that the budgets let go at a time
-	By      []Node   // that count against them, by name
+	By      []Node   // the nodes that count against the budgets, by name
 	Empty   []string // nodes that would go now if a budget let them, by name
 }
 
@@ -167,7 +171,8 @@ func Of(nodePool *karpv1.NodePool, members []Member, limits Limits, clk clock.Cl
 // Exhausted returns whether nodes that count against the budgets keep all others from going. A budget of 0 is the user's own wish.
 func (u Use) Exhausted() bool { return u.Allowed > 0 && len(u.By) >= u.Allowed }
 
-// Kept returns which empty nodes stay because of which others, "" if none do, or not for longer than a node takes to leave.
+// Kept returns a sentence that names the empty nodes that stay and the nodes that use up the budget. It returns "" if no empty node stays,
+// or if no node has used up the budget for longer than a node usually takes to leave.
 func (u Use) Kept(now time.Time) string {
 	long := func(n Node) bool { return now.Sub(n.Since) > usual && (!n.Going || len(n.Holds) > 0) }
 	if len(u.Empty) == 0 || !u.Exhausted() || !slices.ContainsFunc(u.By, long) {

@@ -38,7 +38,8 @@ func plan(id, class string, hourly float64) string {
 		"price":{"hourly":%v,"monthly":1},"region_prices":[],"addons":{"backups":{"price":{"hourly":1,"monthly":1},"region_prices":[]}},"successor":null,"accelerated_devices":0}`, id, class, hourly)
 }
 
-// hostile is an API whose list of plans has two sound ones, one of them twice and one unavailable, among names and prices that are not.
+// hostile is an API with two valid plans in its list, one of them twice and one unavailable. All other plans have invalid names and
+// prices.
 func hostile() answers {
 	list := []string{
 		plan("g6-standard-2", "standard", 0.036), plan("g6-standard-2", "standard", 0.05), plan("g6-dedicated-2", "dedicated", 0.054),
@@ -117,7 +118,7 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 			}
 		}
 	}
-	// 250 NodePools were seen: 200 have their own series, beside "other".
+	// 250 NodePools were seen: 200 have their own series, and "other" has the rest.
 	if got := len(seen["nodepool"]); got != 201 || !seen["nodepool"]["other"] || !seen["nodepool"]["odd-0-0"] {
 		t.Errorf("%d values of nodepool", got)
 	}

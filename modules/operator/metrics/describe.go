@@ -88,7 +88,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 		sets[labelCause] = append(sets[labelCause], string(cause))
 	}
 	for label := range sets {
-		if label != labelKind { // the only one that has no values from elsewhere
+		if label != labelKind { // all values of labelKind are declared here
 			sets[label] = append(sets[label], other)
 		}
 		slices.Sort(sets[label])
@@ -131,7 +131,7 @@ func (d *declarations) histogram(subsystem, name, help string, labels ...string)
 		Buckets: seconds}, labels)
 }
 
-// desc describes a gauge that a collector of its own makes at every scrape.
+// desc describes a gauge that a separate collector makes at every scrape.
 func (d *declarations) desc(name, help string, labels ...string) *prometheus.Desc {
 	const subsystem = "cloudprovider" // as core and other providers have it
 	return prometheus.NewDesc(d.describe("gauge", subsystem, name, help, labels), help, labels, nil)

@@ -1,12 +1,12 @@
-// Package metrics declares what the provider measures beside Karpenter core.
+// Package metrics declares the metrics of the provider. Karpenter core's metrics are not here.
 //
 // Every label has a bounded set of values, whatever the Linode API answers: a value outside its label's closed set
-// (see Values) is counted as "other", and an instance type is one that the catalog offers. Nothing here holds a token,
-// a name of a NodeClaim, or an ID. New registers with a registry; cmd/controller passes the one that core serves, and
-// connects the hooks. Describe lists what there is, for dashboards, alerts, documentation and their tests.
+// (see Values) counts as "other", and an instance type is a plan that the catalog offers. No label holds a token,
+// a name of a NodeClaim, or an ID. New registers with a registry; cmd/controller passes core's registry and connects
+// the hooks. Describe lists all metrics, for dashboards, alerts, documentation and their tests.
 //
-// Offerings and facts of instance types are read from the catalog at every scrape: an offering that was
-// refused is back at 1 the moment that refusal is no longer believed.
+// Offerings and facts of instance types are read from the catalog at every scrape: a refused offering is back at 1 at
+// the moment at which the refusal ends.
 package metrics
 
 import (
@@ -149,7 +149,7 @@ func (m *Metrics) Collected(collected claims.Collected) {
 // Unidentified counts a Node that could not be protected.
 func (m *Metrics) Unidentified() { m.unidentified.WithLabelValues().Inc() }
 
-// NeverJoined counts a node that was paid for in vain.
+// NeverJoined counts a node that was paid for and never joined.
 func (m *Metrics) NeverJoined(instanceType string) {
 	m.neverJoined.WithLabelValues(m.offeredName(instanceType)).Inc()
 }

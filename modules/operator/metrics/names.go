@@ -2,7 +2,7 @@ package metrics
 
 import "sync"
 
-// maxNodePools bounds the series of one metric: a client that makes and deletes NodePools adds no more.
+// maxNodePools bounds the series of one metric, so a client that makes and deletes NodePools cannot add series without end.
 const maxNodePools = 200
 
 // names are the values of a label that are names of objects: the first ones since the start keep their own series.

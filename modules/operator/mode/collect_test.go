@@ -33,7 +33,7 @@ import (
 )
 
 // A NodeClaim that is deleted in the moment of its launch has a Linode and no provider ID by which core would delete it. In every mode
-// garbage collection removes the Linode, as it removes every one without a NodeClaim, and leaves that of a NodeClaim that exists.
+// garbage collection removes this Linode, like every Linode without a NodeClaim, and keeps a Linode whose NodeClaim exists.
 func TestTheLinodeOfANodeClaimDeletedBeforeItWasLaunchedIsCollected(t *testing.T) {
 	const orphanTTL, interval = 5 * time.Minute, 2 * time.Minute
 	for name, makes := range map[string]func(*testing.T, *linodesim.Sim, *linode.Client) mode.Nodes{"lke": pools, "instance": plain} {

@@ -68,10 +68,10 @@ type Deps struct {
 type Nodes struct {
 	Backend cloudprovider.Backend
 	Engine  Engine
-	Catalog cloudprovider.Catalog // what can be made, where that is not all of Deps.Catalog; nil: that
+	Catalog cloudprovider.Catalog // the types that the mode can make; nil: all of Deps.Catalog
 	// Begin forgets what was read, because this replica leads from now on. released: no write of a replica before may take effect any more.
 	Begin       func(released bool)
-	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
+	Cluster     func(context.Context) status.Cluster // the facts by which LinodeNodeClasses are judged
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone
 	Firewalls   upkeep.Firewalls                     // of the instances; nil: they have none of their own

@@ -47,7 +47,7 @@ func New(initial ...client.Object) *Store {
 	return s
 }
 
-// Put adds an object or replaces the one of its kind, namespace and name. The Store keeps a copy.
+// Put adds an object, or replaces the object of the same kind, namespace and name. The Store keeps a copy.
 func (s *Store) Put(object client.Object) {
 	s.Remove(object)
 	object = object.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of a client.Object is one

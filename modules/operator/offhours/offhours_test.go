@@ -209,7 +209,7 @@ func TestALimitComesBack(t *testing.T) {
 	}
 }
 
-// A user's limit of the last moment, which no reconcile has seen, is the one that stays.
+// A user changes the limit at the last moment, and no reconcile has seen the change: the user's limit stays.
 func TestALimitThatIsSetAsThePeriodEndsStays(t *testing.T) {
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{offhours.Annotation: nights}}}
 	pool.Spec.Limits = karpv1.Limits{"nodes": resource.MustParse("7")}

@@ -34,7 +34,7 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// What the help tells and the described settings are the same.
+// The help has exactly the described settings.
 func TestDescriptionsAreTheHelp(t *testing.T) {
 	var help bytes.Buffer
 	options.Usage(&help)

@@ -6,8 +6,8 @@ import "strings"
 // recognise secrets: code that makes an Error must not put one into it.
 type Error struct {
 	Name  string // the setting as the user writes it, an environment variable mostly
-	Found string // what was found, without secrets
-	Fix   string // what the user can do about it
+	Found string // the problem, without secrets
+	Fix   string // the cure
 	Err   error  // the cause, if there is one; it is part of the message
 }
 

@@ -39,7 +39,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte("(redacted)"), nil
 
 // Options are the operator's settings, valid as a whole once Parse has returned them.
 type Options struct {
-	Token     Secret // one of Token and TokenFile is set
+	Token     Secret // either Token or TokenFile is set
 	TokenFile string
 
 	APIURL        string
@@ -62,7 +62,7 @@ type Options struct {
 	ServingCertificates bool
 
 	InstanceTags string // see Tags; used in instance mode only
-	// What LinodeNodeClasses may name; used in instance mode only.
+	// Objects that LinodeNodeClasses may name; used in instance mode only.
 	ClassSecrets string // see Secrets
 	ClassAllow   string // see Allowed
 	// BootstrapTokens lets the operator make a bootstrap token for each node that joins with one; used in instance mode only

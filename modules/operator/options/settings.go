@@ -29,7 +29,7 @@ type definition struct {
 	instance string // the default in the other modes than lke where that is another one; the mode is read before
 	usage    string
 	kind     string // as in Description.Type
-	fix      string // what to do when the text is not a value
+	fix      string // the cure for a text that is not a value
 	set      func(string) error
 	shown    func(string) string // a text that is not a value, as errors have it; nil: as it is
 }
@@ -78,30 +78,33 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 		boolean("approve-serving-certificates",
 			"let kubelets request serving certificates from the cluster, and approve the requests of NodeClaims' nodes; instance mode only",
 			&o.ServingCertificates),
-		{flag: "instance-tags", usage: "tags that are put on all Linodes, with commas between them; instance mode only", kind: kindText,
+		{flag: "instance-tags", usage: "tags for all Linodes, separated by commas; instance mode only", kind: kindText,
 			fix: "use a list of tags of 3 to 50 characters such as team=a,production, without keys that Karpenter, this provider or LKE manages",
 			set: text(&o.InstanceTags, isTags)},
 		{flag: "bootstrap-tokens", def: "true", usage: "make a bootstrap token for each node of kubeadm, and approve its first client " +
 			"certificate; instance mode only, not needed for k3s, RKE2, Talos and user data with a token of its own",
 			kind: kindBoolean, fix: "use true or false", set: parsed(&o.BootstrapTokens, strconv.ParseBool, nil)},
-		{flag: "class-secrets", usage: "Secrets that LinodeNodeClasses may name, as namespace/name with commas between them; no other is read; " +
-			"instance mode only", kind: kindText, fix: "use a list such as kube-system/joining,kube-system/talos, without bootstrap-token-*",
+		{flag: "class-secrets", usage: "Secrets that LinodeNodeClasses may name, as namespace/name separated by commas; the operator reads no " +
+			"other Secret; instance mode only", kind: kindText,
+			fix: "use a list such as kube-system/joining,kube-system/talos, without bootstrap-token-*",
 			set: text(&o.ClassSecrets, isSecrets)},
-		{flag: "class-allow", usage: "what LinodeNodeClasses may name of the account, as JSON with the lists images, firewalls, vpcs, " +
+		{flag: "class-allow", usage: "objects of the account that LinodeNodeClasses may name, as JSON with the lists images, firewalls, vpcs, " +
 			"authorizedKeys and authorizedUsers; an empty list allows all; instance mode only", kind: kindText,
 			fix: `use an object such as {"images": ["private/12345"], "firewalls": [678]}`, set: text(&o.ClassAllow, isAllowList)},
 		{flag: "plans-allow", def: selection.DefaultAllow,
-			usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
+			usage: "plans that the operator may buy: IDs, with * for any text, or class=..., separated by commas", kind: kindText,
 			fix: plansFix, set: text(&o.AllowedPlans, isPlans)},
 		{flag: "plans-deny", def: selection.DefaultDeny, instance: selection.NoPlans,
-			usage: "plans that may not be bought although PLANS_ALLOW has them; none, the default in instance and clusterapi mode, excludes no plan",
-			kind:  kindText, fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
+			usage: "plans that the operator may not buy although PLANS_ALLOW has them; none, the default in instance and clusterapi mode, " +
+				"denies no plan",
+			kind: kindText, fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
 		{flag: "plans-prices",
-			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; a plan without a price is not bought",
-			kind:  kindText, fix: "use a list such as g2-gpu-rtx4000a1-s=0.52,g2-gpu-*=1.5",
+			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; the operator buys no plan " +
+				"without a price",
+			kind: kindText, fix: "use a list such as g2-gpu-rtx4000a1-s=0.52,g2-gpu-*=1.5",
 			set: text(&o.PlanPrices, isPrices)},
 		{flag: "vm-memory-overhead-percent",
-			usage: "share of a plan's memory that pods cannot have, for plans of which no node was seen yet; not set: an estimate by tier and mode",
+			usage: "share of a plan's memory that pods cannot use, until nodes of the plan have registered; not set: an estimate by tier and mode",
 			kind:  kindNumber, fix: "use a share between 0 and 1, such as 0.075, or leave it out",
 			set: optional(&o.VMMemoryOverhead, parseShare)},
 		{flag: "learned-capacity-configmap",
@@ -111,43 +114,45 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 		boolean("linode-allow-http", "send the token to a LINODE_URL that is plain http and not loopback", &o.AllowHTTP),
 		duration("lke-create-deadline", "10s", "how long one Create waits for a claimable node", &o.CreateDeadline),
 		formerly("lke-tag-verification-timeout", duration("settle-time", "4s",
-			"how far a direct read of a pool or an instance may lag behind writes; after a start, nothing is changed for that long",
+			"age that the answer to a direct read of a pool or an instance may have; for this time after its start the operator changes nothing",
 			&o.SettleTime)),
-		duration("list-lag", "2m", "how far a list of pools or instances may lag behind writes", &o.ListLag),
+		duration("list-lag", "2m", "age that a list of pools or instances may have", &o.ListLag),
 		duration("late-effect", "2m",
-			"how long a write to the Linode API without an answer may still take effect; for that long after a replica died, "+
-				"its pools and instances are not changed", &o.LateEffect),
+			"time for which a write to the Linode API without an answer may still take effect; after a replica died, "+
+				"the next replica does not change existing pools and instances for this time", &o.LateEffect),
 		duration("plan-rest", "3m",
-			"how long a plan is not bought after the region had no capacity for it, or the account's limit was reached", &o.PlanRest),
+			"time for which the operator does not buy a plan after the region had no capacity for it, or the account's limit was reached",
+			&o.PlanRest),
 		duration("lke-retry-delay", "2s", "first pause after a failed request to a pool or an instance", &o.RetryDelay),
 		boolean("lke-unregistered-taint",
-			"let nodes join with Karpenter's taint karpenter.sh/unregistered, from new node pools; only where LKE does not put a removed taint back",
+			"let nodes of new node pools join with Karpenter's taint karpenter.sh/unregistered; only if LKE does not put a removed taint back",
 			&o.UnregisteredTaint),
 		boolean("adopt-alpha", "take over the alpha provider's node pools, nodes and NodeClaims in place; it must not run any more",
 			&o.AdoptAlpha),
-		boolean("host-maintenance", "replace nodes before announced maintenance of their hosts; takes the token's scope account:read_only",
+		boolean("host-maintenance", "replace nodes before announced maintenance of their hosts; the token needs the scope account:read_only",
 			&o.HostMaintenance),
 		boolean("node-price-label", "put the label eks-node-viewer/instance-price with the price in USD per hour on nodes", &o.NodePriceLabel),
-		boolean("surge-before-drain", "start the successor of a one-replica Deployment's pod before it is evicted, where the annotation "+
-			"karpenter.k8s.linode/surge-before-drain asks for it", &o.SurgeBeforeDrain),
-		duration("instance-type-refresh-interval", "5m", "how often plans, prices and availability are read", &o.CatalogInterval),
+		boolean("surge-before-drain", "start the successor of a one-replica Deployment's pod before the pod is evicted, if the annotation "+
+			"karpenter.k8s.linode/surge-before-drain requests it", &o.SurgeBeforeDrain),
+		duration("instance-type-refresh-interval", "5m", "how often the operator reads plans, prices and availability", &o.CatalogInterval),
 		duration("node-repair-toleration", "10m",
 			"how long a node may be broken before the feature gate NodeRepair repairs it; half of it for a stuck kernel or a read-only disk",
 			&o.NodeRepairToleration),
-		duration("garbage-collection-interval", "2m", "how often instances without NodeClaim are looked for", &o.GarbageCollectionInterval),
+		duration("garbage-collection-interval", "2m", "how often the operator looks for instances without a NodeClaim",
+			&o.GarbageCollectionInterval),
 		{flag: "metrics-bind-address", usage: "IP address on which METRICS_PORT is served; not set: all addresses of the host", kind: kindText,
 			fix: addressFix, set: text(&o.MetricsAddress, isIP)},
 		{flag: "health-probe-bind-address", usage: "IP address on which HEALTH_PROBE_PORT is served; not set: all addresses of the host",
 			kind: kindText, fix: addressFix, set: text(&o.ProbeAddress, isIP)},
-		{flag: "max-nodes", def: "0", usage: "how many nodes the pools of all NodePools may have together; 0: only NodePool limits apply",
+		{flag: "max-nodes", def: "0", usage: "most nodes that all NodePools may have together; 0: only NodePool limits apply",
 			kind: kindNumber,
 			fix:  "use a number of nodes such as 50, or 0 for no bound", set: parsed(&o.MaxNodes, strconv.Atoi, func(n int) bool { return n >= 0 })},
 		{flag: "max-hourly-price", def: "0",
-			usage: "what the nodes of all NodePools may cost together, in USD per hour at list prices; 0: no bound", kind: kindNumber,
+			usage: "most USD per hour that the nodes of all NodePools may cost together, at list prices; 0: no bound", kind: kindNumber,
 			fix: "use an amount such as 2.5, or 0 for no bound", set: float(&o.MaxHourlyPrice, isPrice)},
-		duration("lke-orphan-ttl", "5m", "how long a node that no NodeClaim claims is kept", &o.OrphanTTL),
+		duration("lke-orphan-ttl", "5m", "time after which the operator removes a node that no NodeClaim claims", &o.OrphanTTL),
 		duration("lke-orphan-drain-timeout", "1h",
-			"how long pods may keep a node that no NodeClaim owns, if its NodePool has no terminationGracePeriod", &o.OrphanDrainTimeout),
+			"time for which pods may keep a node that no NodeClaim owns, if its NodePool has no terminationGracePeriod", &o.OrphanDrainTimeout),
 	}
 }
 

@@ -31,7 +31,7 @@ type Workload struct {
 
 func (w Workload) String() string { return w.Kind + " " + w.Namespace + "/" + w.Name }
 
-// WorkloadOf returns the workload of a pod. A ReplicaSet whose name ends in the pod's template hash is one of a Deployment.
+// WorkloadOf returns the workload of a pod. A ReplicaSet whose name ends in the pod's template hash belongs to a Deployment.
 func WorkloadOf(pod *corev1.Pod) Workload {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
@@ -62,7 +62,7 @@ var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
 const mebibyte = 1 << 20
 
-// rounded rounds cores up to millicores, and bytes to MiB. What the floating point adds to a whole number does not count.
+// rounded rounds cores up to millicores, and bytes to MiB. An error of the floating point does not round a whole number up.
 func rounded(name corev1.ResourceName, amount float64) resource.Quantity {
 	const noise = 1e-9
 	if name == corev1.ResourceCPU {
@@ -137,7 +137,7 @@ func (r Requests) DaemonSet(set *appsv1.DaemonSet) *appsv1.DaemonSet {
 	return set
 }
 
-// change sets the requests of containers that run beside each other: init containers that end do not count, sidecars do.
+// change sets the requests of containers that run at the same time: init containers that end do not count, sidecars do.
 func change(pod *corev1.PodSpec, requests map[string]corev1.ResourceList) bool {
 	known := false
 	for i := range pod.InitContainers {

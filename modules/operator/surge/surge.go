@@ -5,11 +5,12 @@
 // available. Hold restarts the Deployment, and holds the eviction until the old pod is gone or the time is over.
 //
 // It is opt-in: the setting SURGE_BEFORE_DRAIN, which comes with the rights, and the annotation on the Deployment or on the NodePool of the
-// pod's node. The Deployment's annotation wins. What cannot surge is evicted as before, with an event on the pod that gives the reason.
+// pod's node. The Deployment's annotation has precedence. A pod whose workload cannot surge is evicted as before, with an event on the pod
+// that gives the reason.
 //
-// The state is in annotations of the Deployment, so that a restarted operator neither restarts it twice nor waits twice as long. Each call
-// reads from the API server: a cached Deployment would be restarted again. Callers: core's eviction queue and controllers/drain, through
-// karpentercore.Evicting.
+// The state is in annotations of the Deployment, so a restarted operator does not restart the Deployment twice, and does not wait twice as
+// long. Each call reads from the API server: a cached Deployment would be restarted again. Callers: core's eviction queue and
+// controllers/drain, through karpentercore.Evicting.
 package surge
 
 import (
@@ -39,7 +40,7 @@ const DefaultLimit = 10 * time.Minute
 // maxLimit bounds for how long one workload may keep a node that costs money.
 const maxLimit = time.Hour
 
-// limitOf reads an annotation. It returns 0 for one that opts out, and ok false without one.
+// limitOf reads an annotation. It returns 0 if the annotation opts out, and ok false if there is no annotation.
 func limitOf(annotations map[string]string) (limit time.Duration, ok bool, err error) {
 	text, ok := annotations[Annotation]
 	switch text {

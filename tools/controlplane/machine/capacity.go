@@ -39,7 +39,7 @@ func (c *capacity) Set(text string) error {
 	return nil
 }
 
-// machineInfo reports the size in place of cAdvisor, and a boot ID of its own: each boot of a machine is another process.
+// machineInfo reports the size in place of cAdvisor, and a new boot ID, because each boot of a machine is another process.
 type machineInfo struct {
 	cadvisortest.Fake
 	capacity capacity

@@ -98,8 +98,8 @@ func (k *kubelet) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// settings reads the kubelet's flags and the file that --config names; flags win, as in the kubelet. What belongs to the
-// machine that is not there is replaced afterwards.
+// settings reads the kubelet's flags and the file that --config names; flags have precedence, as in the kubelet.
+// Settings of the missing machine are replaced afterwards.
 func (k *kubelet) settings(ctx context.Context, args []string) (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
 	flags := options.NewKubeletFlags()
 	cfg, err := options.NewKubeletConfiguration()

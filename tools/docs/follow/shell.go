@@ -64,7 +64,7 @@ func (s *Shell) Close() {
 	s.in.Close()
 	for range s.lines { // what it still prints
 	}
-	_ = s.command.Wait() // its status is that of its last command
+	_ = s.command.Wait() // its status is the status of its last command
 }
 
 // Do carries a step out and returns what was printed last; an error if it failed or does not print the shown output.

@@ -6,8 +6,8 @@
 // of its sources; the tests of package docs compare names in other pages with the same sources. It may import
 // anything of the project.
 //
-// Guarantees: the pages depend on the repository alone, not on the environment; what has a source there and no
-// text here (a setting of Karpenter core, a field without an example) is an error that names it, so nothing is left
+// Guarantees: the pages depend only on the repository, and not on the environment. A setting of Karpenter core without a
+// text here, and a field without an example, is an error that names it, so nothing is left
 // out silently. The effect of a field is computed by the code: modes by evaluating a class that has the field, drift by the
 // class's hash, a chart value's variable by rendering the chart.
 //

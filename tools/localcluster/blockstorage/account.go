@@ -38,7 +38,7 @@ func labelOf(name string) string { return name[:min(len(name), labelLength)] }
 // handle names a volume to the driver: its ID and its label.
 func handle(v api.Volume) string { return fmt.Sprintf("%d-%s", v.ID, v.Label) }
 
-// idOf is the volume's ID in a handle. Another text is the ID of no volume, as pkg/linode-volumes/utils.go makes one of its hash.
+// idOf is the volume's ID in a handle. For any other text it is the ID of no volume, as pkg/linode-volumes/utils.go makes an ID of a hash.
 func idOf(handle string) int {
 	id, _, _ := strings.Cut(handle, "-")
 	n, _ := strconv.Atoi(id)
@@ -141,8 +141,9 @@ func (a account) attach(ctx context.Context, id, linode int) (api.Volume, error)
 	return a.until(ctx, id, "is attached", func(v api.Volume) bool { return ptr.Deref(v.LinodeID, 0) == linode })
 }
 
-// detach detaches a volume from a Linode, or from any if that is 0, and waits until it is attached to none. One that is attached
-// elsewhere, or gone, is detached. For one that is attached nowhere the driver sends a request, too, whose answer is not known.
+// detach detaches a volume from a Linode (0: from any Linode), and waits until it is attached nowhere. A volume that is attached to another
+// Linode, or that is gone, counts as detached. The driver also sends a request for a volume that is attached nowhere; the answer is not
+// known.
 func (a account) detach(ctx context.Context, id, linode int) error {
 	v, err := a.volume(ctx, id)
 	switch {
@@ -160,7 +161,7 @@ func (a account) detach(ctx context.Context, id, linode int) error {
 	return err
 }
 
-// limit returns how many volumes a Linode takes: what its memory allows, less its disks, of which there are at least leastDisks.
+// limit returns how many volumes a Linode takes: the number that its memory allows, less its disks, which are at least leastDisks.
 func (a account) limit(ctx context.Context, linode, leastDisks int) (int32, error) {
 	var instance api.Instance
 	path := fmt.Sprintf("/linode/instances/%d", linode)

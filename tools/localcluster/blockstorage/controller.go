@@ -13,7 +13,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// controller serves the Controller service as internal/driver/controllerserver.go does: what the provisioner and the attacher call.
+// controller serves the Controller service as internal/driver/controllerserver.go does: the methods that the provisioner and the attacher
+// call.
 type controller struct {
 	csi.UnimplementedControllerServer
 	account account
@@ -62,7 +63,7 @@ func (c controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeRequest
 	}}, nil
 }
 
-// regionOf is that of the first preferred topology, or of the first allowed one.
+// regionOf is the region of the first preferred topology, or else of the first allowed topology.
 func regionOf(r *csi.TopologyRequirement) string {
 	topologies := slices.Concat(r.GetPreferred(), r.GetRequisite())
 	if len(topologies) == 0 {
@@ -87,7 +88,7 @@ func valid(wanted ...*csi.VolumeCapability) error {
 	return nil
 }
 
-// DeleteVolume removes a volume; one that is gone is removed.
+// DeleteVolume removes a volume. A volume that does not exist counts as removed.
 func (c controller) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeRequest) (*csi.DeleteVolumeResponse, error) {
 	return &csi.DeleteVolumeResponse{}, c.account.remove(ctx, idOf(r.GetVolumeId()))
 }

@@ -91,11 +91,10 @@ func (p pods) let(ctx context.Context, node string, claim *corev1.ObjectReferenc
 	return nil
 }
 
-// reasonDetached is that of conditions of a pod which waits for a volume that was attached before.
+// reasonDetached is the reason in conditions of a pod that waits for a volume which was attached before.
 const reasonDetached = "VolumeNotAttached"
 
-// started changes the status of a running pod whose volume has gone, and that of one whose volume is there again. It returns false where
-// there is nothing to change.
+// started changes the status of a running pod whose volume has gone or is there again. It returns false if the status does not change.
 func started(status *corev1.PodStatus, attached bool, now metav1.Time) bool {
 	changed := false
 	for i := range status.Conditions {

@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// The pod of a volume that a reboot has detached is not ready from the list that shows it until one that has the volume attached again.
+// A reboot has detached a volume. Its pod is not ready from the first list without the attachment until a list that has it again.
 func TestPodsWaitForTheirVolumeAfterAReboot(t *testing.T) {
 	kube := fake.NewClientBuilder().WithStatusSubresource(&corev1.Pod{}).Build()
 	d := newDriver(t, kube)

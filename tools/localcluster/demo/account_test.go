@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// The account is read over HTTP: what runs is a healthy backend, and a volume counts where its pod runs.
+// The account is read over HTTP: a running node is a healthy backend, and a volume counts if it is on the node of its pod.
 func TestAssetsOfTheAccount(t *testing.T) {
 	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	if err != nil {

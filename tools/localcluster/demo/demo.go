@@ -47,9 +47,9 @@ type Simulator interface {
 
 // Config is where the demo runs.
 type Config struct {
-	Of       string // what the closing line names: tier=standard, tier=enterprise, mode=instance tier=none or mode=clusterapi
+	Of       string // the text in the closing line: tier=standard, tier=enterprise, mode=instance tier=none or mode=clusterapi
 	Class    string // the file of the LinodeNodeClass, in Examples
-	NodePool string // and that of the NodePool
+	NodePool string // and the file of the NodePool
 	Examples string // the folder docs/examples
 	Client   client.Client
 	Sim      Simulator
@@ -135,7 +135,7 @@ func (d *demo) run(ctx context.Context) error {
 	return d.watch(ctx, downTimeout, "for the nodes to go away", row.present)
 }
 
-// besideNodes shows what instance mode has beside the nodes, and removes it.
+// besideNodes shows the other objects of instance mode, such as NodeBalancers, and removes them.
 func (d *demo) besideNodes(ctx context.Context) error {
 	d.table.say("applying the Service \"web\" (LoadBalancer) and the StatefulSet \"database\" with a volume")
 	if err := d.neighbours.apply(ctx); err != nil {
@@ -309,7 +309,7 @@ func (d *demo) observeLinode(r *row) {
 	}
 }
 
-// result counts the objects at the peak and at the end. What the account has beside Linodes is read once more.
+// result counts the objects at the peak and at the end. It reads the account's other objects once more.
 func (d *demo) result(ctx context.Context) (Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, finalTimeout, fmt.Errorf("waited %s for the remaining objects", finalTimeout))
 	defer cancel()

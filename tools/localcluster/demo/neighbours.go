@@ -27,7 +27,7 @@ const (
 	accountPoll = 2 * time.Second
 )
 
-// neighbours is what instance mode shows beside the nodes.
+// neighbours has the objects that instance mode shows in addition to the nodes.
 type neighbours struct {
 	kube   client.Client
 	linode *linodehttp.Client
@@ -37,7 +37,7 @@ type neighbours struct {
 	err    error             // of the last reading
 }
 
-// beside is what a row has of them.
+// beside has the figures of these objects in a row.
 type beside struct {
 	up, backends      int // backends that answer, and nodes and backends together
 	attached, volumes int // volumes where their pods run, and all

@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// reboot is one of a Linode, and what its Node had before.
+// reboot is the reboot of a Linode, with the state of its Node before.
 type reboot struct {
 	node   corev1.Node
 	pods   []types.UID
@@ -26,7 +26,7 @@ type reboot struct {
 	linode string // its ID
 }
 
-// rebootOf is that of the first node on which pods run.
+// rebootOf returns the reboot of the first node on which pods run.
 func rebootOf(ctx context.Context, kube client.Client, nodes []corev1.Node, app string) (*reboot, error) {
 	pods, err := podsOf(ctx, kube, app)
 	if err != nil {

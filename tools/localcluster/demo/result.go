@@ -21,7 +21,7 @@ type Result struct {
 	machines   int // most Machines that existed at once, in clusterapi mode
 }
 
-// shown is what instance mode shows beside the nodes, at its best moment: after the reboot.
+// shown has the objects that instance mode shows in addition to the nodes, as they were after the reboot.
 type shown struct {
 	beside
 	reboots int // after which the node was Ready again with the same pods

@@ -94,7 +94,7 @@ func (t *table) made(r row) []string {
 	return []string{fmt.Sprintf("%d (%d), %d instances", r.pools, r.count, r.instances)}
 }
 
-// print prints a line: what Kubernetes has, what was made in the account, and the requests.
+// print prints a line: objects in Kubernetes, objects in the account, and requests.
 func (t *table) print(kubernetes [4]string, made []string, lists, others string) {
 	format := rowFormat
 	if t.plain {

@@ -1,10 +1,10 @@
-// Package faults makes the simulated Linode account of a running local cluster fail in the ways that a real one does, one
-// at a time, and mends it again.
+// Package faults makes the simulated Linode account of a running local cluster fail as a real account does, in one way at
+// a time, and mends it again.
 //
-// It is called by cmd/localcluster (`make break`), which is another program than the one that runs the cluster: everything
-// goes over HTTP, to the simulator's admin interface and, for what an owner of the account can do, to the API itself. What
-// has to be undone is kept in a file beside the cluster's state, so that mending ends what this package began and leaves
-// the profile's own faults in force. docs/breaking.md walks through all of them.
+// It is called by cmd/localcluster (`make break`). Another process runs the cluster, so the package sends everything over
+// HTTP: to the simulator's admin interface, and actions of the account's owner to the API itself. A file in the folder of
+// the cluster's state has the changes to undo, so mending ends only the faults of this package and leaves the profile's
+// own faults in force. docs/breaking.md walks through all faults.
 package faults
 
 import (

@@ -28,7 +28,7 @@ type session struct {
 	Target
 	settings Settings
 	did      record
-	detail   string // what in particular was done
+	detail   string // the change in particular
 }
 
 // lasting: there is something to mend.
@@ -80,7 +80,7 @@ func accountLimit(ctx context.Context, s *session) error {
 	return s.admin(ctx, http.MethodPost, "/conditions", map[string]any{"account_limit": limit}, nil)
 }
 
-// recycledNode does what the Cloud Manager's button does. LKE's own node takes the place of the one that goes.
+// recycledNode does the same as the Cloud Manager's button. LKE makes a node in the place of the recycled one.
 func recycledNode(ctx context.Context, s *session) error {
 	state, err := s.state(ctx)
 	if err != nil {

@@ -150,7 +150,7 @@ func (s *session) files(ctx context.Context, apiServer string) error {
 	return s.Files.Write(s.path("kubelet.kubeconfig"), kubeconfig)
 }
 
-// certificate gets one of the kubelet's certificates for a key of the agent's own.
+// certificate gets a certificate of the kubelet for a key that the agent makes.
 func (s *session) certificate(ctx context.Context, name string) (pki.Pair, error) {
 	password, err := s.password()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package linodehttp sends requests to the simulated Linode API, for the parts of a cluster that are simulated beside the operator.
+// Package linodehttp sends requests to the simulated Linode API, for the simulated parts of a cluster.
 //
-// Unlike modules/linode it has all operations, no rate limit, and repeats nothing: what calls it tries again as what it simulates does.
+// Unlike modules/linode it has all operations and no rate limit, and repeats nothing: a simulated program tries again as the real one does.
 // Safe for concurrent use.
 package linodehttp
 

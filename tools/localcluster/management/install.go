@@ -80,8 +80,42 @@ func Start(ctx context.Context, cfg Config) (*process.Process, error) {
 	if err := child.WaitHealthy(ctx, &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}, ready); err != nil {
 		return child, err
 	}
-	_, err = manifest.Apply(ctx, kube, webhooks, func(o *unstructured.Unstructured) { registered(o, ports[1], cfg.Authority.Cert) })
-	return child, err
+	if _, err := manifest.Apply(ctx, kube, webhooks,
+		func(o *unstructured.Unstructured) { registered(o, ports[1], cfg.Authority.Cert) }); err != nil {
+		return child, err
+	}
+	return child, called(ctx, kube, 2*time.Minute)
+}
+
+// called waits until the API server calls the webhooks, which it does a moment after they are registered. Until then a MachineDeployment
+// keeps what they would complete or refuse. They complete the version "1" to "v1", and refuse that.
+func called(ctx context.Context, kube ctrlclient.Client, atMost time.Duration) error {
+	last := ""
+	err := wait.PollUntilContextTimeout(ctx, poll, atMost, true, func(ctx context.Context) (bool, error) {
+		last = "it takes a MachineDeployment of version 1"
+		if err := kube.Create(ctx, ofVersionOne(), ctrlclient.DryRunAll); err != nil {
+			last = err.Error()
+		}
+		return strings.Contains(last, "must be a valid semantic version") && !strings.Contains(last, "must start with v"), nil
+	})
+	if err != nil {
+		return fmt.Errorf("the API server does not call Cluster API's webhooks: %w: %s", err, last)
+	}
+	return nil
+}
+
+func ofVersionOne() *unstructured.Unstructured {
+	labels, secret := map[string]any{"deployment": "none"}, map[string]any{"dataSecretName": "none"}
+	linodes := map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "LinodeMachineTemplate", "name": "none"}
+	machine := map[string]any{"clusterName": "none", "version": "1", "bootstrap": secret, "infrastructureRef": linodes}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cluster.x-k8s.io/" + version, "kind": "MachineDeployment",
+		"metadata": map[string]any{"namespace": "default", "name": "none"},
+		"spec": map[string]any{
+			"clusterName": "none", "selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": machine},
+		},
+	}}
 }
 
 // split divides the definitions from the webhooks.

@@ -1,10 +1,17 @@
 package management
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 )
 
@@ -26,7 +33,7 @@ webhooks:
   rules: [{apiGroups: [cluster.x-k8s.io], resources: [clusterclasses]}]
 `
 
-// What the program does not serve is not registered, and no version but one is served.
+// A kind that the program does not serve is not registered, and only one version is served.
 func TestDefinitionsAndWebhooksAreAdapted(t *testing.T) {
 	definitions, webhooks := split([]byte(manifests))
 	definition, list := parsed(t, definitions), parsed(t, webhooks)
@@ -66,6 +73,33 @@ func TestAConditionIsFoundByItsType(t *testing.T) {
 		o := parsed(t, []byte("kind: Cluster\nstatus: "+c.object+"\n---\n"))
 		if status, message := condition(o, "ControlPlaneInitialized"); status != c.status || message != c.message {
 			t.Errorf("%s: %q %q", name, status, message)
+		}
+	}
+}
+
+// The webhooks that complete and those that refuse are registered apart.
+func TestTheWebhooksAreCalledWhenBothKindsAre(t *testing.T) {
+	const refusal = "must be a valid semantic version"
+	answering := func(answers ...string) ctrlclient.Client {
+		return fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+			Create: func(context.Context, ctrlclient.WithWatch, ctrlclient.Object, ...ctrlclient.CreateOption) error {
+				answer := answers[0]
+				answers = answers[min(1, len(answers)-1):]
+				if answer == "" {
+					return nil
+				}
+				return errors.New(answer)
+			},
+		}).Build()
+	}
+	if err := called(t.Context(), answering("", "must start with v, "+refusal, refusal), time.Minute); err != nil {
+		t.Error(err)
+	}
+	for _, answer := range []string{"", "must start with v, " + refusal, "connection refused"} {
+		const begins = "the API server does not call Cluster API's webhooks"
+		err := called(t.Context(), answering(answer), 2*poll)
+		if err == nil || !strings.HasPrefix(err.Error(), begins) || !strings.Contains(err.Error(), answer) {
+			t.Errorf("%q: %v", answer, err)
 		}
 	}
 }

@@ -77,8 +77,8 @@ func (p *Plane) withCluster(name string, port int, args ...string) component {
 }
 
 func (p *Plane) controllerManager() component {
-	// The cloud's part is simulated by the creator of the nodes, as in LKE a
-	// cloud controller manager of its own does it.
+	// The creator of the nodes simulates the cloud's part. In LKE a separate cloud
+	// controller manager has this part.
 	controllers := "--controllers=*,-cloud-node-lifecycle-controller,-node-route-controller,-service-lb-controller"
 	if p.cfg.SelfManaged {
 		controllers += ",bootstrapsigner,tokencleaner"

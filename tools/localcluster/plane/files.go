@@ -74,7 +74,7 @@ func (p *Plane) writeServerFiles() error {
 	if err := pki.WriteFile(p.path("pki", "serviceaccount.key"), signing); err != nil {
 		return err
 	}
-	// An authority of its own: a client that it signs for may act as any user. It signs for none.
+	// A separate authority, which signs nothing: a client with its signature may act as any user.
 	frontProxy, err := pki.NewAuthority("karpenter-linode-front-proxy")
 	if err != nil {
 		return err
@@ -91,8 +91,8 @@ func (p *Plane) serving(authority *pki.Authority) (pki.Pair, error) {
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 }
 
-// writeEtcdFiles: an authority of its own, so that no user of the cluster can
-// pass the API server by.
+// writeEtcdFiles uses a separate authority, so that no user of the cluster can
+// bypass the API server.
 func (p *Plane) writeEtcdFiles() error {
 	authority, err := pki.NewAuthority("karpenter-linode-etcd")
 	if err != nil {

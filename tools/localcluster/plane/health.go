@@ -16,10 +16,10 @@ import (
 
 const pollInterval = 50 * time.Millisecond
 
-// healthClient trusts both authorities. Only etcd is shown a certificate, that of
-// the API server: the others accept any client without one, but refuse one that shows
-// a certificate that they do not trust. Each probe makes a connection of its own, as
-// a component uses a new certificate authority for new connections only.
+// healthClient trusts both authorities. It shows only etcd a certificate, the API
+// server's: the other components accept a client without a certificate, and refuse a
+// client with a certificate that they do not trust. Each probe makes a new connection,
+// because a component uses a new certificate authority for new connections only.
 func (p *Plane) healthClient(etcd bool) (*http.Client, error) {
 	etcdCA, err := os.ReadFile(p.path("pki", "etcd-ca.crt"))
 	if err != nil {

@@ -178,7 +178,7 @@ func (p *Plane) track(child *process.Process) {
 	}()
 }
 
-// Died delivers one error when a component ends by itself.
+// Died delivers one error when a component ends without Stop.
 func (p *Plane) Died() <-chan error { return p.died }
 
 // Processes lists the children, whether they still run or not.

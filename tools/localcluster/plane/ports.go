@@ -43,9 +43,9 @@ func freePorts(apiserver int) (ports, error) {
 	return all, nil
 }
 
-// FreePorts returns n different ports that no process listens on, and reserves them
-// for this process until it ends: some are used a minute later, when clusters that
-// started meanwhile have chosen theirs.
+// FreePorts returns n different ports on which no process listens, and reserves them
+// for this process until it ends: some ports are used a minute later, and other
+// clusters choose their ports in the meantime.
 func FreePorts(n int) ([]int, error) {
 	// As /tmp, so that users of one machine share it.
 	const mode = 0o777 | os.ModeSticky

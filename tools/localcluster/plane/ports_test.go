@@ -6,7 +6,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
-// A port that is chosen and not used yet is not chosen again: by chance alone, 400 of them are different in one of a hundred runs.
+// A port that is chosen and not used yet is not chosen again: by chance, 400 ports are all different in only one of a hundred runs.
 func TestAPortIsReservedBeforeItIsUsed(t *testing.T) {
 	chosen := map[int]bool{}
 	for range 200 {

@@ -18,7 +18,7 @@ const pollInterval = 50 * time.Millisecond
 func (p *Process) WaitHealthy(ctx context.Context, client *http.Client, url string) error {
 	defer client.CloseIdleConnections()
 	var last error
-	_ = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) { // its error is that of ctx
+	_ = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) { // its error is the error of ctx
 		last = Probe(ctx, client, url)
 		return last == nil || !p.Running(), nil
 	})

@@ -11,8 +11,8 @@ const (
 	tailLength = 300 // characters of the quoted line
 )
 
-// lastWords returns the line of the log's end that has most about why the
-// program ended: the last one that speaks of an error, else the last one.
+// lastWords returns the line at the end of the log that explains best why the
+// program ended: the last line about an error, else the last line.
 func lastWords(logFile string) string {
 	lines := strings.Split(strings.TrimSpace(tail(logFile)), "\n")
 	said := lines[len(lines)-1]

@@ -32,7 +32,7 @@ func (m *machine) ip(_ context.Context, call invocation) error {
 	return nil
 }
 
-// addresses returns the machine's IPv4 addresses. A public one that leads to the address in a VPC is not the machine's.
+// addresses returns the machine's IPv4 addresses. A public address that leads to the address in a VPC is not the machine's.
 func (m *machine) addresses() []string {
 	e := m.event
 	all := []string{e.PublicIPv4, e.PrivateIPv4, e.VPCIPv4}

@@ -193,7 +193,7 @@ type Kubelet struct {
 	Flags   []string        // the kubelet's own, without that one
 }
 
-// StartKubelet starts the kubelet's own code in a process of its own, which serves on a free port.
+// StartKubelet starts the kubelet's own code in a separate process, which serves on a free port.
 func StartKubelet(k Kubelet) (*process.Process, error) {
 	ports, err := plane.FreePorts(1)
 	if err != nil {

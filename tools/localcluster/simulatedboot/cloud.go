@@ -26,7 +26,8 @@ const (
 	slowest  = 5 * time.Second
 )
 
-// networkPlugin stands for the requests of a network plugin's pod, which is not installed: a pod of a whole CPU does not fit beside it.
+// networkPlugin stands for the requests of a network plugin's pod, which is not installed: so that a pod of a whole CPU does not fit on the
+// rest.
 var networkPlugin = resource.MustParse("250m")
 
 // registerOwn makes the Node of a Linode that was set up by hand.
@@ -44,8 +45,8 @@ func (r *Runner) registerOwn(ctx context.Context, e linodesim.Event) {
 	})
 }
 
-// handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. The Node is held meanwhile, so that it can hold no
-// pod: kwok leaves alone pods that were bound before it simulated the Node. That it does is seen when a Ready of Unknown heals.
+// handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. In this time the Node gets no
+// pod: kwok does not touch pods that were bound before it simulated the Node. The hand-over is done when Ready changes from Unknown.
 func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *process.Process) {
 	r.awaitReady(ctx, e)
 	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
@@ -58,7 +59,7 @@ func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *proce
 			return false, client.IgnoreNotFound(err)
 		}
 		ready(node).Status, ready(node).Reason = corev1.ConditionUnknown, "HandedOver"
-		node.Status.NodeInfo.BootID = string(uuid.NewUUID()) // the kubelet may end before it has reported that of this boot
+		node.Status.NodeInfo.BootID = string(uuid.NewUUID()) // the kubelet may end before it has reported the ID of this boot
 		if node, err = r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 			return false, err
 		}
@@ -117,7 +118,7 @@ func ready(node *corev1.Node) *corev1.NodeCondition {
 }
 
 // silence lets the Node of a Linode that is gone be Unknown at once, until it is deleted, by whichever client may. The controller manager
-// waits for longer before it reports that of a silent kubelet. A Node of the same name that belongs to another Linode stays.
+// waits longer before it reports a silent kubelet. A Node of the same name that belongs to another Linode stays.
 func (r *Runner) silence(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "silence", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})

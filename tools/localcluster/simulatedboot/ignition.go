@@ -95,7 +95,7 @@ var unitOptions = map[string][]string{
 	"Install": {"WantedBy"},
 }
 
-// service runs the commands of a unit as one that is started once. A command line is read as a shell reads it.
+// service runs the commands of a unit, which is started once. A command line is read as a shell reads it.
 func (m *machine) service(ctx context.Context, name, contents string) error {
 	options, err := unit.DeserializeOptions(strings.NewReader(contents))
 	if err != nil {

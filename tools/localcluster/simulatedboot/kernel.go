@@ -23,7 +23,7 @@ type kernel struct {
 const (
 	maskedSwap = "/etc/systemd/system/swap.target"
 	masked     = "/dev/null" // stands for the link that systemd makes
-	// firstBootFile keeps the kernel's state at the end of the first boot, to compare a later one with.
+	// firstBootFile keeps the kernel's state at the end of the first boot, to compare a later state with.
 	firstBootFile = "/var/lib/simulated-first-boot.json"
 	forwarding    = "net.ipv4.ip_forward"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What kubeadm's packages install beside it: the kubelet's service with these flags, and with the flags of two files.
+// kubeadm's packages also install the kubelet's service, with these flags and with the flags of two files.
 var kubeadmDropIn = []string{
 	"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf",
 	"--config=/var/lib/kubelet/config.yaml",

@@ -160,7 +160,7 @@ func (r *Runner) live(ctx context.Context, e linodesim.Event) {
 	}
 }
 
-// slot takes one of the places for real kubelets, if there is one for the Node.
+// slot takes a place for a real kubelet, if a place is free for the Node.
 func (r *Runner) slot(node string) bool {
 	if r.cfg.Simulated != nil && r.cfg.Simulated(node) {
 		return false

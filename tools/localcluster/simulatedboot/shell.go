@@ -32,7 +32,7 @@ type shell struct {
 	console io.Writer
 	// programs are commands that are more than a touch of files.
 	programs map[string]program
-	env      []string // beside PATH, HOME and PWD
+	env      []string // in addition to PATH, HOME and PWD
 }
 
 // program is a command; its error is written behind its name.

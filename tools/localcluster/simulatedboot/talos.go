@@ -79,7 +79,7 @@ type talosAuthorityRef struct {
 	Key string `json:"key"`
 }
 
-// Documents beside the machine config that Talos has, and that have no effect here.
+// Further documents that Talos takes in addition to the machine config, without an effect here.
 var talosDocuments = []string{"TrustedRootsConfig", "HostnameConfig", "ExtensionServiceConfig", "KmsgLogConfig", "WatchdogTimerConfig",
 	"EventSinkConfig"}
 
@@ -125,7 +125,7 @@ func (m *machine) bootTalos(_ context.Context, userData string) error {
 	return err
 }
 
-// nodeIP is the first address of the machine in one of machine.kubelet.nodeIP.validSubnets, "" where none is set.
+// nodeIP is the first address of the machine within machine.kubelet.nodeIP.validSubnets, "" if no subnet is set.
 func (c *talosMachineConfig) nodeIP(addresses []string) (string, error) {
 	subnets, _ := c.Machine.Kubelet.NodeIP["validSubnets"].([]any)
 	for _, address := range addresses {

@@ -81,7 +81,7 @@ func (a account) get(ctx context.Context, id int) (found api.Instance, err error
 	return found, err
 }
 
-// remove deletes a Linode; one that is gone is deleted.
+// remove deletes a Linode. A Linode that does not exist counts as deleted.
 func (a account) remove(ctx context.Context, id int) error {
 	err := a.http.Send(ctx, http.MethodDelete, path(id), "", nil, nil)
 	if linodehttp.IsNotFound(err) {

@@ -161,7 +161,7 @@ func (s *instances) find(ctx context.Context, node *corev1.Node) (linodeOf, erro
 			own = append(own, a.Address)
 		}
 	}
-	if own == nil { // an error of its own, by which the Node is not deleted
+	if own == nil { // a separate error, so that the Node is not deleted
 		return linodeOf{}, fmt.Errorf("no IP address found on node %s", node.Name)
 	}
 	for _, l := range known {

@@ -283,7 +283,7 @@ func labelOf(name string) string {
 	return name[:min(len(name), labelLength)]
 }
 
-// subnet is the one of the first VPC and the first subnet that the manager was started with, 0 without a VPC.
+// subnet is the first subnet of the first VPC in the manager's flags, 0 without a VPC.
 func (b *balancers) subnet(ctx context.Context) (int, error) {
 	if len(b.cfg.VPCNames) == 0 {
 		return 0, nil

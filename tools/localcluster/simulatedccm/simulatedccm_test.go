@@ -60,7 +60,7 @@ func (a *account) linode(spec linodesim.InstanceSpec) int {
 	return id
 }
 
-// vpc makes one with two subnets, and returns their IDs.
+// vpc makes a VPC with two subnets, and returns the IDs of all three.
 func (a *account) vpc(label string) (subnets []int) {
 	a.Helper()
 	client := linodehttp.New(a.url, linodesim.DefaultToken, "test")
@@ -111,7 +111,7 @@ func TestALinodeIsFoundByIDThenByLabelThenByAddress(t *testing.T) {
 			t.Errorf("%s: found %d, %v; want %d, %v", name, found.ID, err, test.id, test.err)
 		}
 	}
-	// A Node without an address is an error of its own, so that Kubernetes' controller does not delete it.
+	// A Node without an address has a separate error, so that Kubernetes' controller does not delete it.
 	if exists, err := c.instances.InstanceExists(t.Context(), nodeNamed("three", "")); err == nil || exists {
 		t.Errorf("a node without addresses exists: %t, %v", exists, err)
 	}
@@ -171,7 +171,7 @@ func TestTheTagFilterIsAPartOfATag(t *testing.T) {
 	}
 }
 
-// What was made a moment ago is not found until the list is read again.
+// A Linode that was made a moment ago is not found until the list is read again.
 func TestTheListIsRememberedForItsTime(t *testing.T) {
 	a := newAccount(t)
 	a.linode(linodesim.InstanceSpec{Label: "one"})

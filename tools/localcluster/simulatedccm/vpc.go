@@ -9,8 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// networks remembers the IDs of VPCs and subnets by their labels, for good (cloud/linode/services/vpc.go). It is not safe for concurrent
-// use.
+// networks remembers the IDs of VPCs and subnets by their labels, without an end (cloud/linode/services/vpc.go). It is not safe for
+// concurrent use.
 type networks struct {
 	vpcs    map[string]int
 	subnets map[string]int
@@ -25,7 +25,7 @@ func (n networks) ids(ctx context.Context, c *linodehttp.Client, vpc string, sub
 		return 0, nil, err
 	}
 	for _, name := range subnets {
-		if subnet, err := n.subnet(ctx, c, id, name); err == nil { // one that is not found is left out
+		if subnet, err := n.subnet(ctx, c, id, name); err == nil { // a subnet that is not found is left out
 			within = append(within, strconv.Itoa(subnet))
 		}
 	}
@@ -33,35 +33,30 @@ func (n networks) ids(ctx context.Context, c *linodehttp.Client, vpc string, sub
 }
 
 func (n networks) vpc(ctx context.Context, c *linodehttp.Client, label string) (int, error) {
-	if id, ok := n.vpcs[label]; ok {
-		return id, nil
-	}
-	listed, err := linodehttp.List[api.VPC](ctx, c, "/vpcs", "")
-	if err != nil {
-		return 0, err
-	}
-	for _, vpc := range listed {
-		if vpc.Label == label {
-			n.vpcs[label] = vpc.ID
-			return vpc.ID, nil
-		}
-	}
-	return 0, fmt.Errorf("failed to find VPC: %q", label)
+	return found(ctx, c, "/vpcs", "VPC", label, n.vpcs, func(v api.VPC) (string, int) { return v.Label, v.ID })
 }
 
+// subnet is known by the label alone: VPCs whose subnets have one label are not told apart.
 func (n networks) subnet(ctx context.Context, c *linodehttp.Client, vpc int, label string) (int, error) {
-	if id, ok := n.subnets[label]; ok { // by the label alone: VPCs whose subnets have one label are not told apart
+	return found(ctx, c, fmt.Sprintf("/vpcs/%d/subnets", vpc), "subnet", label, n.subnets,
+		func(s api.VPCSubnet) (string, int) { return s.Label, s.ID })
+}
+
+// found returns the ID of a label, and lists what has labels only once it does not know it.
+func found[T any](ctx context.Context, c *linodehttp.Client, path, what, label string, known map[string]int, of func(T) (string, int)) (int,
+	error) {
+	if id, ok := known[label]; ok {
 		return id, nil
 	}
-	listed, err := linodehttp.List[api.VPCSubnet](ctx, c, fmt.Sprintf("/vpcs/%d/subnets", vpc), "")
+	listed, err := linodehttp.List[T](ctx, c, path, "")
 	if err != nil {
 		return 0, err
 	}
-	for _, subnet := range listed {
-		if subnet.Label == label {
-			n.subnets[label] = subnet.ID
-			return subnet.ID, nil
+	for _, one := range listed {
+		if has, id := of(one); has == label {
+			known[label] = id
+			return id, nil
 		}
 	}
-	return 0, fmt.Errorf("failed to find subnet: %q", label)
+	return 0, fmt.Errorf("failed to find %s: %q", what, label)
 }

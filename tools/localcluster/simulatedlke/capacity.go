@@ -37,7 +37,7 @@ const (
 	MemoryByShare Memory = "by-share"
 )
 
-// A node's own figures beside its plan's, all in KiB. Two plans were recorded on
+// A node's figures and its plan's, all in KiB. Two plans were recorded on
 // real LKE nodes (Kubernetes 1.35, 2026).
 type figure struct{ plan, node int64 }
 
@@ -47,7 +47,7 @@ var (
 )
 
 // The kubelet's own reservations, as the recorded difference between capacity
-// and allocatable memory shows on Standard: its default eviction thresholds and no more.
+// and allocatable memory shows on Standard: only its default eviction thresholds.
 const (
 	memoryThreshold   = 100 << 10 // KiB
 	diskThresholdPart = 10        // percent of the disk

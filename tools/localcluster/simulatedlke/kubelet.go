@@ -17,11 +17,11 @@ const registrationPoll = 200 * time.Millisecond
 
 // Kubelets starts real kubelets.
 type Kubelets interface {
-	// Start starts that of a new worker, which registers it. The function ends it; nil: kwok is to simulate this one.
+	// Start starts the kubelet of a new worker, which registers the worker. The function ends the kubelet; nil: kwok simulates it.
 	Start(e linodesim.Event) (end func(context.Context), err error)
 }
 
-// realKubelet is that of one machine.
+// realKubelet is the kubelet of one machine.
 type realKubelet struct {
 	end       func(context.Context) // nil = none was started
 	simulated bool                  // kwok simulates it

@@ -95,8 +95,8 @@ func Initialize(node *corev1.Node, e linodesim.Event) {
 }
 
 // Follow carries a change of the pool's labels and taints, from what was applied
-// before to the wanted ones, to the Node. What did not change in the pool is
-// left as it is on the Node.
+// before to the wanted ones, to the Node. Labels and taints that did not
+// change in the pool stay on the Node as they are.
 func Follow(node *corev1.Node, before, now linodesim.Event) {
 	for key := range before.Labels {
 		if _, stays := now.Labels[key]; !stays {

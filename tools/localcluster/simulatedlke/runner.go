@@ -68,7 +68,7 @@ type Runner struct {
 // machine has the last event of one Linode and the state of its Node.
 type machine struct {
 	wanted      linodesim.Event // the latest event
-	applied     linodesim.Event // what the Node has of the pool
+	applied     linodesim.Event // the pool's labels and taints on the Node
 	gone        bool
 	registered  bool
 	taintsAt    time.Time // when the pool's taints are set; zero = they are

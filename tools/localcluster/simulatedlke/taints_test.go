@@ -29,16 +29,15 @@ func TestWhenANodeGetsItsPoolsTaints(t *testing.T) {
 			go runner.Run(t.Context(), events)
 			e := event("one", 11)
 			e.Taints = []linodesim.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}
+			began := time.Now() // not when the test hears of the registration, which may be later
 			events <- e
 			open, tainted := false, false // whether pods could be bound to it without tolerating the taint
-			var began time.Time
 			for change := range changes.ResultChan() {
 				node, ok := change.Object.(*corev1.Node)
 				if !ok || change.Type == watch.Deleted {
 					continue
 				}
 				if change.Type == watch.Added {
-					began = time.Now()
 					if has := len(node.Spec.Taints) == 2; has != (after == 0) {
 						t.Errorf("registered with %v", node.Spec.Taints)
 					}

@@ -81,7 +81,7 @@ func describe(cluster *localcluster.Cluster, opts localcluster.Options) Info {
 // BrokenFile is where package faults keeps the present fault; it goes with the cluster's state.
 func BrokenFile(stateDir string) string { return filepath.Join(stateDir, "state", "broken.json") }
 
-// String returns the lines of `up` and `status` about a cluster beside the exports.
+// String returns the lines of `up` and `status` about a cluster, without the exports.
 func (i Info) String() string {
 	what := fmt.Sprintf("tier %s, LKE cluster %d", i.Tier, i.ClusterID)
 	if i.Mode != localcluster.LKE {
@@ -95,7 +95,7 @@ func (i Info) String() string {
 }
 
 // Exports is the block for a shell: the cluster, the simulated account and the operator, by the names that the pages use.
-// bin is put at the end of PATH, so that a kubectl of the user's own goes before the one that was built.
+// bin is put at the end of PATH, so that the user's own kubectl has precedence over the built one.
 func (i Info) Exports(bin string) string {
 	var text strings.Builder
 	for _, variable := range []struct{ name, value string }{

@@ -26,8 +26,8 @@ const killGrace = 30 * time.Second
 const holderPoll = 100 * time.Millisecond
 
 // Up starts this program again in the background, with the given arguments, which
-// have to lead to Run, and waits until the cluster is ready. When ctx ends
-// meanwhile, the background process is stopped again.
+// have to lead to Run, and waits until the cluster is ready. If ctx ends
+// before that, Up stops the background process again.
 func Up(ctx context.Context, stateDir string, args []string, progress io.Writer) (Info, error) {
 	if info, err := Read(stateDir); err == nil {
 		return info, localcluster.ErrRunning
@@ -72,7 +72,7 @@ func background(stateDir string, args []string) (*os.File, *exec.Cmd, error) {
 	defer childEnd.Close()
 	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{childEnd}
-	// A session of its own: the terminal's Ctrl-C and hang-up are not for it.
+	// In a new session, because the terminal's Ctrl-C and hang-up must not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		report.Close()

@@ -79,7 +79,7 @@ func (i Info) linode(ctx context.Context) string {
 	return "the simulated Linode API does not answer (" + cause(err) + ")"
 }
 
-// cause is the text of an error without the request: its URL has a port that tells nothing.
+// cause is the text of an error without the request: its URL has a port that means nothing to a user.
 func cause(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("nothing within %s", answerPatience)

@@ -47,7 +47,7 @@ func waiting(t *testing.T, kube client.Client) *corev1.Pod {
 	return pod
 }
 
-// What the operator has recorded is read from a real API server, with the field selectors that it knows.
+// The test reads the operator's records from a real API server, with the field selectors that the server knows.
 func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 	kube, kubeconfig := apiServer(t)
 	pod := waiting(t, kube)

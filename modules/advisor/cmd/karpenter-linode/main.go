@@ -1,6 +1,6 @@
-// Command karpenter-linode answers questions about a cluster with Karpenter for Linode, or before it has one: what it would hold and
-// cost, what its nodes cost now, why a pod waits, and what another autoscaler's settings become. It also tries the operator on a real
-// account.
+// Command karpenter-linode answers questions about a cluster with Karpenter for Linode, or before its installation: which nodes the
+// cluster would have and at which price, what the nodes cost now, why a pod waits, and how another autoscaler's settings are translated.
+// It also tries the operator on a real account.
 //
 // It reads and prints; only verify, which asks first, changes the cluster and the account. As kubectl-karpenter_linode on the PATH it is
 // the kubectl plugin `kubectl karpenter-linode`. An error is one line on stderr with exit status 1.

@@ -14,7 +14,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// asProgram makes the test's own program karpenter-linode, which a terminal then runs as a process of its own.
+// asProgram is an environment variable. If it is set, the test's binary is the program karpenter-linode; a terminal runs it as a separate
+// process.
 const asProgram = "KARPENTER_LINODE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {

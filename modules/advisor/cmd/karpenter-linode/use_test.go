@@ -183,7 +183,7 @@ func TestWhatifReadsUseFromTheCluster(t *testing.T) {
 		t.Errorf("%v\n%s", err, vpa)
 	}
 
-	// The cluster is as it was: the commands have read.
+	// The cluster has not changed: the commands only read.
 	var list corev1.PodList
 	if err := kube.List(t.Context(), &list); err != nil {
 		t.Fatal(err)

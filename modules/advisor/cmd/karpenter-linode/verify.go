@@ -118,7 +118,7 @@ func (v *verification) complete() error {
 	case v.mode == "lke" && v.cluster < 1:
 		return fmt.Errorf("--cluster is %d; it must be the ID of an LKE cluster", v.cluster)
 	case v.mode == "instance" && v.nodeClass == "" && v.clean == "":
-		return errors.New("--nodeclass: name the LinodeNodeClass that says how nodes join your cluster")
+		return errors.New("--nodeclass: name the LinodeNodeClass that defines how nodes join your cluster")
 	case v.mode == "instance" && v.install:
 		return errors.New("--install: install the operator yourself in instance mode")
 	case strings.TrimSpace(os.Getenv("LINODE_TOKEN")) == "":
@@ -221,7 +221,7 @@ func (v *verification) operator(ctx context.Context, run string) (*verify.Part, 
 	case v.install && installed && v.clean == "":
 		return nil, errors.New("--install: Karpenter's definitions are in the cluster already; leave the flag out to try the installed operator")
 	case !v.install && !installed:
-		fmt.Fprintln(v.out, "operator  not installed: it is not looked at; --install installs it for the run")
+		fmt.Fprintln(v.out, "operator  not installed, and not part of the run; --install installs it for the run")
 		return nil, nil
 	}
 	cfg := verify.Config{

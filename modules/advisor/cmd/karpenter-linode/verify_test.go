@@ -45,7 +45,7 @@ func serve(t *testing.T) account {
 	return account{sim, server, fmt.Sprint(info.ID), sim.Snapshot()}
 }
 
-// same waits until the account is as it was before.
+// same waits until the account is in its earlier state.
 func (a account) same(t *testing.T) {
 	t.Helper()
 	for range 200 {
@@ -213,7 +213,7 @@ func TestWholeRunWritesBothForms(t *testing.T) {
 	}
 }
 
-// What breaks an assumption is the error of the command, by name.
+// If a measurement breaks an assumption, the error of the command names it.
 func TestRedIsAnError(t *testing.T) {
 	t.Parallel()
 	a := serve(t)

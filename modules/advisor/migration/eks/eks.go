@@ -1,11 +1,11 @@
 // Package eks translates the NodePools and EC2NodeClasses of an EKS cluster into NodePools and classes of this provider, field by field.
 //
-// Translate reads YAML or JSON documents and writes YAML. What has a counterpart is translated; what has none becomes a comment with
-// the reason where it stood. Comments of the user and fields of core that mean the same everywhere (limits, disruption, taints, weight) are
-// kept. Kinds other than karpenter.sh/v1 NodePool and karpenter.k8s.aws/v1 EC2NodeClass are refused by name.
+// Translate reads YAML or JSON documents and writes YAML. A field with a counterpart is translated. A field without a counterpart becomes a
+// comment with the reason, in its place. Comments of the user and fields of core that mean the same everywhere (limits, disruption, taints,
+// weight) are kept. Kinds other than karpenter.sh/v1 NodePool and karpenter.k8s.aws/v1 EC2NodeClass are refused by name.
 //
-// The result is a proposal to be read, not a promise: sizes of EC2 instance types are mapped by vCPUs, families by what they are made
-// for, and nothing is checked against an account. All functions are pure.
+// The result is a proposal to be read, not a promise: sizes of EC2 instance types are mapped by vCPUs, families by their purpose,
+// and nothing is checked against an account. All functions are pure.
 package eks
 
 import (

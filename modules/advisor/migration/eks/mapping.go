@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// mapping is a YAML mapping; the zero value is one that does not exist, which has no fields.
+// mapping is a YAML mapping; the zero value is a missing mapping, which has no fields.
 type mapping struct{ node *yaml.Node }
 
 func (m mapping) exists() bool { return m.node != nil && m.node.Kind == yaml.MappingNode }
@@ -81,7 +81,7 @@ func (m mapping) set(field string, value *yaml.Node) {
 	m.node.Content = append(m.node.Content, scalar(field), value)
 }
 
-// comment adds lines above a field. A line feed in one would end the comment: what follows it would count.
+// comment adds lines above a field. A line feed in a line would end the comment, and the rest would count.
 func (m mapping) comment(field string, lines ...string) {
 	if i := m.index(field); i >= 0 {
 		key := m.node.Content[i]

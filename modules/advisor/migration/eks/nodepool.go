@@ -19,7 +19,7 @@ func isAWS(key string) bool {
 		strings.HasPrefix(key, "aws:")
 }
 
-// nodePool makes a NodePool of this provider of one of AWS.
+// nodePool translates a NodePool of AWS into a NodePool of this provider.
 func nodePool(object mapping) {
 	template := object.child("spec").child("template")
 	labels := template.child("metadata").child("labels")
@@ -82,7 +82,7 @@ func requirements(spec mapping) {
 	spec.comment("requirements", comments...)
 }
 
-// translated changes one requirement; reason says what was done, or why it goes.
+// translated changes one requirement; reason describes the change, or why the requirement goes.
 func translated(r mapping) (reason string, keep bool) {
 	if r.get("minValues") != nil {
 		r.remove("minValues")

@@ -115,8 +115,8 @@ type Pool struct {
 	Monthly float64           `json:"monthly"`                 // of all its nodes; 0 = the plan's price is not known
 }
 
-// New decides what a cluster's pools become. keep names the pool that stays, 0 chooses: the cheapest one that LKE does not scale, else the
-// cheapest one without taints.
+// New decides what a cluster's pools become. keep names the pool that stays. With 0, New chooses the cheapest pool that LKE does not scale,
+// else the cheapest pool without taints.
 func New(cluster Cluster, plans []catalog.Plan, keep int) (*Import, error) {
 	price := func(pool api.LKENodePool) float64 {
 		i := slices.IndexFunc(plans, func(p catalog.Plan) bool { return p.ID == pool.Type })
@@ -151,7 +151,7 @@ func New(cluster Cluster, plans []catalog.Plan, keep int) (*Import, error) {
 	return im, nil
 }
 
-// Scaled returns the pools that LKE scales today, the one that stays too.
+// Scaled returns the pools that LKE scales today, including the pool that stays.
 func (im *Import) Scaled() (pools []api.LKENodePool) {
 	if im.Stays.Autoscaler.Enabled {
 		pools = append(pools, im.Stays)
@@ -214,7 +214,7 @@ func (im *Import) add(pool api.LKENodePool, monthly float64) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name makes the NodePool's name of the pool's label or plan. The ID is added to one that is taken.
+// name makes the NodePool's name of the pool's label or plan. If the name is taken, the ID is added.
 func (im *Import) name(pool api.LKENodePool) string {
 	text := pool.Type
 	if pool.Label != nil && *pool.Label != "" {

@@ -235,7 +235,7 @@ func TestReadTakesALabelOrAnID(t *testing.T) {
 	}
 }
 
-// What the way back prints makes a pool like the one that was deleted, which LKE does not scale yet.
+// The commands of the way back make a pool like the deleted pool; LKE does not scale the new pool yet.
 func TestADeletedPoolIsMadeAgain(t *testing.T) {
 	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	if err != nil {

@@ -53,8 +53,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 
 var plainScalar = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
 
-// scalar quotes a text of the API's that YAML would not read as this text: one with another character than the characters of a plan or a
-// name, or a word such as yes.
+// scalar quotes a text of the API that YAML would read as another value: a text with a character that plans and names do not have, or a
+// word such as yes.
 func scalar(text any) string {
 	plain := fmt.Sprint(text)
 	var read any
@@ -87,7 +87,7 @@ func (im *Import) PoolsURL() string {
 	return fmt.Sprintf("%s/v4beta/lke/clusters/%d/pools", base, im.Cluster.ID)
 }
 
-// Request makes the pool again after it was deleted, with LKE's autoscaler off. Tags that LKE gives by itself are left out.
+// Request makes the pool again after it was deleted, with LKE's autoscaler off. Tags that LKE itself sets are left out.
 func (p Pool) Request() api.LKENodePoolCreate {
 	r := api.LKENodePoolCreate{Type: p.Type, Count: p.Count, Label: p.Label, DiskEncryption: &p.DiskEncryption, K8SVersion: p.K8SVersion,
 		UpdateStrategy: p.UpdateStrategy, Isolation: p.Isolation,

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// Clone returns a copy of a value that shares nothing with it that can change: what
-// pointers, slices, maps and interfaces hold is copied too, unexported fields included,
-// and two pointers to one thing are so in the copy. Errors, functions, strings and [Shared]
+// Clone returns a copy of a value. The copy shares no changeable part with the value: it
+// copies the contents of pointers, slices, maps and interfaces, also of unexported fields.
+// Two pointers to the same object point to the same copy. Errors, functions, strings and [Shared]
 // values are not copied. It panics for a channel.
 func Clone[T any](of T) T {
 	var copied T
@@ -34,7 +34,7 @@ type pointed struct {
 	of reflect.Type
 }
 
-// A copier replaces what a value shares with the one that it was copied from, bit by bit.
+// A copier replaces, in a bitwise copy, everything that the copy shares with its original.
 type copier func(at unsafe.Pointer, c *cloning)
 
 var (

@@ -3,27 +3,32 @@
 // is possible within a bound.
 //
 // A [World] is a model of the platform, the core itself, and the requests between them.
-// It says what may happen next, and each of these moves is made on a [Clone] of the
-// world. A world that was met before, by its [Fingerprint], is not searched again: all
-// that may follow is known. Every violation comes with the moves that lead to it.
+// The World lists its next moves, and the search makes each move on a [Clone] of the
+// World. The search does not continue from a World with a known [Fingerprint], because it
+// has seen everything that follows. Each violation comes with the moves that lead to it.
 //
 //	report := explore.Search[*world, move]{Start: newWorld, Workers: 2}.Run()
 //
-// # Sound as far as this goes
+// [Report.Complete] is true if the search has seen every state. It is false if [Search.Most] states or [Search.Failures] violations (one by
+// default) ended the search early. A panic of the core is a violation, too.
 //
-// Two worlds with one fingerprint are taken for one. It covers everything that is
-// reachable from the world, unexported fields of the core included, but for what
-// [Search.Ignore] names. It has 64 bits: of ten million states two collide with a
-// probability of 3 in a million, and what only the second one leads to is not seen then.
+// # Limits
+//
+// Two Worlds with one fingerprint count as the same World. The fingerprint covers
+// everything that is reachable from the World, also unexported fields of the core, except
+// for the fields in [Search.Ignore]. It has 64 bits: among ten million states, two states
+// collide with a probability of 3 in a million. The search then misses the states that
+// only the second one leads to.
+//
 // [Search.Recheck] repeats the moves to every nth state from the beginning and compares
-// the fingerprints: a core that is not deterministic, or that a clone does not reproduce,
-// ends the search.
+// the fingerprints. If the core is not deterministic, or a clone differs from its
+// original, the search ends with an error.
 //
-// The counts of a report depend on the world alone, not on workers or on time.
+// The counts of a report depend only on the World, and not on the number of workers or on time.
 //
-// # What it may know
+// # Imports
 //
-// It knows nothing of claims, engines or platforms, and imports the standard library
-// alone. Package unsafe lets it copy and read fields that the core does not export: a
-// core need not be written for it.
+// The package depends on no claim, engine or platform, and imports only the standard
+// library. With package unsafe it copies and reads unexported fields, so a core needs no
+// code for the search.
 package explore

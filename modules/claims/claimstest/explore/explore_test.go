@@ -86,7 +86,7 @@ func TestAFingerprintLeavesOutWhatItIsTold(t *testing.T) {
 type lamps struct {
 	on  []bool
 	bad int
-	// random makes the world one that cannot be repeated.
+	// random makes a World whose moves cannot be repeated.
 	random *int
 	seen   int
 }

@@ -21,13 +21,13 @@ type Printer struct {
 	spare   sync.Pool
 }
 
-// NewPrinter returns a Printer that leaves out the fields that ignored names,
-// each as "package.Type.field": what a turn leaves behind and the next does not read.
+// NewPrinter returns a Printer that leaves out the fields in ignored, each named
+// "package.Type.field": values that a turn leaves behind and the next turn does not read.
 func NewPrinter(ignored ...string) *Printer {
 	return &Printer{ignored: ignored, seed: maphash.MakeSeed()}
 }
 
-// Fingerprint returns that of the value that at points to, and of all that is reachable from there.
+// Fingerprint returns the fingerprint of the value that at points to, and of all values that are reachable from there.
 func (p *Printer) Fingerprint(at any) uint64 {
 	w, spare := p.spare.Get().(*printing)
 	if !spare {
@@ -217,7 +217,7 @@ func writeMap(t reflect.Type) writer {
 	}
 }
 
-// value writes one that may not be addressable.
+// value writes a value that may not be addressable.
 func (w *printing) value(v reflect.Value) {
 	addressable := reflect.New(v.Type())
 	addressable.Elem().Set(v)

@@ -38,7 +38,7 @@ type Search[W World[M], M any] struct {
 	Every    time.Duration
 }
 
-// Report says what a search has covered.
+// Report has the counts of a search and its violations.
 type Report struct {
 	// States are the different worlds, Steps the moves from them, Ends the worlds without a move.
 	States, Steps, Ends int
@@ -298,7 +298,7 @@ func (r *run[W, M]) meet(from int32, print uint64) (state int32, fresh bool) {
 	return state, !known
 }
 
-// repeat compares a state with the one that its moves lead to from the beginning.
+// repeat compares a state with the state to which its moves lead from the beginning.
 func (r *run[W, M]) repeat(way *came[M], print uint64) []Failure {
 	world := r.Start()
 	for _, move := range way.moves() {

@@ -1,14 +1,17 @@
-// Package schedule is the kit with which an engine's tests run random lives of a cluster
-// against it, in virtual time and without a goroutine: an [Agenda] of future events, a
-// [History] of each object from which readings out of date are answered, draws from
-// [Dice], the moment at which a write lands that was not answered, a [Gap] in which
-// direct reads answer 404, seeds that are spread over processors, and a shrinker of
-// schedules that show a violation.
+// Package schedule is a kit for the tests of an engine. With it a test runs random lives of a
+// cluster against the engine, in virtual time and without a goroutine:
+//
+//	Agenda    future events
+//	History   the versions of an object, for answers that are out of date
+//	Dice      random choices, such as the moment at which an unanswered write takes effect
+//	Gap       a time in which direct reads answer 404
+//	Seeds     seeds, spread over processors
+//	shrinker  makes a schedule that shows a violation shorter
 //
 // One seed has one course of events: an Agenda runs events of one moment in the order in
-// which they were added, and everything else is drawn by the caller from the seed.
+// which they were added, and the caller draws everything else from the seed.
 //
-// What a platform does, and what must hold, are the test's. An Agenda is for one
+// The test itself has the model of the platform and the invariants. An Agenda is for one
 // goroutine; [Seeds.Run] calls its function concurrently.
 package schedule
 
@@ -34,7 +37,7 @@ type item struct {
 // After adds an event.
 func (a *Agenda) After(wait time.Duration, run func()) { a.At(a.Now+wait, run) }
 
-// At adds an event at a time, now for one that has passed.
+// At adds an event at a time. If the time has passed, the event is due now.
 func (a *Agenda) At(at time.Duration, run func()) {
 	a.added++
 	heap.Push(&a.items, item{at: max(at, a.Now), seq: a.added, run: run})

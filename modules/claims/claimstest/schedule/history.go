@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// History is an object as it was at any moment, so that a reading can be answered out of
-// date.
+// History has the versions of an object at any moment, so that a reading can be answered
+// with an old version.
 type History[T any] struct{ versions []version[T] }
 
 type version[T any] struct {
@@ -25,7 +25,7 @@ func (h *History[T]) Record(at time.Duration, value T, exists bool) {
 	h.versions = append(h.versions, v)
 }
 
-// At returns the object as it was, and whether it existed.
+// At returns the object at a time, and whether it existed.
 func (h *History[T]) At(at time.Duration) (T, bool) {
 	for _, v := range slices.Backward(h.versions) {
 		if v.at <= at {

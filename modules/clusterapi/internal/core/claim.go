@@ -98,7 +98,7 @@ func (d *decider) free(r clusterapi.Request, taken map[string]bool) *clusterapi.
 	return nil
 }
 
-// serves reports whether a Machine may be handed out. One that failed before it was claimed tells its claimant that.
+// serves reports whether a Machine may be handed out. The claimant of a Machine that failed before it was claimed gets the failure.
 func (d *decider) serves(m *clusterapi.Machine) bool {
 	p := d.pools[m.Deployment]
 	failed := *m

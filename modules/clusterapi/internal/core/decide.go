@@ -160,7 +160,7 @@ func (d *decider) claim(m *clusterapi.Machine, by claims.Claimant, reason string
 }
 
 // fence changes the version of each free Machine that a process before this one may be claiming, and reports
-// whether all have changed: until then a claim could land beside the one that is written now.
+// whether all have changed: until then such a claim could take effect in addition to the claim that is written now.
 func (d *decider) fence() bool {
 	fenced := true
 	for _, m := range d.machines {

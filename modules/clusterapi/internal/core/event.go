@@ -26,7 +26,7 @@ type Read struct {
 	Err   error
 	// Cancelled: the reading ended because no call waited for it; it answers no call.
 	Cancelled bool
-	// Epoch is that of the action that it ends.
+	// Epoch is the epoch of the action that it ends.
 	Epoch int
 }
 

@@ -24,7 +24,7 @@ type life struct {
 	scene    scene
 
 	core *core.Core
-	// process counts take-overs; what an earlier process is waiting for answers no call.
+	// process counts take-overs; an answer to an earlier process answers no call.
 	process int
 	token   int
 	waiting map[int]func(core.Answer)

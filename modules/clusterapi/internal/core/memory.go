@@ -25,7 +25,7 @@ type memory struct {
 }
 
 type seen struct {
-	// claim is the last one that was seen or is in the caller's records, since is when it was first seen.
+	// claim is the last claim that was seen or is in the caller's records; since is when it was first seen.
 	claim claims.Claimant
 	since time.Time
 	// released is when this package's mark for deletion was first seen, zero for never.

@@ -68,8 +68,8 @@ func (d *decider) mark(m *clusterapi.Machine, reason string) error {
 		Value: clusterapi.ReleasedValue, Reason: reason})
 }
 
-// Orphans returns the Machines of a reading that nothing needs: free ones, and Machines whose claimant is not alive, that
-// have been seen so for Config.OrphanTTL. Claim is the last one that was seen.
+// Orphans returns the Machines of a reading that no claimant needs: Machines that have been free, or whose claimant has not
+// existed, for Config.OrphanTTL. Claim is the last claim that was seen.
 func (c *Core) Orphans(w clusterapi.World, alive []claims.Claimant, now time.Time) []clusterapi.Machine {
 	living := map[claims.Claimant]bool{}
 	for _, claimant := range alive {

@@ -38,7 +38,7 @@ func (p *pool) settled() bool {
 	return p.Observed && total == p.Replicas
 }
 
-// lower lowers replicas by as many Machines as are marked, or shrinks one set by itself where Cluster API would shrink another one.
+// lower lowers replicas by the number of marked Machines. If Cluster API would shrink another set, lower shrinks the right set directly.
 func (d *decider) lower(p *pool) {
 	if m := p.markedByOthers(d); m != nil {
 		d.blocked(p, m)

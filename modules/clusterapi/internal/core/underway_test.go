@@ -41,8 +41,8 @@ func (l *lossy) sees(machines ...clusterapi.Machine) {
 	l.reads(core.Read{World: clusterapi.World{Deployments: []clusterapi.Deployment{oneDeployment("general", "")}, Machines: machines}})
 }
 
-// A claim without an answer may land later. Its Machine is left to its claimant: a claim of another one would not be recorded beside it,
-// and that claimant could get this Machine and a second one.
+// A claim without an answer may land later. Its Machine is left to its claimant: if another claimant took this Machine, the first
+// claimant could get this Machine and a second one.
 func TestNoClaimantHasClaimsOfTwoMachinesUnderWay(t *testing.T) {
 	l := &lossy{Core: core.New(clusterapi.Config{}.WithDefaults()), claimed: map[string][]string{}}
 	first, second := freeMachine("general", "1"), freeMachine("general", "2")
@@ -69,8 +69,8 @@ func TestNoClaimantHasClaimsOfTwoMachinesUnderWay(t *testing.T) {
 }
 
 // A count that the controllers have not acted on is not lowered. Another client has raised it from 3 to 4. The MachineDeployment's
-// controller may be about to give the current MachineSet a third Machine: with 3 replicas it would then take the one of the older set,
-// which is claimed.
+// controller may be about to give the current MachineSet a third Machine: with 3 replicas it would then remove the Machine of the older
+// set, which is claimed.
 func TestACountIsNotLoweredBeforeAnEarlierOneWasActedOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		observed bool

@@ -6,25 +6,25 @@
 //
 // # Where things are
 //
-//	event      what goes in and what comes out
+//	event      the input and the output of the core
 //	belief     the record of the platform; results in, facts out
 //	decide     the next step of a call, with its reason
-//	callers    who waits for what: admitted, queued, dismissed
+//	callers    the waiting calls: admitted, queued, dismissed
 //	tagging    the tags of instances
 //	byclaim    records found by their claimants
 //	tuning     every constant, with its reason, and the settings
 //
-// This package puts them together: [Core] passes a result to belief, what it means to
-// callers to these, and both to decide. event and tuning import none of the others,
-// tagging and byclaim at most event; belief and callers import these four; decide imports
-// all. Each package's doc states what it may read and write, and the tests of package
-// instances hold it.
+// [Core] connects these packages: it passes a result to belief, the consequences for
+// callers to callers, and both records to decide. event and tuning import none of the
+// others, tagging and byclaim at most event. belief and callers import these four, and
+// decide imports all. The doc of each package lists what the package may read and write,
+// and the tests of package instances check that.
 //
-// Unlike the engine of package lkepool this one decides for one call at a time, in the
-// caller's own goroutine. An instance has one claimant from its first moment, so there is
-// nothing to match among claimants; calls share the record, the queue of
-// creations, and readings that one of them has under way. An effect about a claimant's
-// instance is decided only in a call for that claimant, so the image, the user data and
+// This engine decides for one call at a time, in the caller's own goroutine; the engine of
+// package lkepool decides for all callers together. An instance has its claimant from its
+// first moment, so no claimants have to be matched with instances. Calls share the record,
+// the queue of creations, and readings that one of them has under way. Only a call for a
+// claimant decides effects about the claimant's instance, so the image, the user data and
 // the sizes of disks stay in the shell.
 //
 // # One request's way
@@ -36,8 +36,10 @@
 //
 // # Words
 //
-// A direct reading is one of a single object. A condemned instance is one whose removal
-// was sent and may take effect; frozen tags were sent without an answer and may take
-// effect. To settle is to be older than a direct reading may be out of date. A stripped
-// instance lost the tags of its claim, a disputed one has the tags of another claimant.
+//	direct reading       a read of a single object
+//	condemned instance   its removal was sent, and may take effect
+//	frozen tags          a write of the tags had no answer, and may take effect
+//	settled              older than the settle time: a direct reading shows it
+//	stripped instance    it lost the tags of its claim
+//	disputed instance    it has the tags of another claimant
 package engine

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// What must hold at every step of a small world. Writes are judged when they take effect,
-// answers when they are given.
+// The invariants of every step of a small world. A write is judged when it takes effect, an answer when it is given.
 
 // checkSent: no other write to the instance is under way.
 func (w *smallWorld) checkSent(e *Effect) {

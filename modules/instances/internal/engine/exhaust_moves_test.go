@@ -178,7 +178,7 @@ func (w *smallWorld) quit(c *smallClaimant) {
 	}
 }
 
-// smallTag is the only tag of its own that the first claimant's instance has after so many edits.
+// smallTag is the first claimant's only own tag on its instance after this number of edits.
 func smallTag(edits int) string { return fmt.Sprintf("edit=%d", edits) }
 
 // edit replaces a tag of the claimant's instance by the next one.

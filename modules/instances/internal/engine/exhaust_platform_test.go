@@ -10,9 +10,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
 )
 
-// smallPlatform is the API as far as a search of small worlds needs it: labels are unique,
-// an instance with data disks is made off, and a disk is added to one that is off. It is
-// all values, so that it can be cloned.
+// smallPlatform is the API as far as a search of small worlds needs it: labels are unique, an instance with data disks is made without a
+// boot, and a disk is added while the instance is off. All its fields are values, so that it can be cloned.
 type smallPlatform struct {
 	instances []smallInstance
 	shown     fate.Views[smallState]

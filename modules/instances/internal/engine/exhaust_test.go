@@ -107,7 +107,7 @@ func exhaust(t *testing.T, b smallBound) {
 	b.LateEffect = Settings{}.WithDefaults().LateEffect
 	explore.Search[*smallWorld, fate.Move]{
 		Start: func() *smallWorld { return newSmallWorld(&b) }, Workers: runtime.GOMAXPROCS(0), Most: cmp.Or(*exhaustMost, b.part), Recheck: 5000,
-		// What one turn leaves behind and the next does not read.
+		// Fields that a turn writes and that no later turn reads.
 		Ignore: []string{"belief.Terms.Now", "event.Effect.Reason"},
 	}.Test(t, *exhaustWhole)
 }

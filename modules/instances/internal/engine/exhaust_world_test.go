@@ -186,7 +186,7 @@ func (w *smallWorld) next() time.Time {
 	return next
 }
 
-// idle: no caller waits, nothing is under way nor will be, and all is in order.
+// idle is true if no caller waits, no request is under way or due, and no invariant is broken.
 func (w *smallWorld) idle() bool {
 	return len(w.calls) == 0 && w.requests.None() && w.platform.next().IsZero() && w.disorder() == "" &&
 		!slices.ContainsFunc(w.claimants, func(c smallClaimant) bool { return !c.again.IsZero() || !c.editNext.IsZero() })

@@ -11,8 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
-// What readings that lack an instance prove, by when they began. The rule itself is
-// that of package absence.
+// A reading that lacks an instance proves its end or not, depending on the time when the reading began. Package absence has the rule.
 func TestProofThatAnInstanceIsGone(t *testing.T) {
 	const settle, old = 4 * time.Second, 10 * time.Minute
 	for name, c := range map[string]struct {
@@ -110,8 +109,7 @@ func (c *Core) missed(began time.Time) {
 	c.handle(Result{Effect: Effect{Op: OpRead, ID: 7, Term: c.belief.Term}, Began: began, Err: gone})
 }
 
-// A reading that began less than the settle time after a write of tags may be of
-// before it.
+// A reading that began less than the settle time after a write of tags may show the state before the write.
 func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 	const settle = 4 * time.Second
 	for after, believed := range map[time.Duration]bool{0: false, settle - 1: false, settle: true} {
@@ -130,8 +128,8 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 	}
 }
 
-// What a reading shows may have happened until its answer: a list that began the list lag
-// after the reading did, and not after its answer, may be of before it.
+// A reading may show an event that happened as late as its answer. So a list that began one list lag after the start of the reading, but
+// before one list lag after its answer, may show the state before the event.
 func TestAListChangesNothingThatWasReadLater(t *testing.T) {
 	const took = 8 * time.Second
 	for after, believed := range map[time.Duration]bool{1: false, took: false, took + 1: true} {
@@ -238,9 +236,8 @@ func TestTagsThatLandedOutrankOlderReadings(t *testing.T) {
 	}
 }
 
-// A person may give an instance to another claimant right before a write of tags, which takes
-// it back, or right after. A reading soon after the write tells nothing of that: the next one
-// decides who may remove the instance.
+// A person may give an instance to another claimant right before a write of tags, which takes the instance back, or right after the
+// write. A reading soon after the write cannot distinguish the two: the next reading decides who may remove the instance.
 func TestAReadingWithAnotherClaimSoonAfterTagsIsMadeAgain(t *testing.T) {
 	another := simOwn.ClaimTags(claims.ClaimID{Value: "another"})
 	for name, given := range map[string]bool{"given before the write": false, "given after it": true} {
@@ -452,7 +449,7 @@ func burst(b *testing.B, n int) {
 	}
 }
 
-// Begin drops everything that was read: what was being read is of before it as well.
+// Begin drops all readings, and also the readings that are under way, because they may show the state before it.
 func TestAReadingFromBeforeAnElectionShowsNothing(t *testing.T) {
 	core, o := oneInstance(t)
 	call := core.Admit(Ask{Kind: AskGet, ID: 7}, core.belief.Now)

@@ -32,8 +32,8 @@ func TestARefusalDoesNotAnswerACreationUnderWay(t *testing.T) {
 	}
 }
 
-// A creation without an answer landed while its claimant waited for the next slot, and a
-// list shows it: the slot is the next claimant's, whichever call continues first.
+// A creation without an answer takes effect while its claimant waits for the next slot, and a list shows the instance. The next claimant
+// gets the slot, in any order of the calls.
 func TestAClaimantWithAnInstanceHoldsUpNoOther(t *testing.T) {
 	c := New(Settings{Cluster: "demo", Creations: 1}.WithDefaults(), simOwn, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	list := func(all ...Instance) {

@@ -164,8 +164,7 @@ func (c *simClaimant) release() {
 
 func (c *simClaimant) dies() { c.alive, c.died = false, c.now }
 
-// userTag is the only tag of its own that a claimant's instance has after so
-// many edits.
+// userTag is the claimant's only own tag on its instance after this number of edits.
 func (c *simClaimant) userTag(edits int) string { return fmt.Sprintf("%s-%d", c.uid, edits) }
 
 // edit replaces its tag by the next one, one after another.

@@ -27,7 +27,7 @@ type sim struct {
 
 	core     *Core
 	settings Settings
-	// life counts processes; what an older one began is dropped.
+	// life counts processes; a request that an older process began is dropped.
 	life  int
 	calls []*simCall
 	woken time.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/belief"
 )
 
-// What the invariants rest on, apart from the engine's own constants, which they judge.
+// Constants of the invariants. They are separate from the engine's constants, because the invariants judge those constants.
 const (
 	// simLookAge is how old the reading before a removal may be, simStaleMost by how much
 	// it may be out of date.
@@ -46,8 +46,8 @@ func (s *sim) guard(e Effect) {
 	}
 }
 
-// guardRemoval: an instance goes only for its claimant, or when that has been
-// gone for long enough, and after a reading that shows whose it is.
+// guardRemoval: an instance is removed only for its claimant, or when the claimant has been gone for the orphan time, and only after a
+// reading that shows its owner.
 func (s *sim) guardRemoval(e Effect, i *simInstance) {
 	if s.now.Sub(s.proven.read[e.ID]) > simLookAge {
 		s.violated("instance %d is removed (%s), and was last read at %.2f s", e.ID, e.Reason, s.proven.read[e.ID].Sub(s.began).Seconds())
@@ -215,8 +215,8 @@ func (s *sim) costs() (nodes int, price float64) {
 	return nodes, price
 }
 
-// checkCeilings: nothing is made beyond them, whenever it lands, but for what a wrong list
-// left out and no answer has shown to the process.
+// checkCeilings: no instance is made beyond the ceilings, however late its creation takes effect. The only exception is an instance that
+// a wrong list left out and that no answer has shown to the process.
 func (s *sim) checkCeilings() {
 	nodes, price := s.costs()
 	for _, i := range s.existing() {

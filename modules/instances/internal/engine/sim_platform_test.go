@@ -29,7 +29,7 @@ type simInstance struct {
 	gone    bool
 	foreign bool
 	born    time.Time
-	// history is the instance as it was at any moment.
+	// history has every past state of the instance.
 	history []simVersion
 	// lied: a wrong 404 was answered for it. kept: a removal of it had no effect.
 	// Both together would prove a falsehood. renamed and stripped: by a person.

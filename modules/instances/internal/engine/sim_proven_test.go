@@ -28,10 +28,9 @@ type simProven struct {
 	held    time.Time
 	// shown are the instances that answers have shown.
 	shown map[int]bool
-	// unanswered is the latest write of tags without an answer. landed is when a reading
-	// that began after it, and cannot be of before it, showed its tags: that is all that
-	// the process can know of its time, and a reading that begins within the settle time
-	// after that may be of before the write.
+	// unanswered is the latest write of tags without an answer. landed is the time at which a reading showed its tags; this reading began
+	// after the write and cannot show the state before it. The process knows no more about the time of the effect. A reading that begins
+	// within the settle time after landed may show the state before the write.
 	unanswered map[int]simWrite
 	landed     map[int]time.Time
 }
@@ -138,8 +137,7 @@ func (s *sim) answeredWith(a Answer) {
 	}
 }
 
-// checkShown: an instance is ours, not one that is proven gone, and not older
-// than what was read.
+// checkShown: a returned instance is ours, is not proven gone, and is not older than the last reading.
 func (s *sim) checkShown(i Instance) {
 	real := s.known(i.InstanceID)
 	switch {

@@ -12,7 +12,7 @@ import (
 // simSent is a write that was sent and not answered.
 type simSent struct {
 	Result
-	// life is that of its process.
+	// life is the life of the request's process.
 	life int
 	// arrived: the platform has it. lost: it never arrives.
 	arrived, lost bool
@@ -70,8 +70,8 @@ func (s *sim) start(e Effect) {
 	})
 }
 
-// die ends the writes under way with their process: with all faults, one that has had no
-// effect may have it up to the time of a late effect after the death, or never.
+// die ends the writes under way with their process. With all faults, a write without effect so far may still take effect until the bound
+// of a late effect after the death, or never.
 func (s *sim) die() {
 	for _, w := range s.writing {
 		switch {

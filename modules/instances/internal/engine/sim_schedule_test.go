@@ -35,8 +35,8 @@ type simHarshness struct {
 	maxNodes            int
 	// maxPrice bounds the hourly price; a small plan costs 1, a large one 2.
 	maxPrice float64
-	// settleTime, listLag and lateEffect are the engine's bounds, 0 for its defaults. Where
-	// one is taken for another, that shows only if they differ.
+	// settleTime, listLag and lateEffect are the engine's bounds, 0 for its defaults. Code that confuses two of them fails only if they
+	// differ.
 	settleTime, listLag, lateEffect time.Duration
 }
 
@@ -212,7 +212,7 @@ func (d simDice) life(s *simSchedule, i int) simLife {
 		again:   time.Duration(1+d.IntN(20)) * time.Second,
 		forgets: d.IntN(6) == 1, heir: d.IntN(6) == 1,
 	}
-	if i > 0 && d.IntN(3) > 0 { // part of the burst of the one before
+	if i > 0 && d.IntN(3) > 0 { // part of the burst of the previous claimant
 		l.at = s.lives[i-1].at + time.Duration(d.IntN(1500))*time.Millisecond
 	}
 	if d.IntN(3) == 1 {
@@ -238,8 +238,8 @@ func harshFromSeed(seed uint64) *simSchedule {
 	return s
 }
 
-// tighten draws bounds that are hardly above what they bound. It draws from dice of its own,
-// so that a seed has the same schedule without it.
+// tighten draws bounds that are hardly above the use that they bound. It draws from separate dice, so that a seed has the same schedule
+// without it.
 func (s *simSchedule) tighten(d simDice) {
 	if d.IntN(4) == 3 {
 		s.settleTime = s.stale + 100*time.Millisecond

@@ -12,7 +12,7 @@ import (
 
 var updateStories = flag.Bool("update", false, "write the transcripts of the stories")
 
-// quick is a platform without delays of its own, and a process that lives on.
+// quick is a platform without delays, and a process that does not die.
 func quick(seed uint64) simSchedule {
 	return simSchedule{seed: seed, latency: 80 * time.Millisecond, boot: 2 * time.Second, orphanTTL: 5 * time.Minute, creations: 20}
 }

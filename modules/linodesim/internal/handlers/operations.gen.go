@@ -321,22 +321,12 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Volumes().DetachVolume(volumeID)
 	},
-	api.OpGetAccount: func(r Request) (any, error) {
-		return r.Seen.Account().GetAccount()
-	},
 	api.OpGetAccountAvailability: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.Offers().GetAccountAvailability(regionID)
-	},
-	api.OpGetAccountEvent: func(r Request) (any, error) {
-		eventID := r.number("eventId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Account().GetAccountEvent(eventID)
 	},
 	api.OpGetAccountSettings: func(r Request) (any, error) {
 		return r.Seen.Account().GetAccountSettings()
@@ -514,13 +504,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Seen.Offers().GetRegionAvailability(regionID)
-	},
-	api.OpGetRegionVPCAvailability: func(r Request) (any, error) {
-		regionID := r.text("regionId")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		return r.Seen.Offers().GetRegionVPCAvailability(regionID)
 	},
 	api.OpGetType: func(r Request) (any, error) {
 		typeID := r.text("typeId")
@@ -726,18 +709,6 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpListRegionsAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.Offers().ListRegionsAvailability()
-		return list(r, items, err)
-	},
-	api.OpListRegionsVPCAvailability: func(r Request) (any, error) {
-		items, err := r.Seen.Offers().ListRegionsVPCAvailability()
-		return list(r, items, err)
-	},
-	api.OpListTaggedObjects: func(r Request) (any, error) {
-		tagLabel := r.text("tagLabel")
-		if r.in.err != nil {
-			return nil, r.in.err
-		}
-		items, err := r.Seen.Tags().ListTaggedObjects(tagLabel)
 		return list(r, items, err)
 	},
 	api.OpListTags: func(r Request) (any, error) {

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/oapi-codegen/nullable"
@@ -19,22 +18,6 @@ func (w Account) GetProfile() (api.Profile, error) {
 		AuthenticationType: new("password"),
 		AuthorizedKeys:     nullable.NewNullNullable[[]string](), VerifiedPhoneNumber: nullable.NewNullNullable[string](),
 		Referrals: &api.ProfileReferrals{Code: "none", URL: "https://example.com/?r=none"},
-	}, nil
-}
-
-// GetAccount makes the account up.
-func (w Account) GetAccount() (api.Account, error) {
-	capabilities := map[string]bool{}
-	for _, region := range w.catalog.Regions {
-		for _, c := range region.Capabilities {
-			capabilities[c] = true
-		}
-	}
-	return api.Account{
-		Company: "Example", Email: "owner@example.com", FirstName: "Example", LastName: "Owner", Country: "US",
-		ActiveSince: api.Time{Time: w.since}, Capabilities: slices.Sorted(maps.Keys(capabilities)),
-		CreditCard: &map[string]any{"last_four": "0000", "expiry": "01/2040"}, ActivePromotions: []map[string]any{},
-		BillingSource: new("linode"), Euuid: "00000000-0000-0000-0000-000000000000",
 	}, nil
 }
 
@@ -63,13 +46,4 @@ func (w Account) ListAccountEvents() ([]api.AccountEvent, error) {
 	out := each(w.records.activities.all, w.shownActivity)
 	slices.Reverse(out)
 	return out, nil
-}
-
-// GetAccountEvent finds one.
-func (w Account) GetAccountEvent(eventID int) (api.AccountEvent, error) {
-	all := w.records.activities.all
-	if n := eventID - firstEvent - 1; n >= 0 && n < len(all) {
-		return w.shownActivity(all[n]), nil
-	}
-	return api.AccountEvent{}, NotFound()
 }

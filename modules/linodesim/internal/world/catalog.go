@@ -58,26 +58,6 @@ func (w Offers) GetRegionAvailability(regionID string) (api.RegionAvailabilityLi
 	return w.catalog.AvailabilityOf(regionID), err
 }
 
-// ListRegionsVPCAvailability lists where VPCs can be made.
-func (w Offers) ListRegionsVPCAvailability() ([]api.RegionVPCAvailability, error) {
-	return each(w.regions(), vpcAvailability), nil
-}
-
-// GetRegionVPCAvailability is the same of one region.
-func (w Offers) GetRegionVPCAvailability(regionID string) (api.RegionVPCAvailability, error) {
-	r, err := w.GetRegion(regionID)
-	return vpcAvailability(r), err
-}
-
-// Recorded lists named no lengths; a /52 can be had where there is IPv6.
-func vpcAvailability(r api.Region) api.RegionVPCAvailability {
-	out := api.RegionVPCAvailability{Region: r.ID, Available: catalog.Has(r, catalog.CapVPCs), AvailableIPv6PrefixLengths: []int{}}
-	if catalog.Has(r, catalog.CapVPCsIPv6) {
-		out.AvailableIPv6PrefixLengths = []int{52}
-	}
-	return out
-}
-
 // ListAccountAvailability lists what the account may use in the regions: what they have.
 func (w Offers) ListAccountAvailability() ([]api.AccountAvailability, error) {
 	return each(w.regions(), services), nil

@@ -108,35 +108,6 @@ func (w Clusters) retagCluster(c *cluster, tags []string) {
 	c.Tags, c.Updated = tags, w.now
 }
 
-// ListTaggedObjects finds the Linodes and clusters that carry a tag.
-func (w Tags) ListTaggedObjects(tagLabel string) ([]api.TaggedObject, error) {
-	if !slices.Contains(w.tagLabels(), tagLabel) {
-		return nil, NotFound()
-	}
-	var all []api.TaggedObject
-	for _, i := range sorted(w.instances) {
-		if slices.Contains(i.Tags, tagLabel) {
-			all = append(all, api.TaggedObject{Type: "linode", Data: overlaid[map[string]any](w.Linodes().instance(i))})
-		}
-	}
-	for _, c := range sorted(w.clusters) {
-		if slices.Contains(c.Tags, tagLabel) {
-			all = append(all, api.TaggedObject{Type: "lke_cluster", Data: overlaid[map[string]any](w.Clusters().cluster(c))})
-		}
-	}
-	for _, v := range sorted(w.assets.volumes) {
-		if slices.Contains(v.Tags, tagLabel) {
-			all = append(all, api.TaggedObject{Type: "volume", Data: overlaid[map[string]any](w.Volumes().shown(v))})
-		}
-	}
-	for _, b := range sorted(w.assets.balancers) {
-		if slices.Contains(b.Tags, tagLabel) {
-			all = append(all, api.TaggedObject{Type: "nodebalancer", Data: overlaid[map[string]any](b)})
-		}
-	}
-	return all, nil
-}
-
 // DeleteTag takes a tag off everything.
 func (w Tags) DeleteTag(tagLabel string) error {
 	if !slices.Contains(w.tagLabels(), tagLabel) {

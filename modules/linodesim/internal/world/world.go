@@ -75,7 +75,6 @@ type setup struct {
 	delays    Delays
 	behaviour account.Behaviour
 	catalog   *catalog.Catalog
-	since     time.Time
 }
 
 // records hold every change, and when nodes could be read.
@@ -93,7 +92,6 @@ func New(cfg Config) *World {
 			delays:    cfg.Delays,
 			behaviour: cfg.Behaviour,
 			catalog:   catalog.New(),
-			since:     cfg.Clock.Now(),
 		},
 		now:     cfg.Clock.Now(),
 		draws:   drawn(cfg.Seed, 1, 2, 4),

@@ -1,96 +1,158 @@
-// Package experiment has the experiments of the probe. Each makes pools of its
-// own, answers its questions, and removes them; none relies on another. What it may
-// create and how long it may take is declared, because the plan and the guard
-// are made from that.
+// Package experiment has the experiments of the probe. Each makes pools of its own and answers its questions; none relies on another.
+// What it may create and how long it may take is declared, because the plan and the guard are made from that.
+//
+// An experiment is a script, and ends as a test does: must and what uses it do not return when the API has no answer. A trial is one
+// that runs; it removes the pools of its experiment, and the run removes the rest at its end.
+//
+// Every pool carries three marks. The run's tag shows the run. A tag of its own finds the pool when the answer to its creation is lost. A
+// taint keeps other pods away, and shows the owner when the API loses tags.
 package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
 // Experiment is one of them.
 type Experiment struct {
 	plan.Step
-	Questions []lab.Question
-	Run       func(ctx context.Context, l *lab.Lab) error
+	Questions []Question
+	do        func(ctx context.Context, t *trial)
 }
 
-// All lists the experiments in the order in which they run: the cheap ones
-// first, experiments that wait long last.
+// All lists the experiments in the order in which they run: the cheap ones first, experiments that wait long last.
 func All(enterprise bool) []Experiment {
 	return []Experiment{
-		{Step: plan.Step{Name: "filter", Limit: time.Minute}, Questions: filterQuestions, Run: filters},
-		{Step: plan.Step{Name: "limits", Limit: time.Minute}, Questions: limitQuestions, Run: limits},
-		{Step: plan.Step{Name: "refusals", Nodes: 2, Linodes: 1, Nanodes: 1, Limit: 6 * time.Minute}, Questions: refusalQuestions(enterprise),
-			Run: refusals},
-		{Step: plan.Step{Name: "arrival", Nodes: 2, Linodes: 2, Limit: 25 * time.Minute}, Questions: arrivalQuestions(enterprise), Run: arrival},
-		{Step: plan.Step{Name: "tags", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: tagQuestions, Run: onNodes(1, tags)},
-		{Step: plan.Step{Name: "lag", Nodes: 2, Linodes: 2, Limit: 20 * time.Minute}, Questions: lagQuestions, Run: onNodes(1, lags)},
-		{Step: plan.Step{Name: "rename", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: renameQuestions, Run: rename},
-		{Step: plan.Step{Name: "delete", Nodes: 2, Linodes: 2, Limit: 12 * time.Minute}, Questions: deleteQuestions, Run: onNodes(2, deletion)},
-		{Step: plan.Step{Name: "replace", Nodes: 1, Linodes: 2, Limit: 15 * time.Minute}, Questions: replaceQuestions, Run: onNodes(1, replace)},
-		{Step: plan.Step{Name: "burst", Nodes: burstPools, Linodes: burstPools, Limit: 8 * time.Minute}, Questions: burstQuestions, Run: burst},
+		{plan.Step{Name: "filter", Limit: time.Minute}, filterQuestions, filters},
+		{plan.Step{Name: "limits", Limit: time.Minute}, limitQuestions, limits},
+		{plan.Step{Name: "refusals", Nodes: 2, Linodes: 1, Nanodes: 1, Limit: 6 * time.Minute}, refusalQuestions(enterprise), refusals},
+		{plan.Step{Name: "arrival", Nodes: 2, Linodes: 2, Limit: 25 * time.Minute}, arrivalQuestions(enterprise), arrivals},
+		{plan.Step{Name: "tags", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, tagQuestions, tags},
+		{plan.Step{Name: "lag", Nodes: 2, Linodes: 2, Limit: 20 * time.Minute}, lagQuestions, lags},
+		{plan.Step{Name: "rename", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, renameQuestions, rename},
+		{plan.Step{Name: "delete", Nodes: 2, Linodes: 2, Limit: 12 * time.Minute}, deleteQuestions, deletion},
+		{plan.Step{Name: "replace", Nodes: 1, Linodes: 2, Limit: 15 * time.Minute}, replaceQuestions, replace},
+		{plan.Step{Name: "burst", Nodes: burstPools, Linodes: burstPools, Limit: 8 * time.Minute}, burstQuestions, burst},
 	}
 }
 
-// onPool is an experiment on a pool whose first nodes have Linodes.
-type onPool func(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error
+// Run runs the experiment, and removes its pools.
+func (e Experiment) Run(ctx context.Context, l *Lab) error { return try(ctx, l, e.do) }
 
-// onNodes runs an experiment on a pool of n nodes of its own.
-func onNodes(n int, do onPool) func(context.Context, *lab.Lab) error {
-	return func(ctx context.Context, l *lab.Lab) error { return inPool(ctx, l, lab.Spec{Count: n}, do) }
+// trial is an experiment that runs.
+type trial struct {
+	*Lab
+	pools []*pool
 }
 
-// inPool makes a pool, waits for its nodes, runs the experiment and removes the pool.
-func inPool(ctx context.Context, l *lab.Lab, spec lab.Spec, do onPool) (err error) {
-	p, err := l.Create(ctx, spec)
+// ended is the panic of a trial that cannot go on.
+type ended struct{ error }
+
+func try(ctx context.Context, l *Lab, do func(context.Context, *trial)) (err error) {
+	t := &trial{Lab: l}
+	defer func() {
+		problem := recover()
+		if e, is := problem.(ended); is {
+			problem, err = nil, e.error
+		}
+		for _, p := range t.pools {
+			if wrong := p.remove(ctx); err == nil {
+				err = wrong
+			}
+		}
+		if problem != nil {
+			panic(problem)
+		}
+	}()
+	do(ctx, t)
+	return nil
+}
+
+// must ends the trial with an error.
+func must(err error) {
 	if err != nil {
-		return err
+		panic(ended{err})
 	}
-	defer func() { err = ended(ctx, err, p) }()
-	a, err := settle(ctx, p, spec.Count)
-	if err != nil {
-		return err
-	}
-	return do(ctx, l, p, a)
 }
 
-// settle waits for a pool's first nodes, so that it has Linodes to work with.
-func settle(ctx context.Context, p *lab.Pool, n int) (*lab.Arrival, error) {
-	a := p.Expect(n, p.Asked, nil)
-	defer a.Note()
-	err := a.Wait(ctx, false)
-	if err == nil && len(a.Linodes()) < n {
-		err = fmt.Errorf("%d of %d nodes have a Linode", len(a.Linodes()), n)
+// got is a value that is there, or the end of the trial.
+func got[T any](value T, err error) T {
+	must(err)
+	return value
+}
+
+// until looks until something is done.
+func until(ctx context.Context, done func() bool) {
+	must(poll.Until(ctx, func(context.Context) (bool, error) { return done(), nil }))
+}
+
+// within waits a limited time for something to show. A 404 is only a no.
+func within(ctx context.Context, limit time.Duration, has func() (bool, error)) (there bool) {
+	start := time.Now()
+	until(ctx, func() bool {
+		var err error
+		if there, err = has(); linode.KindOf(err) != linode.KindNotFound {
+			must(err)
+		}
+		return there || time.Since(start) > limit
+	})
+	return there
+}
+
+// no reports whether the API refuses something. The end of the trial is an error that is no answer.
+func no(err error) bool {
+	kind := linode.KindOf(err)
+	if kind == linode.KindInvalid || kind == linode.KindForbidden {
+		return true
 	}
-	return a, err
+	must(err)
+	return false
 }
 
 // outcome is an answer in short: its status, and why it was refused.
 func outcome(err error) string {
-	status, reasons := lab.Status(err)
+	status, reasons := Status(err)
 	if reasons == "" {
 		return fmt.Sprint(status)
 	}
 	return fmt.Sprintf("%d: %s", status, reasons)
 }
 
-// ended keeps the error of an experiment, unless removing its pool failed first.
-func ended(ctx context.Context, err error, p *lab.Pool) error {
-	if p == nil {
-		return err
+// Status returns the HTTP status of an outcome, and the API's reasons.
+func Status(err error) (int, string) {
+	if err == nil {
+		return http.StatusOK, ""
 	}
-	if wrong := p.Remove(ctx); err == nil {
-		return wrong
+	e, is := errors.AsType[*linode.Error](err)
+	if !is {
+		return 0, err.Error()
 	}
-	return err
+	var parts []string
+	for _, r := range e.Reasons {
+		if r.Field != "" {
+			r.Reason = "[" + r.Field + "] " + r.Reason
+		}
+		parts = append(parts, r.Reason)
+	}
+	return e.Status, strings.Join(parts, "; ")
+}
+
+// either is one of two words.
+func either(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
 }
 
 func tagsOf(tags []api.Tag, more ...string) *[]api.Tag {

@@ -8,167 +8,227 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-var lagQuestions = []lab.Question{
-	{ID: "lag.pool_tags", Text: "Reads and lists of a pool show a change of its tags", Expected: lab.Unknown},
-	{ID: "lag.pool_count", Text: "Reads and lists of a pool show a change of its count", Expected: lab.Unknown},
-	{ID: "lag.linode_tags", Text: "Reads and lists of a Linode show a change of its tags", Expected: lab.Unknown},
-	{ID: "lag.kept", Text: "Tags of a pool and of a Linode a minute after they showed", Expected: "there"},
-	{ID: "lag.omitted", Text: "PUT without a field leaves it as it is", Expected: "yes"},
+var lagQuestions = []Question{
+	{"lag.pool_tags", "Reads and lists of a pool show a change of its tags", Unknown},
+	{"lag.pool_count", "Reads and lists of a pool show a change of its count", Unknown},
+	{"lag.linode_tags", "Reads and lists of a Linode show a change of its tags", Unknown},
+	{"lag.kept", "Tags of a pool and of a Linode a minute after they showed", "there"},
+	{"lag.omitted", "PUT without a field leaves it as it is", "yes"},
 }
 
-// rounds is how often each kind of change is measured.
-const rounds = 2
+// lagRounds is how often each kind of change is measured.
+const lagRounds = 2
 
 // lags measures how far reads of one thing and lists are behind writes.
-func lags(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error {
-	for round := range rounds {
-		tag := fmt.Sprintf("lkp%s-lag%d", l.Run, round)
-		has := func(pool *api.LKENodePool) bool { return slices.Contains(pool.Tags, tag) }
-		if err := poolLag(ctx, l, p, "lag.pool_tags", api.LKENodePoolUpdate{Tags: tagsOf(p.Tags, tag)}, has); err != nil {
-			return err
-		}
-		if err := linodeLag(ctx, l, a.Linodes()[0], tag); err != nil {
-			return err
-		}
+func lags(ctx context.Context, t *trial) {
+	p, a := t.settled(ctx, nil, 1)
+	id, tag := a.own()[0], ""
+	for round := range lagRounds {
+		tag = fmt.Sprintf("lkp%s-lag%d", t.Run, round)
+		p.lag(ctx, "lag.pool_tags", report.LostTags, api.LKENodePoolUpdate{Tags: tagsOf(p.tags, tag)},
+			func(pool *api.LKENodePool) bool { return slices.Contains(pool.Tags, tag) })
+		t.linodeLag(ctx, id, tag)
 	}
-	if err := stick(ctx, l, p, a.Linodes()[0], fmt.Sprintf("lkp%s-lag%d", l.Run, rounds-1)); err != nil {
-		return err
-	}
-	two := 2
-	kept := false
-	err := poolLag(ctx, l, p, "lag.pool_count", api.LKENodePoolUpdate{Count: &two}, func(pool *api.LKENodePool) bool {
-		kept = len(pool.Tags) > len(p.Tags)
+	p.stick(ctx, id, tag)
+	two, kept := 2, false
+	p.lag(ctx, "lag.pool_count", report.LoweredCounts, api.LKENodePoolUpdate{Count: &two}, func(pool *api.LKENodePool) bool {
+		kept = len(pool.Tags) > len(p.tags)
 		return pool.Count == two
 	})
-	if err == nil {
-		l.Book.Answer("lag.omitted", map[bool]string{true: "yes", false: "no"}[kept])
-	}
-	return err
+	t.Book.Answer("lag.omitted", "%s", either(kept, "yes", "no"))
 }
 
 // stick looks whether a tag that reads have shown stays on the pool and on the Linode. Lists are late and do not count.
-func stick(ctx context.Context, l *lab.Lab, p *lab.Pool, id int, tag string) error {
-	if err := poll.Pause(ctx, time.Minute); err != nil {
-		return err
-	}
-	kept := func(has func(context.Context) ([]string, error)) (bool, error) {
-		return lab.Within(ctx, 3*lab.SettleTime, func(ctx context.Context) (bool, error) {
-			tags, err := has(ctx)
-			return slices.Contains(tags, tag), err
-		})
-	}
-	onPool, err := kept(func(ctx context.Context) ([]string, error) {
-		pool, _, err := p.Read(ctx)
-		if pool == nil {
-			return nil, err
-		}
-		return pool.Tags, err
+func (p *pool) stick(ctx context.Context, id int, tag string) {
+	must(poll.Pause(ctx, time.Minute))
+	onPool := within(ctx, agreed, func() (bool, error) {
+		read, _ := p.read(ctx)
+		return read != nil && slices.Contains(read.Tags, tag), nil
 	})
-	if err != nil {
-		return err
-	}
-	onLinode, err := kept(func(ctx context.Context) ([]string, error) {
-		i, err := l.Client.GetInstance(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return i.Tags, nil
+	onLinode := within(ctx, agreed, func() (bool, error) {
+		i, err := p.Client.GetInstance(ctx, id)
+		return err == nil && slices.Contains(i.Tags, tag), err
 	})
-	if err != nil {
-		return err
-	}
-	seen := "there"
-	if !onPool || !onLinode {
+	kept, seen := onPool && onLinode, "there"
+	if !kept {
 		seen = fmt.Sprintf("on the pool: %v, on the Linode: %v", onPool, onLinode)
 	}
-	if (!onPool || !onLinode) && l.Unanswered() { // a change without an answer may have undone them
-		return nil
+	if !kept && p.Unanswered() { // a change without an answer may have undone them
+		return
 	}
-	l.Book.Answer("lag.kept", seen)
-	l.Book.Weigh(report.LostTags, onPool && onLinode, "a minute after they showed, tags are %s", seen)
-	return nil
+	p.Book.Answer("lag.kept", "%s", seen)
+	p.Book.Weigh(report.LostTags, kept, "a minute after they showed, tags are %s", seen)
 }
 
-// poolLag changes a pool and reads it both ways.
-func poolLag(ctx context.Context, l *lab.Lab, p *lab.Pool, question string, change api.LKENodePoolUpdate,
-	has func(*api.LKENodePool) bool) error {
-	lost := report.LostTags
-	if change.Count != nil {
-		lost = report.LoweredCounts
-	}
-	return measured(ctx, l, question,
-		func() error { _, err := l.Client.UpdatePool(ctx, l.ClusterID, p.ID, change); return err },
-		read(report.PoolReadLag, lost, func(ctx context.Context) (bool, error) {
-			pool, err := l.Client.GetPool(ctx, l.ClusterID, p.ID)
+// lag changes the pool and reads it both ways.
+func (p *pool) lag(ctx context.Context, question string, lost report.Assumption, change api.LKENodePoolUpdate,
+	has func(*api.LKENodePool) bool) {
+	p.measure(ctx, question,
+		func() error { _, err := p.Client.UpdatePool(ctx, p.ClusterID, p.id, change); return err },
+		view{report.PoolReadLag, report.OldReads, settleTime, lost, func() (bool, error) {
+			pool, err := p.Client.GetPool(ctx, p.ClusterID, p.id)
 			return err == nil && has(pool), err
-		}),
-		list(report.PoolListLag, func(ctx context.Context) (bool, error) {
-			pools, err := l.Pools(ctx)
-			at := slices.IndexFunc(pools, func(q api.LKENodePool) bool { return q.ID == p.ID })
-			if err == nil && at < 0 {
-				err = lab.ErrMissing
-			}
-			return err == nil && has(&pools[at]), err
-		}))
-}
-
-// read is a view by reads of one object, which show whether a change stays.
-func read(delay string, lost report.Assumption, has func(context.Context) (bool, error)) lab.View {
-	return lab.View{Delay: delay, Old: report.OldReads, Bound: lab.SettleTime, Lost: lost, Has: has}
-}
-
-// list is a view by lists.
-func list(delay string, has func(context.Context) (bool, error)) lab.View {
-	return lab.View{Delay: delay, Old: report.OldLists, Bound: lab.ListLag, Has: has}
+		}},
+		view{report.PoolListLag, report.OldLists, listLag, "", func() (bool, error) {
+			pools, err := p.Pools(ctx)
+			return listed(pools, err, func(q api.LKENodePool) bool { return q.ID == p.id }, func(q *api.LKENodePool) bool { return has(q) })
+		}})
 }
 
 // linodeLag changes a Linode's tags and reads it both ways.
-func linodeLag(ctx context.Context, l *lab.Lab, id int, tag string) error {
-	before, err := l.Linode(ctx, id)
-	if err != nil {
-		return err
-	}
-	has := func(i api.Instance) bool { return i.ID == id && slices.Contains(i.Tags, tag) }
-	change := api.InstanceUpdate{Tags: tagsOf(before.Tags, tag)}
-	return measured(ctx, l, "lag.linode_tags",
+func (l *Lab) linodeLag(ctx context.Context, id int, tag string) {
+	change := api.InstanceUpdate{Tags: tagsOf(l.linode(ctx, id).Tags, tag)}
+	has := func(i *api.Instance) bool { return slices.Contains(i.Tags, tag) }
+	l.measure(ctx, "lag.linode_tags",
 		func() error { _, err := l.Client.UpdateInstance(ctx, id, change); return err },
-		read(report.LinodeReadLag, report.LostTags, func(ctx context.Context) (bool, error) {
+		view{report.LinodeReadLag, report.OldReads, settleTime, report.LostTags, func() (bool, error) {
 			i, err := l.Client.GetInstance(ctx, id)
-			return err == nil && has(*i), err
-		}),
-		list(report.LinodeListLag, func(ctx context.Context) (bool, error) {
+			return err == nil && has(i), err
+		}},
+		view{report.LinodeListLag, report.OldLists, listLag, "", func() (bool, error) {
 			list, err := l.Linodes(ctx)
-			if err == nil && !slices.ContainsFunc(list, func(i api.Instance) bool { return i.ID == id }) {
-				err = lab.ErrMissing
-			}
-			return slices.ContainsFunc(list, has), err
-		}))
+			return listed(list, err, func(i api.Instance) bool { return i.ID == id }, has)
+		}})
 }
 
-// measured writes and measures the views. A write without effect, although its
-// answer was success, is made again.
-func measured(ctx context.Context, l *lab.Lab, question string, write func() error, views ...lab.View) error {
+// errMissing is the error of a view whose list lacks the thing as a whole.
+var errMissing = errors.New("the list lacks an entry")
+
+// listed looks for a thing in a list.
+func listed[T any](list []T, err error, is func(T) bool, has func(*T) bool) (bool, error) {
+	at := slices.IndexFunc(list, is)
+	if err == nil && at < 0 {
+		err = errMissing
+	}
+	return err == nil && has(&list[at]), err
+}
+
+const (
+	calm     = 10 * time.Second // in which every reading agrees
+	agreeing = 6                // readings at least
+)
+
+// view is one way to read what a write changed.
+type view struct {
+	delay string            // the name under which its lag is noted
+	old   report.Assumption // that a longer lag breaks
+	bound time.Duration
+	lost  report.Assumption // that a change breaks which showed and went; "" = the view does not tell
+	has   func() (bool, error)
+}
+
+// sight is what readings of a view have shown of a change.
+type sight struct {
+	view
+	lacked poll.Window // the last reading without it
+	next   poll.Window // the first reading with it after that
+	had    time.Time   // the last reading with it
+	row    int         // readings with it since
+	ever   bool
+}
+
+var (
+	errNoEffect  = errors.New("the change has no effect")
+	errWentAgain = errors.New("a change showed and was gone")
+)
+
+// measure writes, and measures how long single views still lack the change. A write without effect, although its answer was success, is
+// made again. The first view shows the effect.
+//
+// A view that lags may show the change and lack it again, so each is read until it has had the change for some time without a break; the
+// lag is then that of the last reading without it.
+func (l *Lab) measure(ctx context.Context, question string, write func() error, views ...view) {
 	for {
 		w, err := poll.Around(write)
-		if err != nil {
-			return err
+		must(err)
+		sights := make([]*sight, len(views))
+		for i, v := range views {
+			sights[i] = &sight{view: v}
 		}
-		never, err := l.Lag(ctx, w, views...)
-		switch {
-		case errors.Is(err, lab.ErrNoEffect):
+		err = poll.Until(ctx, func(ctx context.Context) (bool, error) { return l.look(ctx, w, sights) })
+		if err != nil && !errors.Is(err, errNoEffect) && ctx.Err() == nil {
+			must(err)
+		}
+		var never []string
+		for _, s := range sights {
+			if !l.noteLag(w, s, err) {
+				never = append(never, s.delay)
+			}
+		}
+		if errors.Is(err, errNoEffect) {
 			l.Book.Anomaly("a PUT without effect")
 			continue
-		case err == nil:
-			l.Book.Answer(question, "yes; see the delays for how late")
-		case len(never) > 0:
-			l.Book.Answer(question, "never by "+strings.Join(never, ", "))
 		}
-		return err
+		if len(never) > 0 {
+			l.Book.Answer(question, "never by %s", strings.Join(never, ", "))
+		}
+		must(err)
+		l.Book.Answer(question, "yes; see the delays for how late")
+		return
 	}
+}
+
+// look reads each view once. It reports whether all agree.
+func (l *Lab) look(ctx context.Context, write poll.Window, sights []*sight) (bool, error) {
+	done, shown := true, true
+	for _, s := range sights {
+		has, read, err := poll.Read(s.has)
+		if linode.KindOf(err) == linode.KindNotFound || errors.Is(err, errMissing) { // a contradiction is no evidence of lag
+			l.Book.Anomaly(either(errors.Is(err, errMissing), "an entry missing in a list", "a 404 for something that exists"))
+			done, shown = false, false
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		switch {
+		case !has && s.ever && s.lost != "" && read.From.Sub(s.had) > 3*s.bound:
+			if l.Unanswered() { // a write without an answer may have undone it: the change is made again
+				return false, errNoEffect
+			}
+			l.Book.Weigh(s.lost, false, "a change showed and was gone more than %v later, by %s", 3*s.bound, s.delay)
+			return false, errWentAgain
+		case !has:
+			s.lacked, s.row = read, 0
+		default:
+			if s.row++; s.row == 1 {
+				s.next = read
+			}
+			s.had, s.ever = read.To, true
+		}
+		done = done && s.row >= agreeing && time.Since(s.next.To) >= calm
+		shown = shown && s.row > 0
+	}
+	if !sights[0].ever && time.Since(write.To) > lost {
+		return false, errNoEffect
+	}
+	if shown && !done { // nothing is measured finely now
+		return false, poll.Pause(ctx, calm/agreeing)
+	}
+	return done, nil
+}
+
+// noteLag notes the lag of a view, and reports whether it has the change.
+func (l *Lab) noteLag(write poll.Window, s *sight, err error) bool {
+	if s.row == 0 {
+		// A change without effect proves nothing about reads: it is made again.
+		if lag := s.lacked.From.Sub(write.To); lag > s.bound && !errors.Is(err, errNoEffect) {
+			l.Book.Weigh(s.old, false, "%s: more than %v", s.delay, lag.Round(time.Second))
+		}
+		return false
+	}
+	effect := poll.Window{From: s.lacked.From, To: s.next.To}
+	if s.lacked.From.IsZero() {
+		effect.From = write.From
+	}
+	lag := poll.Between(write, effect)
+	l.Book.Delay(s.delay, lag)
+	l.Book.Within(s.old, s.bound, s.delay, lag)
+	return true
 }

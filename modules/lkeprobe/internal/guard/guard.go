@@ -26,10 +26,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// NoSuchPlan is a plan that cannot exist: a pool of it costs nothing, whatever
-// else is wrong with it.
+// NoSuchPlan is a plan that cannot exist: a pool of it costs nothing, whatever else is wrong with it.
 const NoSuchPlan = "lkeprobe-no-such-plan"
 
 // Rule bounds a run.
@@ -37,7 +38,7 @@ type Rule struct {
 	ClusterID int
 	Tag       string            // KEY=VALUE: each pool that is created or retagged carries it as tag and as taint; "" = nothing is created
 	Owned     func(string) bool // whether a tag, or a taint as KEY=VALUE, makes a pool the run's
-	OwnTag    func(string) bool // whether a tag can only be the probe's; nil = none can
+	OwnTag    func(string) bool // whether a tag can only be the probe's
 	Nodes     int               // at once, over all pools of the run
 	Linodes   int               // in all, as far as they are requested
 	Plans     []string          // that may be requested
@@ -56,30 +57,42 @@ type Entry struct {
 	Refused string // why it was not sent
 }
 
-// Late is when a pool showed whose creation had no answer.
-type Late struct{ AtLeast, AtMost time.Duration }
-
 // Guard is an http.RoundTripper.
 type Guard struct {
 	next http.RoundTripper
-	rule Rule
 
 	mu      sync.Mutex
-	own     owned
-	lost    map[string]lost // creations without an answer, by tagKey
-	late    []Late
+	rule    Rule
 	entries []Entry
+	unseen  map[string]*creation // without an answer, by tagKey
+	late    []poll.Sample
+
+	// What the API's answers showed to be the run's.
+	pools   map[int]bool
+	nodes   map[string]bool
+	linodes map[int]bool
+	tags    map[string]bool // that only the probe can have made
+	asked   map[string]int  // nodes requested, by pool ID, or by tagKey while the ID is unknown
+	bought  int             // Linodes requested, in all
 }
 
-// lost is a creation without an answer.
-type lost struct {
-	sent, absent time.Time // absent: when the last list without its pool was requested
-	shown        bool
+// creation is that of a pool, without an answer.
+type creation struct {
+	sent poll.Window
+	poll.Mark
 }
 
 // New makes a guard in front of a transport.
 func New(next http.RoundTripper, rule Rule) *Guard {
-	return &Guard{next: next, rule: rule, own: newOwned(), lost: map[string]lost{}}
+	return &Guard{next: next, rule: rule, unseen: map[string]*creation{}, pools: map[int]bool{}, nodes: map[string]bool{},
+		linodes: map[int]bool{}, tags: map[string]bool{}, asked: map[string]int{}}
+}
+
+// Allow replaces the rule.
+func (g *Guard) Allow(rule Rule) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rule = rule
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -116,15 +129,50 @@ func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answered = e.Status < 500
-	e.Limit = response.Header.Get("X-RateLimit-Limit")
-	e.Scopes = response.Header.Get("X-OAuth-Scopes")
+	e.Limit, e.Scopes = response.Header.Get("X-RateLimit-Limit"), response.Header.Get("X-OAuth-Scopes")
 	response.Body = io.NopCloser(bytes.NewReader(answer))
-	if e.Status >= 400 && e.Status < 500 {
+	if e.Status >= 400 && e.Status < 500 && undo != nil {
 		undo()
 	}
 	g.keep(e)
 	g.learn(e, answer)
 	return response, nil
+}
+
+func read(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	_ = r.Body.Close()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body, err
+}
+
+// bare is a path without its version.
+func bare(path string) string {
+	for _, version := range []string{"/v4beta/", "/v4/"} {
+		if _, rest, found := strings.Cut(path, version); found {
+			return "/" + rest
+		}
+	}
+	return path
+}
+
+// unsent begins the reason of every refusal made here.
+const unsent = "not sent: "
+
+// Refused reports whether a reason is the guard's, not the API's.
+func Refused(reason string) bool { return strings.HasPrefix(reason, unsent) }
+
+// refusal looks like the API's, so that no client tries again.
+func refusal(r *http.Request, err error) *http.Response {
+	body, _ := json.Marshal(map[string]any{"errors": []any{map[string]string{"reason": unsent + err.Error()}}})
+	return &http.Response{
+		Status: "403 Forbidden", StatusCode: http.StatusForbidden, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)), Request: r,
+	}
 }
 
 // lose remembers a creation that may have its effect although it had no answer.
@@ -135,7 +183,7 @@ func (g *Guard) lose(e Entry, body []byte) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.lost[tagKey(*w.Tags)] = lost{sent: e.At}
+	g.unseen[tagKey(*w.Tags)] = &creation{sent: poll.Window{From: e.At, To: e.At}}
 }
 
 // Lost is when the last creation was sent that had no answer and whose pool has not shown; zero = none.
@@ -143,9 +191,9 @@ func (g *Guard) Lost() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var last time.Time
-	for _, l := range g.lost {
-		if !l.shown && l.sent.After(last) {
-			last = l.sent
+	for _, c := range g.unseen {
+		if !c.Seen() && c.sent.From.After(last) {
+			last = c.sent.From
 		}
 	}
 	return last
@@ -162,7 +210,7 @@ func (g *Guard) Unanswered() bool {
 }
 
 // Late lists how late pools showed whose creation had no answer.
-func (g *Guard) Late() []Late {
+func (g *Guard) Late() []poll.Sample {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.late)
@@ -181,36 +229,29 @@ func (g *Guard) Entries() []Entry {
 	return slices.Clone(g.entries)
 }
 
-// Pools lists the pools that are known to be the run's, also deleted ones.
-func (g *Guard) Pools() []int {
+// Owned lists what is known to be the run's: pools and Linodes, also deleted ones, and the tags that only the probe can have made.
+func (g *Guard) Owned() (pools, linodes []int, tags []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.own.poolIDs()
-}
-
-// Tags lists the tags that only the probe can have made.
-func (g *Guard) Tags() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Sorted(maps.Keys(g.own.tags))
-}
-
-// Linodes lists the Linodes that are known to be the run's, also deleted ones.
-func (g *Guard) Linodes() []int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.own.linodeIDs()
+	return slices.Sorted(maps.Keys(g.pools)), slices.Sorted(maps.Keys(g.linodes)), slices.Sorted(maps.Keys(g.tags))
 }
 
 // Asked is how many nodes of the run there may be now.
 func (g *Guard) Asked() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.own.total()
+	return g.total()
 }
 
-// permit decides on a request. The result takes back what was counted for it,
-// for the case that the API refuses.
+func (g *Guard) total() int {
+	n := 0
+	for _, asked := range g.asked {
+		n += asked
+	}
+	return n
+}
+
+// permit decides on a request. The result takes back what was counted for it, for the case that the API refuses; nil = nothing was.
 func (g *Guard) permit(method, path string, body []byte) (undo func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -219,35 +260,40 @@ func (g *Guard) permit(method, path string, body []byte) (undo func(), err error
 		if parts[0] == "profile" || parts[0] == "account" || slices.Contains(parts, "kubeconfig") {
 			return nil, fmt.Errorf("GET %s would show secrets", path)
 		}
-		return func() {}, nil
+		return nil, nil
 	}
-	pools := []string{"lke", "clusters", strconv.Itoa(g.rule.ClusterID), "pools"}
-	nodes := []string{"lke", "clusters", strconv.Itoa(g.rule.ClusterID), "nodes"}
-	linodes := []string{"linode", "instances"}
-	switch {
-	case method == http.MethodPost && slices.Equal(parts, pools):
-		return g.permitCreate(body)
-	case method == http.MethodPut && below(parts, pools):
-		return g.permitUpdate(number(parts), body)
-	case method == http.MethodDelete && below(parts, pools):
-		return g.permitIf(g.own.hasPool(number(parts)), method, path)
-	case method == http.MethodDelete && below(parts, nodes):
-		return g.permitIf(g.own.hasNode(parts[len(parts)-1]), method, path)
-	case method == http.MethodDelete && below(parts, []string{"tags"}):
-		label, err := url.PathUnescape(parts[1])
-		return g.permitIf(err == nil && g.own.tags[label], method, path)
-	case (method == http.MethodPut || method == http.MethodDelete) && below(parts, linodes):
-		g.noteTags(body)
-		return g.permitIf(g.own.hasLinode(number(parts)), method, path)
+	var own bool
+	last := parts[len(parts)-1]
+	id, _ := strconv.Atoi(last) // 0 without one
+	switch cluster := fmt.Sprintf("lke/clusters/%d/", g.rule.ClusterID); method + " " + strings.Join(parts[:len(parts)-1], "/") + "/" {
+	case "POST " + cluster:
+		if last == "pools" {
+			return g.permitCreate(body)
+		}
+		return nil, fmt.Errorf("%s %s is nothing that the probe does", method, path)
+	case "PUT " + cluster + "pools/":
+		return g.permitUpdate(id, body)
+	case "DELETE " + cluster + "pools/":
+		own = g.pools[id]
+	case "DELETE " + cluster + "nodes/":
+		own = g.nodes[last]
+	case "DELETE tags/":
+		label, err := url.PathUnescape(last)
+		own = err == nil && g.tags[label]
+	case "PUT linode/instances/", "DELETE linode/instances/":
+		if own = g.linodes[id]; own {
+			var w wanted
+			if json.Unmarshal(body, &w) == nil && w.Tags != nil {
+				g.noteTags(*w.Tags)
+			}
+		}
+	default:
+		return nil, fmt.Errorf("%s %s is nothing that the probe does", method, path)
 	}
-	return nil, fmt.Errorf("%s %s is nothing that the probe does", method, path)
-}
-
-func (g *Guard) permitIf(own bool, method, path string) (func(), error) {
 	if !own {
 		return nil, fmt.Errorf("%s %s is not about something of this run", method, path)
 	}
-	return func() {}, nil
+	return nil, nil
 }
 
 // wanted holds what a request makes of a pool.
@@ -260,26 +306,25 @@ type wanted struct {
 
 type taint struct{ Key, Value string }
 
-func (t taint) is(tag string) bool { return t.Key+"="+t.Value == tag }
+func (t taint) String() string { return t.Key + "=" + t.Value }
 
 func (g *Guard) tainted(taints *[]taint) bool {
-	return taints != nil && slices.ContainsFunc(*taints, func(t taint) bool { return t.is(g.rule.Tag) })
+	return taints != nil && slices.ContainsFunc(*taints, func(t taint) bool { return t.String() == g.rule.Tag })
 }
 
 func (g *Guard) permitCreate(body []byte) (func(), error) {
 	var w wanted
-	if err := json.Unmarshal(body, &w); err != nil {
+	switch err := json.Unmarshal(body, &w); {
+	case err != nil:
 		return nil, fmt.Errorf("a pool whose request cannot be read: %w", err)
-	}
-	if g.rule.Tag == "" || w.Tags == nil || !slices.Contains(*w.Tags, g.rule.Tag) {
+	case g.rule.Tag == "" || w.Tags == nil || !slices.Contains(*w.Tags, g.rule.Tag):
 		return nil, fmt.Errorf("a pool without the run's tag %q", g.rule.Tag)
-	}
-	if !g.tainted(w.Taints) {
+	case !g.tainted(w.Taints):
 		return nil, fmt.Errorf("a pool without the run's taint %q", g.rule.Tag)
 	}
-	g.own.noteTags(*w.Tags, g.rule.OwnTag)
+	g.noteTags(*w.Tags)
 	if w.Type == NoSuchPlan {
-		return func() {}, nil
+		return nil, nil
 	}
 	if !slices.Contains(g.rule.Plans, w.Type) {
 		return nil, fmt.Errorf("a pool of plan %s, which is not in the plan of the run", w.Type)
@@ -288,54 +333,46 @@ func (g *Guard) permitCreate(body []byte) (func(), error) {
 	if w.Count != nil {
 		count = *w.Count
 	}
-	return g.reserve(0, tagKey(*w.Tags), count)
+	return g.reserve(tagKey(*w.Tags), count)
 }
 
 func (g *Guard) permitUpdate(pool int, body []byte) (func(), error) {
-	if !g.own.hasPool(pool) {
+	if !g.pools[pool] {
 		return nil, fmt.Errorf("an update of pool %d, which is not of this run", pool)
 	}
 	var w wanted
-	if err := json.Unmarshal(body, &w); err != nil {
+	switch err := json.Unmarshal(body, &w); {
+	case err != nil:
 		return nil, fmt.Errorf("an update whose request cannot be read: %w", err)
-	}
-	if w.Tags != nil && !slices.Contains(*w.Tags, g.rule.Tag) {
+	case w.Tags != nil && !slices.Contains(*w.Tags, g.rule.Tag):
 		return nil, fmt.Errorf("an update of pool %d that removes the run's tag", pool)
-	}
-	if w.Taints != nil && !g.tainted(w.Taints) {
+	case w.Taints != nil && !g.tainted(w.Taints):
 		return nil, fmt.Errorf("an update of pool %d that removes the run's taint", pool)
+	case w.Tags != nil:
+		g.noteTags(*w.Tags)
 	}
-	g.noteTags(body)
 	if w.Count == nil {
-		return func() {}, nil
+		return nil, nil
 	}
-	return g.reserve(pool, "", *w.Count)
+	return g.reserve(strconv.Itoa(pool), *w.Count)
 }
 
-// reserve counts nodes before they are requested: a lost answer may have had
-// its effect.
-func (g *Guard) reserve(pool int, key string, count int) (func(), error) {
-	before := g.own.asked(pool, key)
+// reserve counts nodes before they are requested: a lost answer may have had its effect.
+func (g *Guard) reserve(pool string, count int) (func(), error) {
+	before := g.asked[pool]
 	more := max(0, count-before)
-	if at := g.own.total() + more; at > g.rule.Nodes {
+	if at := g.total() + more; at > g.rule.Nodes {
 		return nil, fmt.Errorf("%d nodes at once; the plan has %d", at, g.rule.Nodes)
 	}
-	if g.own.bought+more > g.rule.Linodes {
-		return nil, fmt.Errorf("%d Linodes in all; the plan has %d", g.own.bought+more, g.rule.Linodes)
+	if g.bought+more > g.rule.Linodes {
+		return nil, fmt.Errorf("%d Linodes in all; the plan has %d", g.bought+more, g.rule.Linodes)
 	}
-	g.own.ask(pool, key, count)
-	g.own.bought += more
+	g.asked[pool] = count
+	g.bought += more
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.own.ask(pool, key, before)
-		g.own.bought -= more
+		g.asked[pool] = before
+		g.bought -= more
 	}, nil
-}
-
-// Allow replaces the rule.
-func (g *Guard) Allow(rule Rule) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.rule = rule
 }

@@ -1,10 +1,8 @@
-// Package plan computes what a run creates at most and what that can cost at
-// most, before anything is created.
+// Package plan computes what a run creates at most and what that can cost at most, before anything is created.
 //
-// Linode bills each Linode by the hour begun. The bound therefore counts every
-// Linode that any step may create, also a Linode that exists for a minute, for all
-// hours that the step, its removal and the clean-up may begin. A step whose
-// removal fails is the last one, so no Linode lives longer.
+// Linode bills each Linode by the hour begun. The bound therefore counts every Linode that any step may create, also a Linode that exists
+// for a minute, for all hours that the step, its removal and the clean-up may begin. A step whose removal fails is the last one, so no
+// Linode lives longer.
 package plan
 
 import (
@@ -80,7 +78,8 @@ func Make(in Input) (Plan, error) {
 	if in.Budget < 0 || math.IsNaN(in.Budget) {
 		return Plan{}, fmt.Errorf("--budget is %v; it must be a number of dollars, such as 1.00", in.Budget)
 	}
-	chosen, err := choose(in)
+	offers := in.offers()
+	chosen, err := in.choose(offers)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -88,17 +87,17 @@ func Make(in Input) (Plan, error) {
 		Type: chosen.ID, MemoryMB: chosen.Memory, VCPUs: chosen.VCPUs, Hourly: hourly(chosen, in.Region),
 		Duration: in.Duration, Budget: in.Budget, Steps: in.Steps,
 	}
-	larger := larger(in, chosen)
 	nanode := p.Hourly // where it is not sold any more, or has no price, it counts like the others
 	if at := slices.IndexFunc(in.Types, func(t api.LinodeType) bool { return t.ID == NanodePlan }); at >= 0 {
 		nanode = cmp.Or(hourly(in.Types[at], in.Region), nanode)
 	}
+	larger := slices.IndexFunc(offers, func(t api.LinodeType) bool { return t.VCPUs > chosen.VCPUs })
 	for _, s := range in.Steps {
-		if s.Larger > 0 && larger == nil {
+		if s.Larger > 0 && larger < 0 {
 			return Plan{}, fmt.Errorf("no plan in region %s has more vCPUs than %s; leave out %s", in.Region, p.Type, s.Name)
 		}
 		if s.Larger > 0 {
-			p.Larger, p.LargerVCPUs, p.LargerHourly = larger.ID, larger.VCPUs, hourly(*larger, in.Region)
+			p.Larger, p.LargerVCPUs, p.LargerHourly = offers[larger].ID, offers[larger].VCPUs, hourly(offers[larger], in.Region)
 		}
 		p.Nodes = max(p.Nodes, s.Nodes)
 		p.Linodes += s.Linodes + s.Larger
@@ -112,55 +111,36 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
-// larger returns the cheapest plan with more vCPUs than a plan.
-func larger(in Input, than api.LinodeType) *api.LinodeType {
-	var best *api.LinodeType
-	for i := range in.Types {
-		t := &in.Types[i]
-		cost := hourly(*t, in.Region)
-		if sold(*t, in) && cost > 0 && t.VCPUs > than.VCPUs && (best == nil || cost < hourly(*best, in.Region)) {
-			best = t
-		}
-	}
-	return best
-}
-
-// choose returns the plan of the nodes. A plan without a price cannot be bounded, and is never chosen.
-func choose(in Input) (api.LinodeType, error) {
-	var best *api.LinodeType
-	for i := range in.Types {
-		t := &in.Types[i]
-		cost := hourly(*t, in.Region)
-		switch {
-		case in.Type == t.ID && cost <= 0:
-			return *t, fmt.Errorf("--type is %q; the API has no price of it in region %s, so its cost cannot be bounded", in.Type, in.Region)
-		case in.Type == t.ID:
-			return *t, nil
-		case in.Type != "" || cost <= 0 || !sold(*t, in):
-		case best == nil || cost < hourly(*best, in.Region) || cost == hourly(*best, in.Region) && t.ID < best.ID:
-			best = t
-		}
-	}
-	switch {
-	case in.Type != "":
-		return api.LinodeType{}, fmt.Errorf("--type is %q; the API lists no such plan", in.Type)
-	case best == nil:
-		return api.LinodeType{}, fmt.Errorf("no plan that LKE takes is available, and has a price, in region %s", in.Region)
-	}
-	return *best, nil
-}
-
-// sold leaves out what LKE does not offer and what the region has none of. A
-// plan without a row of availability is available.
-func sold(t api.LinodeType, in Input) bool {
-	switch t.Class {
-	case "standard", "dedicated", "highmem", "premium":
-	default:
-		return false
-	}
-	return !slices.ContainsFunc(in.Availability, func(a api.RegionAvailability) bool {
-		return a.Plan == t.ID && a.Region == in.Region && !a.Available
+// offers lists the plans that LKE offers, that the region has, and whose cost can be bounded, the cheapest first. A plan without a row of
+// availability is available.
+func (in Input) offers() []api.LinodeType {
+	out := slices.DeleteFunc(slices.Clone(in.Types), func(t api.LinodeType) bool {
+		return !slices.Contains([]string{"standard", "dedicated", "highmem", "premium"}, string(t.Class)) || hourly(t, in.Region) <= 0 ||
+			slices.ContainsFunc(in.Availability, func(a api.RegionAvailability) bool {
+				return a.Plan == t.ID && a.Region == in.Region && !a.Available
+			})
 	})
+	slices.SortFunc(out, func(a, b api.LinodeType) int {
+		return cmp.Or(cmp.Compare(hourly(a, in.Region), hourly(b, in.Region)), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// choose returns the plan of the nodes: the one that is named, or else the cheapest.
+func (in Input) choose(offers []api.LinodeType) (api.LinodeType, error) {
+	at := slices.IndexFunc(in.Types, func(t api.LinodeType) bool { return t.ID == in.Type })
+	switch {
+	case in.Type == "" && len(offers) > 0:
+		return offers[0], nil
+	case in.Type == "":
+		return api.LinodeType{}, fmt.Errorf("no plan that LKE takes is available, and has a price, in region %s", in.Region)
+	case at < 0:
+		return api.LinodeType{}, fmt.Errorf("--type is %q; the API lists no such plan", in.Type)
+	case hourly(in.Types[at], in.Region) <= 0:
+		return api.LinodeType{}, fmt.Errorf("--type is %q; the API has no price of it in region %s, so its cost cannot be bounded", in.Type,
+			in.Region)
+	}
+	return in.Types[at], nil
 }
 
 // hourly is a plan's price in a region, 0 for none. A price of 0 counts as no price, too: the API has plans whose base price is 0, and

@@ -1,9 +1,8 @@
 // Package poll measures when something happened by reading until it shows.
 //
-// A reading only brackets a moment: it came after the start of the last reading
-// without it and before the end of the first reading with it. Everything here
-// keeps both bounds, so a report never claims more than was seen. Times are of
-// package time, which is virtual inside a testing/synctest bubble.
+// A reading only brackets a moment: it came after the start of the last reading without it and before the end of the first reading with
+// it. Everything here keeps both bounds, so a report never claims more than was seen. Times are of package time, which is virtual inside
+// a testing/synctest bubble.
 package poll
 
 import (
@@ -28,6 +27,16 @@ func Around(do func() error) (Window, error) {
 	return w, err
 }
 
+// Read is Around with a result.
+func Read[T any](do func() (T, error)) (T, Window, error) {
+	var value T
+	w, err := Around(func() (err error) {
+		value, err = do()
+		return err
+	})
+	return value, w, err
+}
+
 // Sample is a delay with its bounds.
 type Sample struct{ AtLeast, AtMost time.Duration }
 
@@ -44,8 +53,7 @@ type Mark struct {
 	lost   int
 }
 
-// Note records one reading. Until a mark is seen, its window begins at the last
-// reading without it.
+// Note records one reading. Until a mark is seen, its window begins at the last reading without it.
 func (m *Mark) Note(present bool, read Window) {
 	switch {
 	case present && !m.seen:
@@ -67,8 +75,7 @@ func (m *Mark) Window() Window { return m.window }
 // Lost counts readings that lacked it after one that had it.
 func (m *Mark) Lost() int { return m.lost }
 
-// Since is the delay from a cause to the mark. Without a reading that lacked it,
-// the lower bound is 0.
+// Since is the delay from a cause to the mark. Without a reading that lacked it, the lower bound is 0.
 func (m *Mark) Since(cause Window) Sample {
 	w := m.window
 	if w.From.IsZero() {
@@ -86,9 +93,8 @@ func (m *Mark) After(first *Mark) Sample {
 	return m.Since(cause)
 }
 
-// Until calls look until it returns true, an error, or the context ends. The
-// pauses grow with the time that has passed: early moments are measured finely,
-// late ones cost few requests.
+// Until calls look until it returns true, an error, or the context ends. The pauses grow with the time that has passed: early moments are
+// measured finely, late ones cost few requests.
 func Until(ctx context.Context, look func(context.Context) (bool, error)) error {
 	start := time.Now()
 	for {

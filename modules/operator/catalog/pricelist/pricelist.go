@@ -1,11 +1,11 @@
 // Package pricelist has Linode's plans, their prices and their availability as data, for programs that run without a token and
 // without a network.
 //
-// The data, plans.json, is that of the simulator's catalogue: a test of this package compares the two, and `go test ./pricelist -update`
-// writes the file. Its date is that of the prices. List serves it as an instancetype.API, so that a Catalog reads
-// it as it reads the Linode API. Everything is read-only and safe for concurrent use.
+// The data, plans.json, comes from the simulator's catalogue: a test of this package compares the two, and `go test ./pricelist -update`
+// writes the file. Its date is the date of the prices. List serves it as an instancetype.API, so a Catalog reads it as it reads the Linode
+// API. Everything is read-only and safe for concurrent use.
 //
-// Not in it: what became available, dearer or cheaper after its date. Prices are USD without taxes and discounts.
+// Changes of plans and prices after that date are missing. Prices are USD without taxes and discounts.
 package pricelist
 
 import (

@@ -88,7 +88,7 @@ func onDemand(wanted []Selector) error {
 		karpv1.CapacityTypeLabelKey)
 }
 
-// single explains a requirement that excludes every type by itself.
+// single explains a requirement that alone excludes every type.
 func single(selector Selector, all []*cloudprovider.InstanceType) error {
 	switch selector.Operator {
 	case corev1.NodeSelectorOpNotIn:

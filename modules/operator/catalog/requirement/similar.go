@@ -68,9 +68,9 @@ func numeric(texts []string) (numbers []int) {
 	return numbers
 }
 
-// Similar returns the known texts that differ least from one of the wanted: by the number of characters to change, then
-// by the number in the text, so that g6-standard-3 is near g6-standard-2 and g6-standard-4. What differs in more than a third of
-// its characters is not similar.
+// Similar returns the known texts that differ least from a wanted text: by the number of characters to change, then by the number in the
+// text. Example: g6-standard-3 is near g6-standard-2 and g6-standard-4. Texts that differ in more than a third of their characters are
+// not similar.
 func Similar(wanted, known []string) (similar []string) {
 	for _, text := range wanted {
 		type candidate struct {

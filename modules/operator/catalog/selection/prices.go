@@ -11,7 +11,7 @@ import (
 // Prices are hourly prices in USD of plans for which the API lists none, the first that matches counting.
 type Prices []Price
 
-// A Price is that of the plans whose ID a pattern matches.
+// A Price is the price of all plans whose ID matches a pattern.
 type Price struct {
 	Pattern string
 	USD     float64

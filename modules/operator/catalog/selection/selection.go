@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Defaults of a Selection, as its text. Linode offers neither Nanodes nor the Quadro RTX 6000 for node pools, and documents nowhere that
-// accelerated (VPU) plans work in LKE; a plan that is refused costs every pod that matches it a failed launch. GPU plans are documented
-// for standard clusters only, and stay in on both tiers: a refusal takes them out for a while.
+// Defaults of a Selection, as its text. Linode does not offer Nanodes and the Quadro RTX 6000 for node pools, and does not document that
+// accelerated (VPU) plans work in LKE. A refused plan costs every pod that matches it a failed launch. GPU plans are documented for
+// Standard clusters only, and are allowed on both tiers: after a refusal the plan is not offered for a while.
 const (
 	DefaultAllow = "*"
 	DefaultDeny  = "class=nanode,g1-gpu-rtx6000-*,class=accelerated"

@@ -47,8 +47,8 @@ type Watcher struct {
 	cfg Config
 
 	mu      sync.Mutex
-	last    map[int]api.HostMaintenance // what the last reading showed, by Linode
-	pending map[int]api.HostMaintenance // what the one before it showed as well
+	last    map[int]api.HostMaintenance // the maintenance in the last reading, by Linode
+	pending map[int]api.HostMaintenance // the part of it that the reading before showed, too
 }
 
 // New returns a Watcher.

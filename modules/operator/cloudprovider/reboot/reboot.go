@@ -42,7 +42,7 @@ func New(api API) *Rebooter { return &Rebooter{api: api, accepted: cache.NewExpi
 // memory bounds how long an operation is remembered: core gives one up after 25 minutes.
 const memory = time.Hour
 
-// Statuses of a Linode that is about to run, and of one that will not by itself.
+// Statuses of a Linode that is about to run, and of a Linode that runs only after a boot.
 var (
 	underWay = []string{"rebooting", "booting", "provisioning"}
 	off      = []string{"offline", "stopped", "shutting_down", "deleting", "billing_suspension"}
@@ -70,7 +70,7 @@ func (r *Rebooter) Reboot(ctx context.Context, instanceID int, operationID strin
 	return nil
 }
 
-// verdict returns core's error for one of the client.
+// verdict returns core's error for an error of the client.
 func verdict(instanceID int, err error) error {
 	v := refusal.Of(err)
 	err = fmt.Errorf("rebooting instance %d: %w", instanceID, err)

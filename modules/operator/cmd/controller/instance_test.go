@@ -156,7 +156,7 @@ func (p *posts) add(body []byte) {
 	p.data = append(p.data, string(text))
 }
 
-// userData is that of the only Linode that was requested.
+// userData returns the user data of the only requested Linode.
 func (p *posts) userData() string {
 	GinkgoHelper()
 	p.mu.Lock()

@@ -16,8 +16,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// connectWhenUp connects, and waits while the Linode API does not answer: meanwhile the process is alive and not ready, with the reason.
-// Every other error, a refused token for example, is the user's to correct and is returned.
+// connectWhenUp connects. While the Linode API does not answer it waits, and the process is alive and not ready, with the reason. It
+// returns every other error, because the user has to correct the cause: a refused token, for example.
 func connectWhenUp(ctx context.Context, logger logr.Logger, p *platform) error {
 	err := p.connect(ctx)
 	if !outage(err) {

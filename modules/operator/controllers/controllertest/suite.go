@@ -30,7 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 )
 
-// What a suite runs with, from Suite on.
+// The objects of a suite, set by Suite.
 var (
 	Environment *envtest.Environment // the API server
 	Manager     manager.Manager

@@ -68,7 +68,7 @@ type Controller struct {
 	due time.Time // of the next sweep
 
 	mu       sync.Mutex
-	draining map[int]claims.Node // what the last sweep found occupied, by instance
+	draining map[int]claims.Node // the instances that the last sweep found occupied, by ID
 }
 
 // NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim

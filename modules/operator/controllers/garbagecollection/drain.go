@@ -38,8 +38,8 @@ func (c *Controller) pause(wait time.Duration) time.Duration {
 	return wait
 }
 
-// emptied drains further what the last sweep could not release, and reports whether any of it may go now. It is looked at
-// again by the sweep that follows; what has got a NodeClaim meanwhile is neither drained nor empty.
+// emptied continues to drain the instances that the last sweep could not release, and reports whether one of them may go now. The next
+// sweep checks them again. An instance that has got a NodeClaim in the meantime is not drained, and does not count as empty.
 func (c *Controller) emptied(ctx context.Context) bool {
 	empty := false
 	for _, node := range c.draining {

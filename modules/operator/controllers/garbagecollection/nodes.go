@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// nodePause lies between two looks at the cached Nodes: that of a cloud controller manager (nodeMonitorPeriod in k8s.io/cloud-provider).
+	// nodePause lies between two looks at the cached Nodes, as in a cloud controller manager (nodeMonitorPeriod in k8s.io/cloud-provider).
 	nodePause = 5 * time.Second
 	// lookPause lies between two readings of one silent Node's Linode: for as long Linode's cloud controller manager trusts its list
 	// (LINODE_INSTANCE_CACHE_TTL).

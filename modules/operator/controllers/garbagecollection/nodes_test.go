@@ -117,8 +117,8 @@ func silentNodes(n int) (objects []client.Object, ids []int) {
 	return objects, ids
 }
 
-// What silent nodes cost while their Linodes live: a request for each, or a list for many of them, four times a minute, and one a minute
-// once they have been silent for long.
+// Requests for silent nodes whose Linodes exist: four times a minute one request for each node, or one list for many nodes. Nodes that
+// have been silent for a long time cost one request a minute.
 func TestSilentNodesCostFewRequests(t *testing.T) {
 	for n, want := range map[int]counting{1: {gets: 4 * 10}, 3: {gets: 3 * 4 * 10}, 100: {lists: 4 * 10}} {
 		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {

@@ -99,7 +99,7 @@ func cluster(claims ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(claims, pool)...).Build()
 }
 
-// Two hundred and forty nodes that boot for long are 480 events on NodeClaims, and not one for each of their minutes.
+// 240 nodes with a long boot cause 480 events on NodeClaims, and not one event for each minute.
 func TestALongBootIsTwoEventsOnTheNodeClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()
@@ -158,7 +158,7 @@ func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
 	})
 }
 
-// The mark that had passed when a replica takes over was reported by the one before.
+// A replica takes over after a mark has passed: the previous replica has reported this mark.
 func TestANewLeaderReportsFromTheNextMarkOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()

@@ -17,8 +17,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-// A node of a class that reserves memory changes the plans for this class alone, and one that was made before the class changed
-// changes nothing.
+// A node of a class that reserves memory changes the plans for this class only. A node that was made before the class changed changes
+// nothing.
 func TestNodesOfAClassTeachThatClass(t *testing.T) {
 	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
 	if err != nil {

@@ -73,7 +73,7 @@ func teacher(ctx context.Context, name, instanceType, memory string, change ...f
 		},
 	}
 	node := &corev1.Node{
-		// What the kubelet says of its type does not count.
+		// The type that the kubelet reports does not count.
 		ObjectMeta: metav1.ObjectMeta{Name: name,
 			Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-1", karpv1.NodeRegisteredLabelKey: "true"}},
 		Spec: corev1.NodeSpec{ProviderID: "linode://4711"},

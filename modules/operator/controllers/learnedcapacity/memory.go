@@ -30,7 +30,7 @@ type Memory struct {
 	configMap types.NamespacedName
 
 	mu     sync.Mutex
-	stored map[string]catalog.Figures // what the ConfigMap held when it was last read or written
+	stored map[string]catalog.Figures // the ConfigMap's data at the last read or write
 	from   map[string][]string        // by plan: the nodes that have shown what was learned
 	writes int                        // grows with every write
 	out    time.Time                  // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
@@ -151,7 +151,7 @@ func (m *Memory) write(ctx context.Context) error {
 	return nil
 }
 
-// missing makes an absent ConfigMap, and one that may not be used, no error: nothing depends on it.
+// missing returns nil for an absent ConfigMap, and for a ConfigMap that the operator may not use: nothing depends on it.
 func (m *Memory) missing(ctx context.Context, err error) error {
 	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return err
@@ -170,7 +170,7 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]catalog.Figures) {
 	var known map[string][]string
 	if err := json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known); err != nil || known == nil {
-		known = map[string][]string{} // what cannot be read is written anew
+		known = map[string][]string{} // an unreadable value is written anew
 	}
 	m.mu.Lock()
 	for instanceType := range news {

@@ -16,7 +16,7 @@ import (
 const AnnotationSources = "karpenter.k8s.linode/learned-from"
 
 const (
-	// newest is how many nodes decide: the median of three is right although one of them reports what it likes, and two new ones change it.
+	// newest is how many nodes decide. The median of three is right even if one node reports a wrong figure, and two new nodes change it.
 	newest = 3
 	// mostWitnesses bounds how many nodes of a plan are kept, for when newer ones go.
 	mostWitnesses = 20
@@ -59,8 +59,8 @@ func (w *witnesses) hear(key string, heard witness, alive func(node string) bool
 	return confirmed(figures), names
 }
 
-// confirmed takes of each figure the second smallest, and of reservations the second largest: of three the median, of two the one that
-// promises more, since one kubelet can report anything about itself. What a node does not report is 0.
+// confirmed takes the second smallest value of each figure, and the second largest of reservations: the median of three nodes, and of two
+// nodes the value that promises more. One kubelet can report anything about itself. A value that a node does not report is 0.
 func confirmed(all []catalog.Figures) (result catalog.Figures) {
 	for i, field := range fieldsOf(&result) {
 		var values []int64

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// What a firewall protects and a VPC contains comes with the answers by which a class is judged: no request more.
+// The answers that judge a class also have the devices of a firewall and the nodes of a VPC: no further request is sent.
 func TestAttachedLinodesComeWithTheClassesAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim := newSim(t, linodesim.Instant())

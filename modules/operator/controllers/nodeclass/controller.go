@@ -46,8 +46,8 @@ type Config struct {
 	Lookup status.Lookup
 	// Recheck is Lookup for a class that is not ready, with younger answers: what it waits for may be there by now. nil = Lookup.
 	Recheck status.Lookup
-	// Reader reads NodeClaims from the API server and not from a cache, once before a class is let go: one that the
-	// cache does not know yet may use it. Required.
+	// Reader reads NodeClaims from the API server and not from a cache, once before a class may go: a NodeClaim
+	// that the cache does not have yet may use the class. Required.
 	Reader client.Reader
 	// Interval between checks of a class that does not change; 0 = 5 min.
 	Interval time.Duration
@@ -92,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 		}
 		c.publish(before, nodeClass)
 	}
-	// What could not be found out is in the conditions; core's backoff for an error would send more requests.
+	// The conditions have the failed checks; core's backoff for an error would send more requests.
 	return reconcile.Result{RequeueAfter: c.pause(nodeClass, evaluated)}, nil
 }
 
@@ -116,7 +116,7 @@ func (c *Controller) pause(nodeClass *v1alpha1.LinodeNodeClass, evaluated status
 // annotate sets the finalizer and the hash.
 func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode) error {
 	hash := nodeClass.Hash(mode)
-	// NodeClaims first: until the class has the present version, none of them can be taken for drifted.
+	// NodeClaims first: until the class has the present version, no NodeClaim can count as drifted.
 	if err := c.migrateNodeClaims(ctx, nodeClass, hash); err != nil {
 		return err
 	}

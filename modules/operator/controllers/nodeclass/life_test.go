@@ -42,7 +42,7 @@ func (p process) expectSilence(t *testing.T, class *v1alpha1.LinodeNodeClass) {
 	}
 }
 
-// What a class says is an event once: not at every reconcile, and not after a restart of the operator.
+// A message of a class is an event once: not at every reconcile, and not after a restart of the operator.
 func TestOneEventPerChange(t *testing.T) {
 	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "events"}}
 	class.Spec.Image = "linode/debian12" // without effect in lke mode
@@ -71,7 +71,8 @@ func TestOneEventPerChange(t *testing.T) {
 	start(cached, nodeclass.Config{}).expectSilence(t, class)
 }
 
-// A control plane that is upgraded while a class is pinned: the class says so once. Unpinned, it follows in silence.
+// A control plane is upgraded while a class is pinned: the class has one event. A class without a pinned version follows without an
+// event.
 func TestUpgradeOfTheControlPlane(t *testing.T) {
 	upgraded := nodeclass.Config{Cluster: func(context.Context) status.Cluster {
 		cluster := enterprise
@@ -103,7 +104,8 @@ func TestUpgradeOfTheControlPlane(t *testing.T) {
 	}
 }
 
-// A class in use waits, says for which NodeClaims once for each change of them, restarts or not, and then goes.
+// A deleted class in use waits. It names its NodeClaims in one event for each change of their list, with and without restarts, and then
+// goes.
 func TestTermination(t *testing.T) {
 	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "terminating"}}
 	users := []*karpv1.NodeClaim{claimOf(class.Name, "terminating-a", nil), claimOf(class.Name, "terminating-b", nil)}

@@ -16,10 +16,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
 
-// Lookup reads what LinodeNodeClasses name from the Linode API, and remembers answers for a while, so that events do
-// not become requests: an object that was found for the time given to NewLookup, one that is missing, or an error, for
-// 20 seconds. Reconciles of classes that need the same object at the same time share one request. Every method returns
-// nil without an error when the API has answered that there is no such object. Safe for concurrent use.
+// Lookup reads the objects that LinodeNodeClasses name from the Linode API. It remembers answers, so that events do not become requests: a
+// found object for the time given to NewLookup, a missing object and an error for 20 seconds. Reconciles of classes that need the same
+// object at the same time share one request. Every method returns nil without an error when the API has answered that there is no such
+// object. Safe for concurrent use.
 type Lookup struct {
 	firewalls  reader[int, firewall]
 	images     reader[string, api.Image]
@@ -47,7 +47,7 @@ func NewLookup(client *linode.Client, ttl time.Duration) *Lookup {
 	}
 }
 
-// Young shares this Lookup's memory and gives no answer older than 20 seconds: what a class waits for is about to change.
+// Young shares this Lookup's memory and gives no answer older than 20 seconds: an object for which a class waits is about to change.
 func (l *Lookup) Young() *Lookup {
 	young := *l
 	young.age = min(l.age, doubtTTL)

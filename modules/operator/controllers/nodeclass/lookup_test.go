@@ -194,7 +194,7 @@ func TestLookupSharesARequest(t *testing.T) {
 	})
 }
 
-// A token without the scope is an answer for the user; a token that is refused, or an API in trouble, says nothing.
+// A missing scope is an answer about the class. A refused token or an API failure is no answer about the class.
 func TestLookupErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, token string

@@ -17,7 +17,8 @@ import (
 // may be about to make it right, and long enough that events do not become requests.
 const doubtTTL = 20 * time.Second
 
-// A reader gives the object of an ID as it was at most age ago: nil without an error when the API has answered that it does not exist.
+// A reader returns the object with an ID, from an answer of at most this age; nil without an error if the API has answered that it does
+// not exist.
 type reader[K comparable, V any] func(ctx context.Context, id K, age time.Duration) (*V, error)
 
 type answer[V any] struct {
@@ -50,8 +51,8 @@ func remembered[K comparable, V any](ttl time.Duration, read func(context.Contex
 	}
 }
 
-// missing turns an error of the API into what package status makes of it: nil for a proven absence. A token that is not
-// accepted at all (401) proves nothing about the object, unlike one that lacks the scope to read it (403).
+// missing turns an error of the API into an error for package status: nil for a proven absence. A token that the API does not accept
+// (401) proves nothing about the object. A token without the scope to read it (403) is a finding.
 func missing(err error) error {
 	switch linode.KindOf(err) {
 	case linode.KindNotFound:

@@ -80,8 +80,8 @@ func TestMigrationSurvivesAKillAtAnyWrite(t *testing.T) {
 	}
 }
 
-// A replica of an older release that finishes a launch late, and a class whose annotations were lost, leave NodeClaims
-// of another version beside a class that needs nothing.
+// A replica of an older release that finishes a launch late, and a class whose annotations were lost, leave NodeClaims of another version
+// with a class that needs no migration.
 func TestMigrationFindsStragglers(t *testing.T) {
 	m := newMigration(t, "stragglers")
 	p := start(cached, nodeclass.Config{})

@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 )
 
-// What a class waits for may be there by now: it is read again after 20 seconds, although an answer is remembered.
+// The object that a class waits for may exist by now: the operator reads it again after 20 seconds, although it remembers an answer.
 func TestAnswersForAClassThatIsNotReadyAreYoung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim := newSim(t, linodesim.Instant())

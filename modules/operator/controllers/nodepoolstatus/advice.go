@@ -28,7 +28,8 @@ const (
 const (
 	// reminder is after how long an event is repeated while its cause lasts; the API server keeps events for an hour.
 	reminder = 30 * time.Minute
-	// settling is how long a NodePool may be not ready before it is reported: one that is applied together with its class is at first.
+	// settling is how long a NodePool may be not ready before it is reported: a NodePool that is applied together with its class is not
+	// ready at first.
 	settling = 10 * time.Second
 )
 
@@ -89,7 +90,7 @@ func (c *Controller) notReady(ctx context.Context, nodePool *karpv1.NodePool) (m
 	return "the NodePool gets no nodes: " + strings.Join(reasons, "; ") + hint, interval, err
 }
 
-// otherClasses names the LinodeNodeClasses that there are when the one that a NodePool names does not exist.
+// otherClasses names the existing LinodeNodeClasses if the class that a NodePool names does not exist.
 func (c *Controller) otherClasses(ctx context.Context, name string) (string, error) {
 	list := &v1alpha1.LinodeNodeClassList{}
 	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -112,7 +113,7 @@ func (c *Controller) otherClasses(ctx context.Context, name string) (string, err
 	return fmt.Sprintf(". There is no LinodeNodeClass %s, nor any other", name), nil
 }
 
-// observed are the conditions that are stored, without those that core makes up where one is missing.
+// observed returns the stored conditions, without the conditions that core adds in place of missing ones.
 func observed(nodePool *karpv1.NodePool) status.ConditionSet {
 	return nodePool.StatusConditions(status.WithObservedOnly())
 }

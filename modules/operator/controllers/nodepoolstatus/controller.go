@@ -77,7 +77,7 @@ type Controller struct {
 	token    Token
 }
 
-// Token tells whether the Linode API refuses the operator's token.
+// Token returns whether the Linode API refuses the operator's token.
 type Token struct {
 	Refused func() bool
 	Changed <-chan event.GenericEvent // has an event each time that Refused returns something else
@@ -223,7 +223,7 @@ func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (st
 	return fmt.Sprintf("%d nodes have drifted and cannot be replaced, because a replacement is made first and %s", drifted, why), nil
 }
 
-// full returns whether a static NodePool has no room for a replacement beside its replicas.
+// full returns whether a static NodePool has no room for a replacement in addition to its replicas.
 func full(nodePool *karpv1.NodePool) bool {
 	limit, limited := nodePool.Spec.Limits[resources.Node]
 	return nodePool.Spec.Replicas != nil && limited && limit.Value() <= *nodePool.Spec.Replicas

@@ -154,7 +154,7 @@ func (c *Controller) say(nodePool *karpv1.NodePool, d offhours.Decision) {
 		c.publish(nodePool, corev1.EventTypeNormal, EventHeld, d.Message)
 		return
 	}
-	c.publish(nodePool, corev1.EventTypeNormal, EventWoken, "The limit on nodes is the NodePool's own again")
+	c.publish(nodePool, corev1.EventTypeNormal, EventWoken, "The NodePool has its own limit on nodes again")
 }
 
 func (c *Controller) publish(nodePool *karpv1.NodePool, kind, reason, message string) {

@@ -21,7 +21,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 )
 
-// plans are the instance types of every NodePool; one that is named "unknown" has none.
+// plans are the instance types of every NodePool, except for the NodePool "unknown", which has none.
 type plans []*cloudprovider.InstanceType
 
 func (p *plans) GetInstanceTypes(_ context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {

@@ -44,8 +44,8 @@ type Engine interface {
 	SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error
 }
 
-// Inventory has the tags of instances as they were listed last, without a request; *cloudprovider.CloudProvider does. known is false for
-// one that the list does not have.
+// Inventory returns the tags of an instance from the last list, without a request; *cloudprovider.CloudProvider implements it. known is
+// false if the list does not have the instance.
 type Inventory interface {
 	Tags(instanceID int) (tags []string, known bool)
 }
@@ -77,7 +77,7 @@ func NewController(kube client.Client, engine Engine, listed Inventory, firewall
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) || !nodeClaim.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil //nolint:nilerr // without a provider ID it has no instance yet; one of another provider is not ours
+		return reconcile.Result{}, nil //nolint:nilerr // without a provider ID it has no instance yet; another provider's ID is not ours
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
 	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Spec.NodeClassRef.Name}, nodeClass); err != nil {

@@ -76,7 +76,7 @@ func (c *Controller) lacks(instanceID int, uid types.UID, wanted sets.Set[string
 	return known && !sets.New(tags...).IsSuperset(wanted)
 }
 
-// next is when an instance's tags are looked at again, 0 for not before an event.
+// next is the time until the next look at an instance's tags, 0 if an event has to come first.
 func next(wanted sets.Set[string]) time.Duration {
 	if len(wanted) == 0 {
 		return 0

@@ -259,7 +259,7 @@ func TestInPlaceChange(t *testing.T) {
 	}
 }
 
-// What a change costs: a read and a write for the instance.
+// A change of tags costs one read and one write for the instance.
 func TestCostOfAChange(t *testing.T) {
 	w := newWorld(t, linodesim.Standard, "team=a")
 	w.applied(t, `["team=a"]`)

@@ -117,11 +117,11 @@ func New(reader client.Reader, writer client.Writer, configMap types.NamespacedN
 // Start reads the stored values and keeps them until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
 	if err := k.Load(ctx); err != nil {
-		log.FromContext(ctx).Error(err, "could not read what failed launches have shown; beginning without", "ConfigMap", k.configMap)
+		log.FromContext(ctx).Error(err, "could not read the results of failed launches; starting without them", "ConfigMap", k.configMap)
 	}
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := k.Save(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "could not keep what failed launches have shown; trying again", "ConfigMap", k.configMap)
+			log.FromContext(ctx).Error(err, "could not store the results of failed launches; trying again", "ConfigMap", k.configMap)
 		}
 	}, interval)
 	return nil
@@ -136,7 +136,7 @@ func (k *Keeper) Load(ctx context.Context) error {
 	for _, name := range []string{PausesAnnotation, RefusalsAnnotation, RestsAnnotation} {
 		k.stored[name] = configMap.Annotations[name]
 	}
-	state, _ := Read(k.stored) // what cannot be read is written anew
+	state, _ := Read(k.stored) // an unreadable record is written anew
 	k.memory.Import(state)
 	return nil
 }
@@ -170,7 +170,7 @@ func (k *Keeper) Save(ctx context.Context) error {
 	return unusable(err)
 }
 
-// unusable makes an absent ConfigMap, and one that may not be used, no error.
+// unusable returns nil for an absent ConfigMap, and for a ConfigMap that the operator may not use.
 func unusable(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil

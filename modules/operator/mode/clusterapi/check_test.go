@@ -97,7 +97,7 @@ func TestTheConditionIsUnknownWhileTheManagementClusterDoesNotAnswer(t *testing.
 	}
 }
 
-// What was planned by the templates is compared with the node that came of them, once it is initialized.
+// The labels that the templates determine are compared with the node's labels after the node is initialized.
 func TestANodeThatDiffersFromItsTemplatesIsReported(t *testing.T) {
 	d := of("general", "g6-standard-2")
 	d.NodeLabels = map[string]string{"node.cluster.x-k8s.io/pool": "a"}

@@ -68,7 +68,7 @@ func (c *controllers) run(ctx context.Context) error {
 				return
 			case <-changed:
 			}
-			// What changed meanwhile is an event of its own, and the next pass sees it.
+			// A change in this time is a separate event, and the next pass sees it.
 			if err := c.pass(ctx); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 				select {
 				case c.failed <- err:

@@ -6,19 +6,29 @@
 // A LinodeNodeClass selects MachineDeployments with spec.machineDeploymentSelector. A kind of its own would need a second CRD, hash,
 // controller, status and set of rights for one field, and NodePools could not be moved between modes.
 //
-// # Where things are
+// # Files
 //
 //	cluster.go   finds the region; connects to the management cluster
 //	mode.go      puts the parts together
 //	view.go      the last reading of deployments, templates and Machines
-//	shape.go     what a template says of its Machines: type, region, capacity, labels, taints
+//	shape.go     what a template determines: type, region, capacity, labels, taints
 //	catalog.go   instance types, with one offering for each deployment
 //	backend.go   claims, releases, drift
 //	check.go     the condition MachineDeploymentsReady
 //
-// Guarantees: one Machine for each NodeClaim, as module clusterapi gives it; only MachineDeployments of the cluster with the label
-// karpenter.k8s.linode/enabled are used.
+// # Rules
 //
-// Not guaranteed: provider IDs other than linode://<ID> are not nodes of this operator. Tags of a class are not put on Linodes: they
-// are in the LinodeMachineTemplate. All deployments are in the one region of the operator.
+// A claim tries the deployments of the chosen instance type in the order of their price. For a LinodeMachineTemplate the instance type is
+// the plan in its spec. For other infrastructure it is the label node.kubernetes.io/instance-type of the nodes, or else the deployment's
+// name; such a deployment also needs a known capacity and the annotation with the price.
+//
+// Drift has two reasons of this mode: MachineSetOutdated, for a Machine of an older revision of its deployment, and
+// MachineDeploymentNotSelected, for a Machine of a deployment that the class no longer selects.
+//
+// Guarantees: each NodeClaim has one Machine, as module clusterapi guarantees it. The mode uses only MachineDeployments of one Cluster, in
+// a namespace of its own, with the label karpenter.k8s.linode/enabled.
+//
+// Limits: a Machine with a provider ID other than linode://<ID> is not a node of this operator, and a claim of it is a Conflict. The mode
+// does not put the tags of a class on Linodes: tags are in the LinodeMachineTemplate. All deployments are in the one region of the
+// operator.
 package clusterapi

@@ -38,8 +38,8 @@ func (d doubts) confirmed(instanceID int, lacks bool, read time.Time) bool {
 	return known && !first.(time.Time).Equal(read) //nolint:forcetypeassert // nothing else is in it
 }
 
-// detached returns whether a Linode cannot be put behind the class's firewall, or was taken out of its VPC. What has not been read since
-// its node registered is not known: everything is attached before.
+// detached returns whether a Linode cannot be put behind the class's firewall, or was taken out of its VPC. A Linode that was not read
+// since its node registered counts as attached, because everything is attached before the registration.
 func (b *Backend) detached(ctx context.Context, instanceID int, l cloudprovider.Launch) core.DriftReason {
 	spec := l.NodeClass.Spec
 	if b.cfg.FirewallRefused != nil && spec.FirewallID != nil && b.cfg.FirewallRefused(l.NodeClaim.UID, *spec.FirewallID) {

@@ -51,7 +51,7 @@ type Config struct {
 	Secrets Secrets // that classes name
 	// Allowed bounds what classes may name of the account.
 	Allowed allowlist.List
-	// Groups tells full placement groups apart; nil = all are tried in order.
+	// Groups distinguishes full placement groups; nil: all are tried in order.
 	Groups Groups
 	// Generation returns which kind of network interfaces the account takes; nil, "" and an error = the account's default.
 	Generation func(ctx context.Context) (instances.Generation, error)
@@ -65,7 +65,7 @@ type Config struct {
 	Neighbours Neighbours
 	// Inventory has the Linodes as they were read last; nil = a new one.
 	Inventory *cloudprovider.Inventory
-	// Tags are put on all Linodes, beside the tags of their classes.
+	// Tags are tags of all Linodes, in addition to the tags of their classes.
 	Tags []string
 	// ServingCertificates lets kubelets request their serving certificates from the cluster.
 	ServingCertificates bool

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// A class that cannot work is refused with the field and the cure, and neither text of a Secret nor a token in it.
+// A class that cannot work is refused. The message has the field and the cure, and no text of a Secret and no token.
 func TestCheckNamesFieldAndCure(t *testing.T) {
 	unknown := joined{Version: "v1.35.2"}
 	big := "#!/bin/sh\n# ${KARPENTER_KUBELET_ARGS}\n: '" + noise(60_000) + "'\n"

@@ -2,9 +2,9 @@
 // cloudprovider over an instances.Manager.
 //
 // It alone has both sides in view: NodeClaims and LinodeNodeClasses of Kubernetes, and the Spec of a Linode. Spec and user data are pure
-// functions of a NodeClaim, its class and the facts about the cluster; what they need from outside, a bootstrap token, a Secret that the
-// class names, the account's kind of network interfaces, is read before. Results have lkepool's words, which package
-// cloudprovider and the controllers share for both modes; errors keep their kind.
+// functions of a NodeClaim, its class and the facts about the cluster. The package reads further inputs first: a bootstrap token, a Secret
+// that the class names, the account's kind of network interfaces. Results are types that package cloudprovider and the controllers share
+// for all modes; errors keep their kind.
 //
 // Guarantees: one Linode for each NodeClaim, as package instances gives it; labels, taints and kubelet settings of the node are as
 // the scheduler expected, whatever the class's way to join, with version [ContractVersion]; no token is in an error or a log.

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/imageversion"
 )
 
-// Why a Linode is to be replaced, beside the reasons of every mode.
+// Drift reasons of a Linode, in addition to the reasons of every mode.
 const (
 	DriftNetwork core.DriftReason = "NetworkDrifted" // the Linode was taken out of the class's VPC
 	// new nodes get another image, and the class replaces for that
@@ -25,8 +25,7 @@ const (
 	DriftRegion         core.DriftReason = "RegionDrifted"         // new nodes are made in another region
 )
 
-// Drift compares a Linode with one that would be made now. An unknown value is no difference; a change of
-// the class is found by its hash.
+// Drift compares a Linode with a new Linode. An unknown value is no difference. A change of the class is found by its hash.
 func (b *Backend) Drift(ctx context.Context, node cloudprovider.Node, l cloudprovider.Launch) core.DriftReason {
 	switch node.Health {
 	case claims.Deleting:
@@ -89,7 +88,8 @@ type ImageVersions interface {
 
 var _ cloudprovider.Versions = (*Backend)(nil)
 
-// VersionDiffers returns with which version new nodes of a class that follows the control plane join instead of its own, "" if they do not.
+// VersionDiffers returns the version with which new nodes of a class join, if the class follows the control plane and that version is
+// another one; otherwise "".
 func (b *Backend) VersionDiffers(ctx context.Context, class *v1alpha1.LinodeNodeClass) (string, error) {
 	differs, err := b.imageDiffers(ctx, class)
 	if err != nil || differs == nil {

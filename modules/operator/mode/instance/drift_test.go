@@ -149,7 +149,7 @@ func TestAnImageWithAnotherVersionCausesNoDrift(t *testing.T) {
 	}
 }
 
-// The NodeClaim of a Linode has its image, from its launch on and after a restart, and one of an unknown Linode none.
+// The NodeClaim of a Linode has its image, from the launch on and after a restart. The NodeClaim of an unknown Linode has no image.
 func TestNodeClaimsHaveTheImageOfTheirLinode(t *testing.T) {
 	w := newWorld(t, known, nil)
 	market := catalog.NewCatalog(w.api, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Claim makes the NodeClaim's Linode, or returns the one that it has.
+// Claim returns the NodeClaim's Linode: the Linode that it has, or a new Linode.
 func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovider.Node, error) {
 	spec, err := b.spec(ctx, l)
 	if err != nil {
@@ -48,7 +48,7 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 	return spec, nil
 }
 
-// create tries the placement groups one after another: a group that is full, or cannot keep its rule, says nothing about the plan.
+// create tries the placement groups one after another: a group that is full, or cannot keep its rule, proves nothing about the plan.
 func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1alpha1.PlacementGroup) (instances.Instance, error) {
 	if len(groups) == 0 {
 		return b.cfg.Engine.Create(ctx, spec)

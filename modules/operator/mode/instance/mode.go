@@ -126,7 +126,7 @@ func newManager(cluster Cluster, uid string, deps mode.Deps) (*instances.Manager
 	return manager, nil
 }
 
-// clusterUID tells clusters apart that have one name and share an account: the UID of the namespace kube-system. It is listed, because
+// clusterUID distinguishes clusters with one name on one account: the UID of the namespace kube-system. It is listed, because
 // the operator has no right to read single objects.
 func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)

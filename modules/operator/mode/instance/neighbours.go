@@ -27,7 +27,7 @@ type Neighbours struct {
 	VPCs            VPCs            // nil = the labels of VPCs, by which the manager knows them, are not known
 }
 
-// beside compares a class's Linodes with what the cloud controller manager works with. What could not be read is no finding.
+// beside compares a class's Linodes with the settings of the cloud controller manager. A setting that could not be read is no finding.
 func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, generation instances.Generation,
 	tags []string) status.Finding {
 	linodes := cloudcontroller.Linodes{Private: private(class.Spec, generation), Tags: tags}

@@ -145,7 +145,7 @@ func ipv6(from *v1alpha1.IPv6Options) *instances.VPCIPv6 {
 	return &instances.VPCIPv6{SLAAC: from.EnableSLAAC != nil && *from.EnableSLAAC, Ranges: from.EnableRanges, Public: from.IsPublicIPv6}
 }
 
-// primaryOf is the interface with the default route: the one that is marked, else the first in a VPC, else the first.
+// primaryOf returns the interface with the default route: the marked interface, else the first one in a VPC, else the first one.
 func primaryOf(interfaces []v1alpha1.Interface) int {
 	if at := slices.IndexFunc(interfaces, func(i v1alpha1.Interface) bool { return i.Primary != nil && *i.Primary }); at >= 0 {
 		return at
@@ -170,7 +170,7 @@ func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generatio
 	return bootstrap.AnyNetwork
 }
 
-// tags returns the tags of a NodeClaim's Linode, beside the engine's own.
+// tags returns the tags of a NodeClaim's Linode, without the engine's own.
 func (b *Backend) tags(l cloudprovider.Launch) []string {
 	return lo.Uniq(slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), b.cfg.Tags, l.NodeClass.Spec.Tags))
 }

@@ -38,7 +38,7 @@ func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name str
 	return render(how, in)
 }
 
-// inputs reads what user data needs beside the node itself and a token of its own. What the type does not need is empty.
+// inputs reads the facts that user data needs in addition to the node and a token. A fact that the type does not need is empty.
 func (b *Backend) inputs(ctx context.Context, class *v1alpha1.LinodeNodeClass, how bootstrap.Type) (bootstrap.Inputs, error) {
 	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
 	in := bootstrap.Inputs{

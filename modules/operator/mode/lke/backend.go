@@ -80,7 +80,7 @@ func (b *Backend) List(ctx context.Context) ([]cloudprovider.Node, error) {
 	return nodes, nil
 }
 
-// Drift compares a node and its pool with one that would be made now.
+// Drift compares a node and its pool with a new node and its pool.
 func (b *Backend) Drift(_ context.Context, node cloudprovider.Node, l cloudprovider.Launch) core.DriftReason {
 	pool, _ := node.Own.(lkepool.Node)
 	pool.Node = node.Node

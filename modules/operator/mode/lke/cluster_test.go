@@ -262,7 +262,7 @@ func reads(sim *linodesim.Sim) (n int) {
 	return n
 }
 
-// On v4 the API does not tell the tier; an Enterprise cluster would be taken for a Standard one.
+// API version v4 does not show the tier: an Enterprise cluster would look like a Standard cluster.
 func TestEnterpriseNeedsTheBetaAPI(t *testing.T) {
 	w := newWorld(t, "full", linodesim.ClusterSpec{Label: "big", Region: "us-ord", Tier: linodesim.Enterprise, K8sVersion: "v1.33.6+lke7"})
 	client, err := linode.New(linode.Config{Token: linode.StaticToken("full"), BaseURL: url, APIVersion: "v4", Transport: w.scopes})

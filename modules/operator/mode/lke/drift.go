@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// Why a node of a pool is to be replaced, beside the reasons of every mode.
+// Drift reasons of a node of a pool, in addition to the reasons of every mode.
 const (
 	DriftPoolLabels core.DriftReason = "PoolLabelsDrifted" // the pool's labels differ
 	DriftPoolTaints core.DriftReason = "PoolTaintsDrifted" // the pool's taints differ

@@ -18,10 +18,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// fieldIsolation names the field of a class as the Linode API names that of a pool.
+// fieldIsolation is the Linode API's name of the field of a pool, which a class sets.
 const fieldIsolation = "isolation"
 
-// Claim returns the NodeClaim's node, one that it has or a new one.
+// Claim returns the NodeClaim's node: the node that it has, or a new node.
 func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovider.Node, error) {
 	if err := b.unsupported(l.NodeClass); err != nil {
 		return cloudprovider.Node{}, err

@@ -13,7 +13,7 @@ import (
 // Naming implements karpentercore.Naming by the label of the NodeClaim's Linode, as it was last read, or as the API has it.
 //
 // On the Standard tier a node is named as its Linode is labelled (FACTS.md, section 6). No source has the names of nodes on the Enterprise
-// tier: there every Node may be the NodeClaim's but one that is named as another Linode of the operator's pools.
+// tier. There every Node may be the NodeClaim's, except a Node with the name of another Linode of the operator's pools.
 func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node string) (own bool, name string, err error) {
 	id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
 	if err != nil {

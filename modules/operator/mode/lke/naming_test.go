@@ -37,7 +37,7 @@ func (l *labels) List(context.Context) (all []lkepool.Node, err error) {
 	return all, nil
 }
 
-// A kubelet chooses the provider ID of its Node. Its name is that of its own Linode.
+// A kubelet chooses the provider ID of its Node. But the Node's name is the name of the kubelet's own Linode.
 func TestANodeIsTheNodeClaimsOnlyUnderTheLabelOfItsLinode(t *testing.T) {
 	for tier, want := range map[string]map[string]bool{
 		engine.Standard: {"lke1-1-b": true, "lke1-1-a": false, "by-another-rule": false},

@@ -9,8 +9,8 @@ import (
 )
 
 // Tracker follows the cluster's version: an Enterprise cluster is upgraded in place, and new nodes must run the
-// control plane's version. It makes no call of its own accord, and at most one per ttl however many callers there are; an upgrade is
-// noticed by the first call after ttl. Safe for concurrent use.
+// control plane's version. It makes a call only when a caller asks, and at most one in each ttl for all callers; the
+// first call after ttl notices an upgrade. Safe for concurrent use.
 type Tracker struct {
 	client *linode.Client
 	ttl    time.Duration

@@ -14,8 +14,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// demoVerb starts a cluster of its own, beside one that `up` may have left
-// running, shows the main job on it and stops it again, whatever happened.
+// demoVerb starts a separate cluster, shows the main job on it, and stops it again,
+// whatever happened. A cluster that `up` has started may run at the same time.
 func demoVerb() *cobra.Command {
 	start := time.Now()
 	return startVerb("demo", "Watch pods get Linode nodes and the nodes go away again",

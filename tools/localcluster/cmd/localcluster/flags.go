@@ -91,7 +91,7 @@ func stateDir(name string) (string, error) {
 	return localcluster.DefaultStateDir(root, name), err
 }
 
-// arguments are the flags that a verb was given, for one that has the same.
+// arguments are the flags that a verb was given, for another verb with the same flags.
 func arguments(verb *cobra.Command) (args []string) {
 	verb.Flags().Visit(func(f *pflag.Flag) { args = append(args, "--"+f.Name+"="+f.Value.String()) })
 	return args

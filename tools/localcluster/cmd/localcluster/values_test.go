@@ -77,7 +77,7 @@ func TestValuesAndGatesThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// What the chart refuses is refused before anything starts.
+// Values that the chart refuses are refused before any program starts.
 func TestCheckRefusesWhatTheChartRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ file, gates, words string }{
 		"nothing":            {"", "", ""},

@@ -1,13 +1,13 @@
-// Package fate has what small worlds of different engines share, for the searches of
-// package explore: the requests between a core and its platform, all that may become of
-// each, and the states that readings may show.
+// Package fate has the part that small worlds of different engines share, for the searches of
+// package explore: the requests between a core and its platform, all possible fates of a
+// request, and the states that readings may show.
 //
-// A world has [Requests] and [Views]. It begins requests, takes the moves from them, and
-// hands back the moves that concern a request; what a write does, what a read shows, and what
-// the core makes of an answer is the world's own: see [World]. Moves of its own, such as
-// moves of claimants, have kinds from [Own] on.
+// A world has [Requests] and [Views]. It begins requests, takes its moves from them, and
+// passes back each move that concerns a request. The world itself defines the effect of a
+// write, the result of a read, and the reaction of the core to an answer: see [World]. The
+// world's own moves, such as moves of claimants, have kinds from [Own] on.
 //
-// # What may become of a request
+// # The fates of a request
 //
 //	read     shows any of the versions within its bound
 //	write    takes effect, and is answered then
@@ -15,11 +15,11 @@
 //	         never, after its error; a read of one object is answered 404 wrongly; is slow, so
 //	         that time passes without its answer, to its timeout
 //
-// All other requests end before time passes, in every order. A fault that one engine's
-// worlds get here, the worlds of all engines have.
+// All other requests end before time passes, in every order. A fault that is added here
+// is added to the worlds of all engines.
 //
-// # What it may know
+// # Imports
 //
-// It knows nothing of engines or platforms: of an action only what [Request] says. It
-// imports package claims, for kinds of errors and effects.
+// The package depends on no engine or platform: of an action it uses only the fields of
+// [Request]. It imports package claims, for kinds of errors and effects.
 package fate

@@ -164,7 +164,7 @@ func TestEveryFateOfARequestIsMet(t *testing.T) {
 		"a late write": {fate.Bound{Faults: 1, Only: []fate.Kind{fate.IsLate}}, "add", []string{
 			"7: 7", refused(6, claims.KindUnavailable, claims.EffectUnknown), refused(7, claims.KindUnavailable, claims.EffectUnknown),
 		}},
-		// What the process before had under way lands, or not, and the core gets no answer.
+		// A request that the previous process had under way takes effect or not, and the core gets no answer.
 		"a crash":     {fate.Bound{Crash: true}, "add", []string{"7: 7", "6: ", "7: "}},
 		"a clean end": {fate.Bound{Clean: true}, "add", []string{"7: 7"}},
 	} {

@@ -15,8 +15,8 @@ const (
 	Shows
 	Lands
 	Answers
-	// The faults: an error that excludes an effect, no answer to a write that has had its
-	// effect, and to one that may have it later, a wrong 404, time passes without an answer.
+	// The faults: an error that excludes an effect, no answer to a write that took effect, no
+	// answer to a write that may take effect later, a wrong 404, time that passes without an answer.
 	Fails
 	LosesAnswer
 	IsLate
@@ -48,6 +48,6 @@ type Move struct {
 	Request int
 	// View is an index of the views that a read may show.
 	View int
-	// Claimant is the one that a move of the world's own is of.
+	// Claimant is the claimant of a move of the world's own.
 	Claimant int
 }

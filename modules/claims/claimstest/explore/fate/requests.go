@@ -142,8 +142,8 @@ func (r *Request[A, R]) faults() (kinds []Kind) {
 	return kinds
 }
 
-// Take lets a move happen that concerns a request. Of time, of other processes and of its
-// own moves the world takes care.
+// Take makes a move that concerns a request. The world itself makes moves of time, of other
+// processes, and its own moves.
 func (rs *Requests[A, R]) Take(w World[A, R], m Move, now time.Time) {
 	switch m.Kind {
 	case LandsLate:
@@ -236,8 +236,8 @@ func (rs *Requests[A, R]) CancelReads(w World[A, R], cancelled R) {
 	}
 }
 
-// TakeOver makes another process lead. What the one before has sent and was not answered
-// may take effect for as long as late writes may, or never.
+// TakeOver makes another process lead. An unanswered write of the process before may take
+// effect for as long as late writes may, or never.
 func (rs *Requests[A, R]) TakeOver(w World[A, R], now time.Time) {
 	rs.led = true
 	for _, r := range rs.Under {

@@ -16,7 +16,7 @@ type Belief struct {
 	Pace      Pace
 	Refusals  Refusals
 	// Busy contains the instances with a write or a reading of their parts under way,
-	// whichever term of leadership that began in.
+	// from any term of leadership.
 	Busy   map[int]bool
 	pruned time.Time
 }
@@ -104,7 +104,7 @@ func (t *Terms) FreshAt() time.Time {
 }
 
 // stale reports whether an effect began before this process began to lead. Such a
-// reading is dropped; a write counts in whichever term it was sent.
+// reading is dropped. A write counts, in whatever term it was sent.
 func (t *Terms) stale(term int) bool { return term != t.Term }
 
 // Latest returns the last of some times.

@@ -1,8 +1,8 @@
-// Package belief records facts about the platform, about the requests to it that are
-// under way, and of writes that may still take effect. Events come in, facts come out. It
-// is the only code that changes these records; package decide reads them.
+// Package belief records facts about the platform, requests that are under way, and writes
+// that may still take effect. Events come in, facts come out. It is the only code that
+// changes these records; package decide reads them.
 //
-// # What changes them
+// # What changes a record
 //
 //	Merge   the end of an effect: a reading, or the answer to a write
 //	Start   an effect that was chosen
@@ -17,23 +17,25 @@
 //
 // # What a reading changes
 //
-// What a direct reading shows is believed at once, unless an own write of tags is not older
-// than the settle time; what it lacks is evidence for package absence. A list adds
-// instances, and changes none that was read or written less than the list lag before.
-// Existence ends by proof alone ([World.Gone]), and a list that must show the instance
-// refutes it. A disk that was requested without an answer may exist until a list of the
-// disks that began after it could be made lacks it. A write without an answer makes unknown
-// only what it changes.
+//   - A direct reading counts at once, except for tags that this process wrote within the
+//     settle time. If it answers 404, that is evidence for package absence.
+//   - A list adds instances. It changes no instance that was read or written less than the
+//     list lag before.
+//   - An instance counts as gone only after a proof ([World.Gone]). A list that shows the
+//     instance later refutes the proof.
+//   - A disk that was requested without an answer may exist until a list of the disks lacks
+//     it that began after the last moment at which the disk could be made.
+//   - A write without an answer makes only the written values unknown.
 //
 // # States
 //
-// A claimant is without a creation, has one under way (Busy), has one whose answer is not
-// known (Ambiguous, LabelTaken), is refused a label that no list shows (Unshown), or has
-// an instance. A [Node] is being built, finished,
-// condemned when a removal was sent that was or may be accepted, and gone. Both only go
-// forward, with two exceptions: a list refutes a wrong proof, and a removal without an
-// answer of an earlier term condemns for no longer than it may take effect, because the
-// process that led between may have returned the instance to its claimant.
+// A claimant has no creation, a creation under way (Busy), a creation without a known
+// answer (Ambiguous, LabelTaken), a refused label that no list shows (Unshown), or an
+// instance. A [Node] is being built, finished, condemned (a removal was sent, and was or may
+// be accepted), and gone. Both only go forward, with two exceptions: a list refutes a wrong
+// proof; and a removal of an earlier term without an answer condemns only for as long as it
+// may take effect, because the process that led in between may have returned the instance
+// to its claimant.
 //
 // # Where things are
 //
@@ -47,10 +49,10 @@
 //	evidence.go         what results show of instances, and the proof that one is gone
 //	start.go            effects that begin
 //
-// # What it may read and write
+// # Reads and writes
 //
-// It reads events, the settings, the time that [Belief.At] sets, and Settings.Holder. It
-// does not know who waits. It returns no step and no answer. Exported fields are for
-// reading: a test fails when package decide assigns to one. It imports event, byclaim,
-// tagging and tuning, never callers or decide.
+// The package reads events, the settings, the time that [Belief.At] sets, and
+// Settings.Holder. It has no record of waiting calls, and returns no step and no answer.
+// Exported fields are for reading: a test fails when package decide assigns to one. The
+// package imports event, byclaim, tagging and tuning, never callers or decide.
 package belief

@@ -107,8 +107,8 @@ func (w *World) lacked(id int, began time.Time) {
 	}
 }
 
-// Known returns the time from which an instance has existed at the latest. One that
-// this process did not see was made by the one before.
+// Known returns the time from which an instance has existed at the latest. An instance
+// that this process did not make was made by a process before it.
 func (w *World) Known(id int) time.Time {
 	if n := w.Nodes[id]; n != nil {
 		return n.First
@@ -151,8 +151,8 @@ func (w *World) End(id int) {
 	}
 }
 
-// read applies a direct reading. One that tells nothing of whose the instance is is made
-// again as soon as it does.
+// read applies a direct reading. If the reading does not determine the owner of the
+// instance, the reading is made again as soon as a new one can determine it.
 func (w *World) read(r *event.Result) {
 	read := w.Reads[r.ID]
 	read.Absence, read.Repeats = absence.Proof{}, 0
@@ -164,8 +164,8 @@ func (w *World) read(r *event.Result) {
 	w.seen(r.Instance, r.Began)
 }
 
-// undecided reports whether a reading shows another claimant, and may be of before an own
-// write of tags, which replaced that claim, or of after it.
+// undecided reports whether a reading shows another claimant, and may be older or newer
+// than an own write of tags that replaced that claim.
 func (t *Terms) undecided(n *Node, r *event.Result) bool {
 	claim := t.Tags.ClaimIn(r.Instance.Tags)
 	return r.Began.Before(n.Tagged.Add(t.Settings.SettleTime)) && !claim.None() && !claim.Is(n.Who)
@@ -193,7 +193,7 @@ func (w *World) seen(i event.Instance, began time.Time) {
 	w.keepTags(n)
 	if u := w.Writes[i.InstanceID]; u != nil && u.Tags != nil && !u.repeated && slices.Equal(u.Tags, i.Tags) &&
 		!began.Before(u.sent.Add(w.Settings.SettleTime)) {
-		u.Tags, n.Tagged = nil, w.Now // readings that begin soon may be of before it
+		u.Tags, n.Tagged = nil, w.Now // readings that begin soon may be older than it
 	}
 }
 

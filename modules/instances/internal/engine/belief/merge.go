@@ -42,9 +42,9 @@ func (b *Belief) Prune() (pruned bool) {
 	return true
 }
 
-// forgettable reports whether the record of writes to an instance says nothing any more.
-// Tags that are being sent again, or may be after a reading that began before the first
-// ones landed, count as repeated.
+// forgettable reports whether the record of writes to an instance is no longer needed. Tags
+// count as repeated if they are being sent again, or may be sent again after a reading that
+// began before the first write of them took effect.
 func (b *Belief) forgettable(id int, u *Write) bool {
 	return b.Now.Sub(u.Until) >= tuning.ReadValid && !b.Busy[id] && !u.open(b.World.Nodes[id])
 }

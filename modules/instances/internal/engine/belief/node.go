@@ -21,7 +21,7 @@ type Node struct {
 	// begun less than SettleTime after it.
 	First, Made, Tagged time.Time
 	// Read is the beginning of the latest direct reading that shows it, Listed of the
-	// latest list. What the reading shows may have happened until answered, its answer.
+	// latest list. The reading may show changes until answered, the time of its answer.
 	Read, Listed, answered time.Time
 	// Removal is the latest accepted removal.
 	Removal Removal

@@ -92,7 +92,7 @@ func (p *Purchase) NotShown() {
 	p.Unshown = true
 }
 
-// Freed notes that the instance that had the label has it no more.
+// Freed notes that the instance no longer has the label.
 func (p *Purchase) Freed() { p.LabelOwner = 0 }
 
 // forget drops what readings have shown.
@@ -109,13 +109,13 @@ func (b *Belief) Landed(p *Purchase) bool {
 	return until.IsZero() || !b.Now.Before(until) && (!b.Settings.Bounded() || !b.World.List.Began.Before(until))
 }
 
-// OwnerShownAt returns the time from which lists show who has a label that was refused:
-// what had it then, and what creations without an answer may have made since.
+// OwnerShownAt returns the time from which lists show the instance with a refused label:
+// the instance that had the label then, or an instance of a later creation without an answer.
 func (b *Belief) OwnerShownAt(p *Purchase) time.Time {
 	return Latest(p.LabelTaken.Add(b.Settings.ListLag), p.Lands.Until, b.ShownAt())
 }
 
-// Forget drops the record of a claimant that no caller waits for, if it says nothing.
+// Forget drops the record of a claimant for which no caller waits, if the record has no facts.
 func (b *Belief) Forget(who claims.ClaimID) (forgotten bool) {
 	p, known := b.Purchases.Get(who)
 	if known && !p.Busy && !p.Resolving() && !p.Unshown && b.Landed(p) {

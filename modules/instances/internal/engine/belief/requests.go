@@ -10,8 +10,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine/tuning"
 )
 
-// ended records that a request is under way no more, and why it failed. It reports what
-// that means to callers, and whether the result shows anything.
+// ended records that a request is no longer under way, and why it failed. It returns the
+// consequences for callers, and whether the result shows anything.
 func (b *Belief) ended(r *event.Result) (news News, shows bool) {
 	switch r.Op {
 	case event.OpList:

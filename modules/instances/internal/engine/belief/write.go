@@ -27,8 +27,8 @@ type Write struct {
 	look  time.Time
 }
 
-// open reports whether the writes to an instance, nil for one that is not known, count
-// when none may take effect any more: a removal is repeated until the instance is gone,
+// open reports whether the writes to an instance (nil: an unknown instance) still count when
+// none of them may take effect any more: a removal is repeated until the instance is gone,
 // and only a list that began later shows whether disks were made.
 func (u *Write) open(n *Node) bool {
 	return n != nil && (u.condemned || len(u.disks) > 0 && n.Build.Listed.Before(u.Until))

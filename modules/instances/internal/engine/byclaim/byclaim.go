@@ -1,5 +1,5 @@
-// Package byclaim finds records by their claimants. An index knows nothing of what a
-// record is.
+// Package byclaim finds records by their claimants. An index does not depend on the type
+// of its records.
 package byclaim
 
 import (

@@ -1,12 +1,12 @@
-// Package callers records who waits for what: the calls, the claimants that they are for,
-// and the positions of claimants in the queue for creations. It admits and dismisses
-// them, and forgets claimants that do not come back.
+// Package callers records the waiting calls, their claimants, and the positions of
+// claimants in the queue for creations. It admits and dismisses calls, and forgets
+// claimants whose callers do not come back.
 //
-// It reads requests and the time that it is given, and writes its own records alone. The
-// record of the platform is passed to it where it matters ([Callers.Turn]). Package
-// decide chooses every step and answer of a call; it notes in a [Call] that a removal was
-// withdrawn, because this ends with the call, and changes nothing else here. It imports
-// event, byclaim and tuning, never belief or decide.
+// The package reads requests and the time that it is given, and writes only its own
+// records. [Callers.Turn] gets the record of the platform as an argument. Package decide
+// chooses every step and answer of a call. It changes one field here: a [Call] notes that
+// a removal was withdrawn, because this ends with the call. The package imports event,
+// byclaim and tuning, never belief or decide.
 package callers
 
 import (
@@ -29,7 +29,7 @@ type Callers struct {
 // New has no callers yet.
 func New() *Callers { return &Callers{claimants: byclaim.Index[*Claimant]{}} }
 
-// Claimant is one that waits for an instance, or did lately.
+// Claimant is the record of a claimant that waits for an instance, or waited lately.
 type Claimant struct {
 	ID claims.ClaimID
 	// waiting counts its calls; left is the time at which the last one ended.
@@ -87,7 +87,7 @@ func (c *Callers) Needs(who claims.ClaimID) bool {
 	return known && (claimant.waiting > 0 || claimant.queued)
 }
 
-// Away reports whether no caller has waited for a claimant for long.
+// Away reports whether no caller has waited for a claimant lately.
 func (c *Callers) Away(who claims.ClaimID, now time.Time) bool {
 	claimant, known := c.claimants.Get(who)
 	return !known || claimant.waiting == 0 && now.Sub(claimant.left) > tuning.ReadKept

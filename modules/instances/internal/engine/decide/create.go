@@ -82,8 +82,8 @@ func (c *creator) refuse(p *belief.Purchase, err error) event.Step {
 	return event.Refuse(err)
 }
 
-// ready reports whether a claimant can use its turn: one that has an instance, whose
-// creation is under way or whose label is searched holds up no other.
+// ready reports whether a claimant can use its turn. A claimant that has an instance, whose
+// creation is under way, or whose label is searched lets the others pass.
 func (c *creator) ready(who claims.ClaimID) bool {
 	p, known := c.known.Purchases.Get(who)
 	return len(c.known.World.Has(who)) == 0 && (!known || !p.Busy && !p.Resolving())
@@ -101,7 +101,7 @@ func (c *creator) fit(call *callers.Call, p *belief.Purchase) event.Step {
 	}
 	types := []string{call.Ask.Order.InstanceType}
 	if last := p.Lands; c.now().Before(last.Until) && last.InstanceType != types[0] {
-		types = append(types, last.InstanceType) // whichever of the two is made
+		types = append(types, last.InstanceType) // either type may be made
 	}
 	owned := c.known.Owned(p)
 	for _, instanceType := range types {

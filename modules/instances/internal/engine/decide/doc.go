@@ -1,6 +1,6 @@
 // Package decide chooses the next step of a call: a function of the record (package
-// belief), of who waits (package callers) and of the time. It is the only code that chooses
-// effects, each with its reason, and answers.
+// belief), of the waiting calls (package callers) and of the time. It is the only code that
+// chooses effects, each with its reason, and answers.
 //
 // # One step of one call
 //
@@ -8,20 +8,21 @@
 // or the answer. Between two steps anything may have changed, so each step is decided
 // from the beginning:
 //
-//	create   an instance of the claimant that is known: finish
-//	         its label: inspectOwner, resolve, seek; in the first minutes a new list; the
-//	         ceilings: fit; its turn, and a slot
-//	finish   a current reading; disks, devices, boot: buildUp; tags that were removed
-//	delete   a current reading, whose it is, the removal
-//	tags     a current reading, whose it is, the write once none may land after it
-//	list     a list, and readings of what it lacks
+//	create   if an instance of the claimant is known: finish it. Otherwise the label
+//	         (inspectOwner, resolve, seek), in the first minutes a new list, the
+//	         ceilings (fit), the claimant's turn, and a slot
+//	finish   a current reading; disks, devices, boot (buildUp); removed tags
+//	delete   a current reading, a comparison of the owner, the removal
+//	tags     a current reading, a comparison of the owner, and the write when no
+//	         earlier write may still take effect
+//	list     a list, and readings of the instances that the list lacks
 //
-// # What it may read and write
+// # Reads and writes
 //
-// It reads belief and callers. It assigns to no field of a record of belief; an effect that
-// it chooses is noted by [belief.Belief.Start] at once, so that what other calls choose next
-// counts with it, and the rest by methods of the record, which package belief lists. It
-// remembers nothing of its own. Nothing here reads a clock.
+// The package reads belief and callers. It assigns to no field of a record of belief.
+// [belief.Belief.Start] notes each chosen effect at once, so the decisions of other calls
+// take it into account. Other changes go through methods of the record, which package
+// belief lists. The package has no state of its own and reads no clock.
 //
 // # Where things are
 //
@@ -30,6 +31,6 @@
 //	create.go   creation; build.go: disks, devices and boot
 //	tags.go     writes of tags
 //	remove.go   removals and reads of one instance
-//	collect.go  lists for callers, and what nothing needs
-//	waiting.go  why a caller waited in vain
+//	collect.go  lists for callers, and instances that no claimant needs
+//	waiting.go  the reason for a caller whose time ends
 package decide

@@ -63,7 +63,7 @@ func (c *creator) waitsFor(call *callers.Call, p *belief.Purchase, e *claims.Err
 		return fmt.Sprintf("a creation had no answer, and %s is being looked for", p.Label)
 	case c.known.Settings.Bounded() && c.known.World.List.Began.Before(c.known.ShownAt()):
 		e.RetryAfter = max(0, c.known.ShownAt().Sub(c.now()))
-		return fmt.Sprintf("the ceilings count all instances of the cluster, which lists show for certain in %s", e.RetryAfter.Round(time.Second))
+		return fmt.Sprintf("the ceilings count all instances of the cluster, and lists are complete in %s", e.RetryAfter.Round(time.Second))
 	case c.callers.Queued(call.Who):
 		return c.queued(call, e)
 	case c.known.World.List.Running:

@@ -1,11 +1,11 @@
-// Package event declares what goes into the engine's core and what comes out of it: the
-// requests of callers, effects and their results, steps and answers. It has no state and
-// decides nothing. A test writes and reads these directly; the shell translates them into
+// Package event declares the input and the output of the engine's core: the requests of
+// callers, effects and their results, steps and answers. It has no state and decides
+// nothing. A test writes and reads these values directly; the shell translates them into
 // calls of the Backend.
 //
-// What the engine does not decide about is not here: image, user data, networks and sizes
-// of disks stay with the caller in the shell, which is the only one whose [Effect] makes
-// its instance and its disks.
+// Image, user data, networks and sizes of disks are not here, because the engine does not
+// decide about them. They stay with the caller in the shell, and only an [Effect] of that
+// caller makes its instance and its disks.
 package event
 
 import (

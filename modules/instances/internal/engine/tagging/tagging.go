@@ -1,6 +1,6 @@
-// Package tagging reads and writes the tags that make an instance one of this cluster's
-// and of a claimant. They are the only durable record: a restarted process learns from
-// them which instances are its own, and whose each is. Its functions are pure.
+// Package tagging reads and writes the tags that record the cluster and the claimant of an
+// instance. The tags are the only durable record: from them a restarted process learns
+// which instances are its own, and the claimant of each. All functions are pure.
 package tagging
 
 import (

@@ -6,7 +6,7 @@ import "time"
 
 const (
 	// CreationLimit and CreationWindow are the documented limit of POST
-	// /linode/instances, which is separate from that of all other requests.
+	// /linode/instances, which is separate from the limit of all other requests.
 	CreationLimit  = 20
 	CreationWindow = 15 * time.Second
 	// PositionKept preserves a claimant's position in the queue without a caller. It is
@@ -25,8 +25,8 @@ const (
 	// of a lead, when lists may lack what the process before made. It bounds the calls: at
 	// most eight lists in the list lag.
 	FirstLists = 15 * time.Second
-	// SendWithin is the time for which a write may wait to be sent, because it rests on
-	// a reading right before; CreateWithin is that of a creation, which its label guards.
+	// SendWithin is the time for which a write may wait before it is sent, because it rests
+	// on a reading right before. CreateWithin is the time for a creation, which its label guards.
 	SendWithin   = 5 * time.Second
 	CreateWithin = 20 * time.Second
 	// ReadValid is the greatest age of a direct read right before a write.

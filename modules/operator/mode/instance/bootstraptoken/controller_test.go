@@ -37,7 +37,7 @@ func deleted(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: tim
 
 func foreign(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Kind = "EC2NodeClass" }
 
-// When a token is taken back: at the moment in which its node needs it no more, and after a start if that was not long ago.
+// A token is removed when its node no longer needs it. After a restart it is removed, too, if that moment was not long ago.
 func TestTokenIsTakenBackOnce(t *testing.T) {
 	create := func(c *karpv1.NodeClaim) func(queue) {
 		return func(q queue) {

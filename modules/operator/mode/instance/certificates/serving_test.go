@@ -159,7 +159,7 @@ func TestRequestOfALaunchedNodeIsApproved(t *testing.T) {
 	}
 }
 
-// What was read for another purpose is enough, and one node causes one reading of its Linode a minute, however many requests it makes.
+// A reading for another purpose is enough. However many requests a node makes, it causes one reading of its Linode a minute.
 func TestServingRequestsCostFewReads(t *testing.T) {
 	s := proper()
 	s.known = true

@@ -42,7 +42,7 @@ type recorder []events.Event
 
 func (r *recorder) Publish(published ...events.Event) { *r = append(*r, published...) }
 
-// world is a class and its Linodes, with the real reconciler, engine and client, and a simulator. Its time is that of its bubble.
+// world is a class and its Linodes, with the real reconciler, engine and client, and a simulator. It has the virtual time of its bubble.
 type world struct {
 	*testing.T
 	sim        *linodesim.Sim
@@ -58,7 +58,7 @@ type world struct {
 	x, y       int // firewalls
 }
 
-// inWorld runs a test in a bubble, with a world of its own.
+// inWorld runs a test in a bubble, with a new world.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t)) })

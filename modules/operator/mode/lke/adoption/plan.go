@@ -75,7 +75,7 @@ func newest(claims map[int]*karpv1.NodeClaim) *karpv1.NodeClaim {
 	})
 }
 
-// poolUpdate makes the pool one of the request's key. Labels that the pool has stay, because pods may select on them.
+// poolUpdate gives the pool the request's key. Labels of the pool stay, because pods may select them.
 func poolUpdate(pool api.LKENodePool, request lkepool.Request) api.LKENodePoolUpdate {
 	labels := map[string]string{}
 	maps.Copy(labels, pool.Labels)

@@ -71,7 +71,7 @@ const (
 	untilDrained  = 2 * time.Second
 	foreignMemory = 30 * time.Second // for how long an instance that is not ours is not read again
 	lateMemory    = 24 * time.Hour   // within which a taint that is there again was put back
-	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
+	youngest      = 10 * time.Minute // the API may not report the pool of a younger Node yet
 )
 
 // Pools has the records of pools and instances; *allocator.Allocator does.
@@ -191,11 +191,11 @@ func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, erro
 }
 
 // cameBack deals with the pool's taint on a Node that is registered. LKE Standard puts a pool's taints on Nodes after their kubelets have
-// registered without them, so the first time the taint is removed: no pod can stay on the Node otherwise. One that is there again was put
-// back, and the Node is replaced by one that comes without. In both cases new pools come without the taint, because it would drive pods
-// away from each of their Nodes. A Node that a client has made to look like another
-// NodeClaim's changes nothing. It is not decided while what identifies the Node is not complete: LKE may be sooner than core, which
-// writes the NodeClaim's node name after it has removed the taint, and no event of the Node tells of that.
+// registered without them, so the first time cameBack removes the taint: otherwise no pod can stay on the Node. If the taint is there
+// again, LKE has put it back, and a Node without the taint replaces this Node. In both cases new pools come without the taint, because it
+// would drive pods away from each of their Nodes. A Node that a client has made to look like another NodeClaim's changes nothing. While the
+// identity of the Node is not complete, cameBack decides nothing: LKE may be earlier than core, which writes the NodeClaim's node name
+// after it has removed the taint, and the Node has no event for that write.
 func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*karpv1.NodeClaim) (decided bool, err error) {
 	if len(claims) != 1 || claims[0].Status.NodeName != node.Name {
 		return false, nil
@@ -265,8 +265,7 @@ func registered(node *corev1.Node) bool {
 	return is
 }
 
-// concerns reports whether there may be something to do: a Node that is not registered lacks the taint, or one that is
-// has it.
+// concerns reports whether the controller may have to act: an unregistered Node lacks the taint, or a registered Node has it.
 func concerns(node *corev1.Node) bool {
 	return node.DeletionTimestamp.IsZero() && tainted(node) == registered(node)
 }

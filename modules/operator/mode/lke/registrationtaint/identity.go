@@ -23,7 +23,7 @@ func poolOf(node *corev1.Node) (id int, labelled bool) {
 	return id, err == nil && id > 0
 }
 
-// ours returns whether a Node without NodeClaim is one of our pools'.
+// ours returns whether a Node without NodeClaim belongs to one of our pools.
 func (c *Controller) ours(ctx context.Context, node *corev1.Node, labelled bool) (bool, error) {
 	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
 		return labelled, nil // before it is initialized no pod can be there, so a taint harms none; afterwards a read would come too late
@@ -63,7 +63,7 @@ func agrees(node *corev1.Node, instance lkepool.Node) bool {
 	return (!labelled || poolID == instance.PoolID) && (instance.Name == "" || instance.Name == node.Name)
 }
 
-// unidentified reports a Node once that looks like one of the cluster's and cannot be protected.
+// unidentified reports a Node of the cluster that cannot be protected, once for each Node.
 func (c *Controller) unidentified(ctx context.Context, node *corev1.Node) {
 	if _, reported := c.foreign.Get(node.UID); reported || !strings.HasPrefix(node.Name, fmt.Sprintf("lke%d-", c.cfg.Cluster)) {
 		return
