@@ -10,10 +10,9 @@
 //   - A reading that shows more counts at once. A direct reading that shows less than another one did counts only if it
 //     began Settle after the answer of that one, a list only if it began Lag after it. A list counts for the value of an
 //     object only if it began Lag after the newest direct reading and own write.
-//   - Absence is no fact. [Record.Missing] is when the first 404 was answered. A later read that shows the object takes it
-//     back, and a list does if it began Lag after that. The object is gone when its removal was accepted and a read that
-//     began after that is answered 404, or when a list that began Lag after the first 404 lacks it and a read that began
-//     Settle after that is answered 404, too.
+//   - Absence is no fact. [Record.Missing] is when the first 404 was answered; a later sight takes it back. The object is
+//     gone when its removal was accepted and a read that began after that is answered 404, or when a list that began Lag
+//     after the first 404 lacks it and a read that began Settle after that is answered 404, too.
 //
 // Four words name the doubts: an object is missing, aside, removing or gone.
 //

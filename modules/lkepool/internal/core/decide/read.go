@@ -152,9 +152,9 @@ func (t reader) prove(n *known.Node) {
 			t.readNode(n, again)
 		}
 	case !t.known.AbsentNode(n) && t.now.Before(lacks):
-		since := later(read.Ended, n.First().Add(t.cfg.ListLag))
-		shown := t.wait(since) || t.readList(instanceList, since, listed) // a list may be older than the 404
-		if shown && !t.wait(read.Ended.Add(tuning.MissingAgain)) {
+		if since := later(read.Ended, n.First().Add(t.cfg.ListLag)); !t.wait(since) {
+			t.readList(instanceList, since, listed)
+		} else if !t.wait(read.Ended.Add(tuning.MissingAgain)) {
 			t.readNode(n, again)
 		}
 	case t.wait(lacks):
