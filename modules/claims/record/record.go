@@ -78,8 +78,8 @@ func (r *Record[V]) Merge(in Reading[V], b Bounds, differ func(known, read V) Di
 		}
 		r.Gone, r.Missing = time.Time{}, time.Time{}
 	}
-	if in.Direct && in.Began.After(r.Missing) || in.covers(r.Missing, b) {
-		r.Missing = time.Time{} // an old list shows what was there before the 404
+	if in.Began.After(r.Missing) {
+		r.Missing = time.Time{}
 	}
 	if r.Shown.IsZero() {
 		return r.take(in, Replaced)
