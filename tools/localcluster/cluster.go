@@ -199,10 +199,14 @@ func (c *Cluster) openLog() error {
 }
 
 func (c *Cluster) startPlane(ctx context.Context) error {
-	p, err := plane.Start(ctx, plane.Config{
+	config := plane.Config{
 		Name: c.Name, Bin: c.opts.planeBin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
-		NodeSilence: c.opts.NodeSilence, SelfManaged: c.opts.instances(),
-	})
+		NodeSilence: c.opts.NodeSilence,
+	}
+	if c.opts.instances() {
+		config.Machine = c.opts.machine()
+	}
+	p, err := plane.Start(ctx, config)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestAReleaseIsRefused(t *testing.T) {
 		"dirty tree":         {"0.1.0", "## [0.1.0]\n\n- x\n", "not clean", true, false},
 		"no changelog entry": {"0.1.0", "## [Unreleased]\n", `no heading "## [0.1.0]"`, false, false},
 		"empty entry":        {"0.1.0", "## [0.1.0] - 2026-01-01\n\n## [0.0.9]\n\n- x\n", "nothing under", false, false},
-		"tag exists":         {"0.1.0", "## [0.1.0]\n\n- x\n", "v0.1.0 exists", false, true},
+		"tag exists":         {"0.1.0", "## [0.1.0]\n\n- x\n", "tag v0.1.0 exists: release another version", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := emptyRepository(t, c.changelog)

@@ -21,8 +21,12 @@ func (c *Config) ready(ctx context.Context) error {
 	if changed != "" {
 		return fmt.Errorf("the tree is not clean: commit or remove\n%s", changed)
 	}
-	if existing, err := git(ctx, c.Root, "tag", "--list", c.goTag()); err != nil || existing != "" {
-		return fmt.Errorf("tag %s exists already (%w)", c.goTag(), err)
+	existing, err := git(ctx, c.Root, "tag", "--list", c.goTag())
+	if err != nil {
+		return err
+	}
+	if existing != "" {
+		return fmt.Errorf("tag %s exists: release another version", c.goTag())
 	}
 	_, err = Notes(c.Root, c.Version)
 	return err

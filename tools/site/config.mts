@@ -79,7 +79,13 @@ export default defineConfig({
       const inline = md.renderer.rules.html_inline!
       md.renderer.rules.html_inline = (tokens, at, options, env, self) =>
         /^(<br>|<!--)/.test(tokens[at].content) ? inline(tokens, at, options, env, self) : md.utils.escapeHtml(tokens[at].content)
-      // What lies outside of docs/ is in the repository.
+      // The repository draws diagrams. Here a link leads to the page there, in the place of the diagram's source.
+      const fence = md.renderer.rules.fence!
+      md.renderer.rules.fence = (tokens, at, options, env, self) =>
+        tokens[at].info.trim() === 'mermaid'
+          ? `<p><a href="${repository}/blob/main/docs/${env.relativePath}" target="_blank" rel="noreferrer">The diagram, on the page in the repository</a></p>`
+          : fence(tokens, at, options, env, self)
+      // Files outside of docs/ are in the repository.
       const render = md.renderer.rules.link_open!
       md.renderer.rules.link_open = (tokens, at, options, env, self) => {
         const href = tokens[at].attrGet('href') ?? ''

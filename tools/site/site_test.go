@@ -50,7 +50,8 @@ func TestTheSiteAtTwoWidths(t *testing.T) {
 	found := dump(t, chromium, server.URL+"/frames")
 	for _, want := range []string{
 		"1280: title Karpenter for Linode", "1280: sidebar visible", "1280: start fits", "1280: page fits", "1280: search found Headroom",
-		"1280: a link out of docs leads to the repository", "1280: whatif page has charts", "1280: recording loaded",
+		"1280: a link out of docs leads to the repository", "1280: diagrams are links",
+		"1280: whatif page has charts", "1280: recording loaded",
 		"390: title Karpenter for Linode", "390: sidebar hidden", "390: start fits", "390: page fits",
 		"groups: Use, Operate, Understand, Contribute", "pages of the sidebar", "1280: tables fit", "390: tables fit", "done",
 	} {

@@ -93,7 +93,7 @@ func (k *Kubelet) check() error {
 	} {
 		for _, key := range slices.Sorted(maps.Keys(m.values)) {
 			if !m.key.MatchString(key) || !m.value.MatchString(m.values[key]) {
-				return wrong("Node.Kubelet."+m.field, "%q: %q is not what a kubelet takes there", key, m.values[key])
+				return wrong("Node.Kubelet."+m.field, "a kubelet does not accept %q: %q", key, m.values[key])
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrUnanswered is the cause when the Lease was not given back.
-var ErrUnanswered = errors.New("a write to the Linode API that was not answered, of this replica or the one before, may take effect yet: " +
+var ErrUnanswered = errors.New("a write of this replica or of the previous leader to the Linode API has no answer and may take effect: " +
 	"the Lease is left to expire")
 
 // unanswered records the writes that may take effect yet: writes under way, and writes whose answer leaves open what they did.

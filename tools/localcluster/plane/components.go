@@ -55,7 +55,7 @@ func (p *Plane) apiserver() component {
 		// An endpoint must not be a loopback address, and no pod is there to use it.
 		"--endpoint-reconciler-type=none",
 	}
-	if p.cfg.SelfManaged {
+	if p.cfg.Machine != "" {
 		args = append(args, "--enable-bootstrap-token-auth", "--enable-admission-plugins=NodeRestriction")
 	}
 	if p.cfg.Audit {
@@ -77,10 +77,8 @@ func (p *Plane) withCluster(name string, port int, args ...string) component {
 }
 
 func (p *Plane) controllerManager() component {
-	// The creator of the nodes simulates the cloud's part. In LKE a separate cloud
-	// controller manager has this part.
-	controllers := "--controllers=*,-cloud-node-lifecycle-controller,-node-route-controller,-service-lb-controller"
-	if p.cfg.SelfManaged {
+	controllers := "--controllers=*" // none of a cloud: without a provider they do not start, and 1.37 has none
+	if p.cfg.Machine != "" {
 		controllers += ",bootstrapsigner,tokencleaner"
 	}
 	args := []string{

@@ -13,7 +13,7 @@
 // ServiceAccounts of the namespace kube-system exist, so that pods can be
 // created. Any number of planes runs side by side. After Stop no process is left.
 //
-// With Config.SelfManaged nodes can join as in a cluster that kubeadm made:
+// With Config.Machine nodes can join as in a cluster that kubeadm made:
 // bootstrap tokens authenticate, cluster-info is signed with them, CSRs of nodes
 // are approved and signed, NodeRestriction is on, and kubeadm's own code has left
 // its ConfigMaps and rights. Package simulatedboot simulates the machines.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -16,7 +15,7 @@ import (
 
 // letNodesJoin leaves in a self-managed cluster what kubeadm init leaves there.
 func (p *Plane) letNodesJoin(ctx context.Context) error {
-	if !p.cfg.SelfManaged {
+	if p.cfg.Machine == "" {
 		return nil
 	}
 	config, err := p.kubeadmConfiguration()
@@ -27,8 +26,7 @@ func (p *Plane) letNodesJoin(ctx context.Context) error {
 	if err := pki.WriteFile(file, config); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(p.cfg.Bin, controlplane.Machine),
-		"init", "--kubeconfig="+p.AdminKubeconfig(), "--config="+file)
+	cmd := exec.CommandContext(ctx, p.cfg.Machine, "init", "--kubeconfig="+p.AdminKubeconfig(), "--config="+file)
 	cmd.Dir, cmd.Env = p.cfg.Dir, []string{"HOME=" + p.cfg.Dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")

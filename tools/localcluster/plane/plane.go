@@ -54,9 +54,9 @@ type Config struct {
 	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default.
 	NodeSilence time.Duration
 
-	// SelfManaged: nodes join by themselves, as in a cluster that kubeadm made. It
-	// needs the program controlplane.Machine.
-	SelfManaged bool
+	// Machine is the file of controlplane.Machine, of the default release, where nodes join by themselves, as in a cluster that kubeadm
+	// made; "" = they do not.
+	Machine string
 }
 
 // Plane is a running control plane.

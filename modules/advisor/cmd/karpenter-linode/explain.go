@@ -33,8 +33,8 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [pod|node|nodeclaim] NAME...",
 		Short: "Why a pod waits, why a node has its plan, and why consolidation leaves it",
-		Long: "explain prints the present state of an object: whether the operator works, the NodeClaim that is for it, conditions, events and " +
-			"pauses. Then it runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide, and why. " +
+		Long: "explain prints the present state of an object: whether the operator works, the object's NodeClaim, conditions, events and " +
+			"pauses. Then it runs Karpenter's scheduler and consolidation over the present cluster and prints their decisions and reasons. " +
 			"It changes nothing.",
 		Example: "  karpenter-linode explain pod web-6f7d --namespace shop\n  karpenter-linode explain node/lke123-456-789\n" +
 			"  karpenter-linode explain default-x7k2p\n  karpenter-linode explain $(kubectl get nodeclaims --output name)",
@@ -72,7 +72,7 @@ func newExplain() *cobra.Command {
 	cost.flags(cmd)
 	cost.machines.flags(cmd)
 	out.flags(cmd, asText, asJSON)
-	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of the pod; without it default, or the one that has it")
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of the pod; without it default, or else the only one with such a pod")
 	return cmd
 }
 

@@ -45,13 +45,13 @@ func (p *prices) flags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance),
 		string(v1alpha1.ModeClusterAPI)},
 		cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().StringVar(&p.tier, "tier", "", "tier of the LKE cluster, by which memory is estimated: standard or enterprise; without "+
-		"it what the nodes and classes of the cluster show, else standard")
+	cmd.Flags().StringVar(&p.tier, "tier", "", "tier of the LKE cluster, standard or enterprise, for the estimate of memory; default: the "+
+		"tier that the nodes and classes of the cluster show, else standard")
 	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{status.TierStandard, status.TierEnterprise},
 		cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().Float64Var(&p.overhead, "vm-memory-overhead-percent", -1, "as the operator's setting; without it memory is estimated")
+	cmd.Flags().Float64Var(&p.overhead, "vm-memory-overhead-percent", -1, "as the operator's setting; default: the operator estimates memory")
 	cmd.Flags().StringVar(&p.allow, "plans-allow", selection.DefaultAllow, "plans that the operator may buy, as its setting PLANS_ALLOW")
-	cmd.Flags().StringVar(&p.deny, "plans-deny", "", "plans of those that it may not buy, as its setting PLANS_DENY; without it "+
+	cmd.Flags().StringVar(&p.deny, "plans-deny", "", "plans that the operator may not buy, as its setting PLANS_DENY; default: "+
 		selection.DefaultDeny+", in instance mode none")
 	_ = cmd.RegisterFlagCompletionFunc("prices", cobra.FixedCompletions([]string{fromAPI, fromBuiltIn}, cobra.ShellCompDirectiveDefault))
 }

@@ -72,8 +72,8 @@ func newVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Measure a Linode account and try the operator on it, for at most a dollar",
-		Long: "verify measures what LKE does on your account and compares it with what the operator assumes. Where the operator is " +
-			"installed, it also plays what the operator has to do. It shows what it creates and the most that it can cost, asks, and " +
+		Long: "verify measures LKE on your account and compares the results with the operator's assumptions. If the operator is " +
+			"installed, it also tests the operator. It shows the objects that it will create and their highest cost, asks, and " +
 			"removes everything at its end. The token is read from LINODE_TOKEN. It writes verify.json, a profile of the simulator, and " +
 			"verify.md, a page for people; neither names your account. The exit status is 1 if anything is red.",
 		Example: "  karpenter-linode verify --cluster 584603 --dry-run\n  karpenter-linode verify --cluster 584603\n" +
@@ -93,11 +93,11 @@ func newVerify() *cobra.Command {
 	f.StringVar(&v.mode, "mode", "lke", "mode of the operator: lke or instance")
 	f.StringVar(&v.nodeClass, "nodeclass", "", "LinodeNodeClass whose spec the run's nodes have; needed in instance mode")
 	f.BoolVar(&v.yes, "yes", false, "do not ask")
-	f.BoolVar(&v.dryRun, "dry-run", false, "print what would be created and what it could cost, and end")
+	f.BoolVar(&v.dryRun, "dry-run", false, "print the objects that a run would create and their highest cost, and end")
 	f.BoolVar(&v.install, "install", false, "install the operator with helm first, and uninstall it at the end")
 	f.StringVar(&v.charts, "charts", "charts", "folder or oci:// repository of the charts for --install")
 	f.StringVarP(&v.namespace, "namespace", "n", "kube-system", "namespace of the operator")
-	f.StringVar(&v.clean, "clean", "", "ID of a run: remove what it left, and end; all is every run")
+	f.StringVar(&v.clean, "clean", "", "ID of a run: remove the objects that it left, and end; all means every run")
 	f.DurationVar(&v.watch, "watch", 0, "with --clean, how long to look for pools that show late (default 10m)")
 	f.StringVar(&v.bounds.Type, "type", "", "plan of the nodes; without it the cheapest that LKE takes in the region")
 	f.DurationVar(&v.bounds.Duration, "duration", 3*time.Hour, "time for everything but the clean-up")

@@ -17,7 +17,8 @@ func (sc *scene) hand(w sceneWords) error {
 	}
 	kinds := map[string]simEdit{
 		"rename": editRename, "strip": editStripClaim, "strip-all": editStripAll, "raise": editRaiseCount, "lower": editLowerCount,
-		"delete-linode": editDeleteLinode, "autoscale": editAutoscale, "delete-pool": editDeletePool, "power-off": editPowerOff, "recycle": editRecycle,
+		"delete-linode": editDeleteLinode, "autoscale": editAutoscale, "delete-pool": editDeletePool,
+		"power-off": editPowerOff, "recycle": editRecycle,
 	}
 	kind, ok := kinds[names[0]]
 	if !ok && names[0] != "copy-claim" {

@@ -99,7 +99,7 @@ func alone(ctx context.Context, backend *kube.Backend, namespace, cluster string
 			others = append(others[:3:3], fmt.Sprintf("%d more", more))
 		}
 		return &options.Error{Name: "CLUSTERAPI_NAMESPACE",
-			Found: fmt.Sprintf("namespace %s has Machines of other Clusters (%s) beside those of %s, and this operator's rights cover them all",
+			Found: fmt.Sprintf("namespace %s has Machines of other Clusters (%s), not only of %s, and this operator's rights cover them all",
 				namespace, strings.Join(others, ", "), cluster),
 			Fix: "give each Cluster a namespace of its own in the management cluster, as docs/cluster-api.md shows"}
 	}

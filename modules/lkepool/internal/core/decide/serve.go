@@ -101,7 +101,8 @@ func (t server) list(r *callers.Request) ([]lkepool.Node, bool, error) {
 	var nodes []lkepool.Node
 	unknown := 0
 	for n := range t.known.Nodes() {
-		if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && unknown < tuning.UnknownReads && t.known.Unread(p, n, time.Time{}) && t.old(n.First()) {
+		if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && unknown < tuning.UnknownReads &&
+			t.known.Unread(p, n, time.Time{}) && t.old(n.First()) {
 			unknown++
 			all = t.readOnce(r, n) && all
 		}

@@ -213,7 +213,8 @@ func (t sweeper) tidyPool(r *callers.Request, p *known.Pool, removed bool) bool 
 
 // tidiable reports whether a pool may be changed, and no attempt since the request has failed.
 func (t sweeper) tidiable(r *callers.Request, p *known.Pool, vacant []string) bool {
-	if t.settling() || t.inherited(p) || !p.Usable(t.now) || t.unnamed(p) || cmp.Or(t.failed(retireOf(p.ID()), r.Since()), t.failed(dropOf(p.ID()), r.Since())) != nil {
+	if t.settling() || t.inherited(p) || !p.Usable(t.now) || t.unnamed(p) ||
+		cmp.Or(t.failed(retireOf(p.ID()), r.Since()), t.failed(dropOf(p.ID()), r.Since())) != nil {
 		return false
 	}
 	return len(vacant) == 0 || t.failed(removalOf(p, vacant[0]), r.Since()) == nil

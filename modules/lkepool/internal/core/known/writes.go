@@ -167,8 +167,8 @@ func (p *Pool) removeSlot(nodeID string) {
 	p.rec.Value.Count = max(0, p.rec.Value.Count-(before-len(p.rec.Value.Slots)))
 }
 
-// mergeRetirement applies the end of the write that says in a pool's tags that it is to be deleted. The pool is not used any more, also where
-// the tags may not have been written.
+// mergeRetirement applies the end of the write that says in a pool's tags that it is to be deleted. The pool is not used any more, also
+// where the tags may not have been written.
 func (k writeAnswers) mergeRetirement(d event.Done) {
 	p, known := k.pools.get(d.Action.PoolID)
 	switch {

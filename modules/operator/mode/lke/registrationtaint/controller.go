@@ -225,7 +225,7 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 		return true, c.remove(ctx, node)
 	}
 	if err := c.kube.Patch(ctx, node, controllers.Lock(node.DeepCopy())); err != nil { // the cache may be from before the removal
-		return true, fmt.Errorf("checking that node %s is as it was read: %w", node.Name, err)
+		return true, fmt.Errorf("checking that node %s has not changed: %w", node.Name, err)
 	}
 	if err := c.kube.Delete(ctx, claim); err != nil {
 		return true, client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
