@@ -1,6 +1,5 @@
-// Package plan holds the decisions of the claim engine as functions without
-// effects: where the nodes that are missing are added, and when to look for
-// them. Nothing here depends on a platform, a clock or a context.
+// Package plan decides where the nodes that are missing are added, as functions without
+// effects. Nothing here depends on a platform, a clock or a context.
 package plan
 
 import (

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/pace"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
 // supply measures how long this platform takes to bring nodes, and schedules looks for them.
@@ -21,7 +21,7 @@ type supply struct {
 	targets []Target
 	began   time.Time
 	next    time.Time
-	pace    plan.Pace
+	pace    pace.Pace
 }
 
 // waitFor is how long a node of an instance type on its way counts.

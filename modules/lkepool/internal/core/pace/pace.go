@@ -1,4 +1,5 @@
-package plan
+// Package pace decides how long to pause between two looks for nodes that are on their way. Package known calls it. It has no clock.
+package pace
 
 import "time"
 
