@@ -87,14 +87,14 @@ func (t claimer) finish(claim *callers.Claim, n *known.Node) {
 	}
 }
 
-// readSilent reads an instance whose tags are being written for long: it may not exist any more.
+// readSilent reads an instance whose tags are being written for long, while no other answer comes either: it may not exist any more.
 func (t claimer) readSilent(n *known.Node) {
 	mark, read := t.known.Request(tagsOf(n.ID())), t.known.Request(instance(n.ID()))
 	started := mark.Started
 	if mark.Busy == 0 {
 		started = t.now // it was chosen in this turn
 	}
-	if !t.wait(started.Add(tuning.SilentAfter)) && !t.wait(read.Ended.Add(tuning.VerifyAgain)) {
+	if !t.wait(later(started, t.known.Ended(event.OpMark)).Add(tuning.SilentAfter)) && !t.wait(read.Ended.Add(tuning.VerifyAgain)) {
 		t.readNode(n, "the answer to its claim is late")
 	}
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -79,10 +80,12 @@ func (t remover) changing(p *known.Pool, attempt known.Target) bool {
 
 // attempted returns the error of an attempt since then.
 func (t remover) attempted(p *known.Pool, attempt known.Target, since time.Time) error {
-	for _, deletion := range []known.Target{retireOf(p.ID()), dropOf(p.ID())} {
-		if err := t.failed(deletion, since); err != nil || attempt.Name == "" {
-			return err
-		}
+	err := t.failed(retireOf(p.ID()), since)
+	if claims.KindOf(err) == claims.KindNotFound {
+		err = nil // whether the pool exists is read, and that of the instance is another question
+	}
+	if err = cmp.Or(err, t.failed(dropOf(p.ID()), since)); err != nil || attempt.Name == "" {
+		return err
 	}
 	return t.failed(attempt, since)
 }
@@ -123,7 +126,8 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 	case t.inherited(p) || !p.Usable(t.now):
 		t.wait(p.Record().Aside) // a count may still take effect, and bring nodes that would go with the pool
 		return false, nil
-	case !t.readAfterWrites(p):
+	case !t.agreed(p):
+		t.readAgain(p)
 		return false, nil
 	case !t.last(p, n):
 		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID()),
@@ -146,17 +150,20 @@ func (t remover) drop(p *known.Pool, instanceID int, reason string) {
 	}
 }
 
-// readAfterWrites reports whether the pool was read since the last own write to it, as the deletion of a pool needs, and otherwise reads
-// it.
-func (t remover) readAfterWrites(p *known.Pool) bool {
+// agreed reports whether the newest read of the pool agrees with the record, and with every own write. The deletion of a pool needs
+// that: an old list may have shown the instance that is removed in the place of an instance that has a claimant.
+func (t remover) agreed(p *known.Pool) bool {
 	r, read := p.Record(), t.known.Request(pool(p.ID()))
-	switch {
-	case !r.Read.Before(r.Wrote):
-		return true
-	case read.Began.Before(r.Wrote) || !t.wait(r.Wrote.Add(t.cfg.SettleTime)):
+	return !r.Read.IsZero() && !r.Read.Before(r.Wrote) && !r.Read.Before(read.Began)
+}
+
+// readAgain reads a pool whose newest read is older than the last own write to it, or disagrees with the record.
+func (t remover) readAgain(p *known.Pool) {
+	if t.known.Request(pool(p.ID())).Began.Before(p.Record().Wrote) {
 		t.readPool(p.ID(), "look before the pool is deleted")
+	} else {
+		t.readInDoubt(p, "look before the pool is deleted")
 	}
-	return false
 }
 
 // last reports whether the node is all that its pool has and is to have.

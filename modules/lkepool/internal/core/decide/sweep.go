@@ -223,9 +223,9 @@ func (t sweeper) tidiable(r *callers.Request, p *known.Pool, vacant []string) bo
 // tidyNow removes a slot of a pool that was read right before, or the pool, and reports whether neither is to be done.
 func (t sweeper) tidyNow(p *known.Pool, vacant []string, empty bool) bool {
 	alone := p.Count() == 1 && len(p.Value().Slots) == 1 && len(vacant) == 1
-	switch rec := p.Record(); {
+	switch {
 	case empty || alone:
-		if t.wants(p) || rec.Read.Before(rec.Wrote) {
+		if t.wants(p) || !t.agreed(p) {
 			return true
 		}
 		t.drop(p, 0, "no node is left in it")

@@ -13,23 +13,43 @@ func (t supplier) watch() {
 	if t.known.Coming() == 0 || running || t.wait(next) {
 		return
 	}
+	nodes := min(t.known.Coming(), t.wanted())
+	if nodes == 0 {
+		return
+	}
+	for _, look := range t.looks() {
+		target := known.TargetOf(look)
+		if !t.busy(target) && !t.wait(t.known.Request(target).Until) {
+			look.Look, look.Reason = nodes, "nodes are on their way"
+			t.do(look)
+		}
+	}
+}
+
+// looks are the readings that show what is on its way.
+func (t supplier) looks() []event.Action {
+	if t.limits.NodesLag {
+		return []event.Action{{Op: event.OpListInstances}}
+	}
 	var looks []event.Action
 	for p := range t.known.Pools() {
 		if coming, _, _ := t.known.ComingTo(p); p.Ours() && coming > 0 && !t.known.Retired(p) && !p.Gone() && p.Record().Missing.IsZero() {
 			looks = append(looks, event.Action{Op: event.OpGetPool, PoolID: p.ID()})
 		}
 	}
-	switch {
-	case t.limits.NodesLag:
-		looks = []event.Action{{Op: event.OpListInstances}}
-	case len(looks) > tuning.DirectPolls:
-		looks = []event.Action{{Op: event.OpListPools}}
+	if len(looks) > tuning.DirectPolls {
+		return []event.Action{{Op: event.OpListPools}}
 	}
-	for _, look := range looks {
-		target := known.TargetOf(look)
-		if !t.busy(target) && !t.wait(t.known.Request(target).Until) {
-			look.Look, look.Reason = true, "nodes are on their way"
-			t.do(look)
+	return looks
+}
+
+// wanted counts the claimants without an instance, the ones included that left lately and will return.
+func (t supplier) wanted() int {
+	n := 0
+	for claim := range t.callers.Claims() {
+		if t.held(claim.ID()) == nil {
+			n++
 		}
 	}
+	return n
 }

@@ -105,8 +105,8 @@ type Action struct {
 	// NotAfter is until when a write may be sent, because it rests on what was read
 	// shortly before; later it is dropped, and decided again.
 	NotAfter time.Time
-	// Look: the read is part of a look for nodes that are on their way.
-	Look   bool
+	// Look is for how many nodes on their way a look is that the read is part of, 0 for a read of another kind.
+	Look   int
 	Token  int
 	Answer *Answer // of OpAnswer alone
 }

@@ -34,10 +34,12 @@ type world struct {
 	byHome  map[int][]*Node // nil after a node has moved
 }
 
-// attempts are the requests, with how many are under way of each kind, and of removals for each pool.
+// attempts are the requests, with how many are under way of each kind, when the newest of the kind ended, and how many removals are under
+// way for each pool.
 type attempts struct {
 	requests map[Target]*Request
 	busy     map[event.Op]int
+	ended    map[event.Op]time.Time
 	removals map[int]int
 }
 
@@ -79,7 +81,7 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 	k := &Known{
 		settings:  settings{cfg: cfg, tags: tagging.New(cfg.Tags), limits: limits, began: now, lateUntil: now, now: now},
 		world:     world{byClaim: map[string][]int{}},
-		attempts:  attempts{requests: map[Target]*Request{}, busy: map[event.Op]int{}, removals: map[int]int{}},
+		attempts:  attempts{requests: map[Target]*Request{}, busy: map[event.Op]int{}, ended: map[event.Op]time.Time{}, removals: map[int]int{}},
 		purchases: purchases{keys: map[string]*Key{}},
 	}
 	k.supply.pace.Few = tuning.FewNodes

@@ -45,7 +45,7 @@ func (k *Known) startMark(a event.Action) {
 // Merge applies the end of a request. [record.Record] says what a reading changes in the record of its object.
 func (k *Known) Merge(d event.Done) (news News) {
 	a := d.Action
-	k.busy[a.Op] = max(0, k.busy[a.Op]-1)
+	k.busy[a.Op], k.ended[a.Op] = max(0, k.busy[a.Op]-1), k.now
 	if a.Op == event.OpRemove {
 		k.removals[a.PoolID] = max(0, k.removals[a.PoolID]-1)
 	}
@@ -59,7 +59,7 @@ func (k *Known) Merge(d event.Done) (news News) {
 	case ended:
 		news = k.mergeEnd(d)
 	}
-	k.supply.ended(a, k)
+	k.supply.ended(d, k)
 	return news
 }
 

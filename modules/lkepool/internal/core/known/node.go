@@ -50,10 +50,10 @@ func (n *Node) Serves(who claims.ClaimID) bool {
 	return n.claim.Held() && n.claim.Of(who) && !n.Leaving()
 }
 
-// occupies reports whether the instance takes a place of its pool, which lists it or not. One that is known by its ID alone may be a hole,
-// a place whose Linode is gone: it takes none unless it has a claimant. One that is missing takes its place while the pool lists it for its
-// claimant: what replaces it comes in another slot.
-func (n *Node) occupies(listed bool) bool {
+// occupies reports whether the instance takes a place of its pool, which lists it or not. One that is known by its ID alone may be a
+// hole, a place whose Linode is gone: it takes none unless it has a claimant. One that was answered 404 keeps its place for its claimant
+// while the pool lists it, until a second 404 the settle time later.
+func (n *Node) occupies(listed, twice bool) bool {
 	r := &n.rec
 	switch {
 	case !r.Gone.IsZero() || r.Value.State == lkepool.Leaving:
@@ -61,7 +61,7 @@ func (n *Node) occupies(listed bool) bool {
 	case !r.Removed.IsZero():
 		return listed // its removal was accepted, and has had no effect
 	case n.claim.Held():
-		return r.Missing.IsZero() || listed
+		return r.Missing.IsZero() || listed && !twice
 	}
 	return r.Missing.IsZero() && n.Identified()
 }

@@ -66,7 +66,7 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 			p.rec.Lose(k.now, k.bounds()) // another client lowered the count, or the answer to our write was wrong
 		}
 	case record.Agreed:
-		k.addSlots(p, reading.Slots)
+		k.addSlots(p, d.Began, direct, reading.Slots)
 		p.look = p.look && (!direct || d.Began.Before(wrote.Add(k.cfg.SettleTime)))
 	case record.Contradicted:
 		p.look = true
@@ -80,11 +80,16 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 	}
 }
 
-// addSlots adds the slots that a reading shows and none before did, as far as the count stands for them.
-func (k poolReadings) addSlots(p *Pool, shown []lkepool.Slot) {
+// addSlots adds the slots that a reading shows and none before did, as far as the count stands for them. A reading that may be older than
+// the one that lacked an instance brings it back no more than one of an instance that leaves.
+func (k poolReadings) addSlots(p *Pool, began time.Time, direct bool, shown []lkepool.Slot) {
+	late := k.cfg.ListLag
+	if direct {
+		late = k.cfg.SettleTime
+	}
 	for _, s := range shown {
 		n, known := k.nodes.get(s.InstanceID)
-		removed := known && n.Leaving()
+		removed := known && (n.Leaving() || !n.left.IsZero() && began.Before(n.left.Add(late)))
 		if len(p.rec.Value.Slots) < p.rec.Value.Count && p.slot(s.NodeID) == nil && !removed {
 			p.rec.Value.Slots = append(slices.Clip(p.rec.Value.Slots), s)
 		}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/pace"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
 // supply measures how long this platform takes to bring nodes, and schedules looks for them.
@@ -15,12 +15,13 @@ type supply struct {
 	usual map[string][]time.Duration
 	// witnessed: a list of instances has shown all that there were when this process began.
 	witnessed bool
-	// running: a look is under way, of the requests for targets, since began.
+	// running: a look is under way, of the requests for targets, since began, for so many nodes.
 	running bool
+	nodes   int
 	targets []Target
 	began   time.Time
 	next    time.Time
-	pace    plan.Pace
+	pace    pace.Pace
 }
 
 // waitFor is how long a node of an instance type on its way counts.
@@ -71,7 +72,7 @@ func (k *Known) countPool(p *Pool) {
 	}
 	for _, n := range k.homed(p.ID()) {
 		switch shows := p.SlotOf(n.ID()) != ""; {
-		case !n.occupies(shows) || k.View().Detached(n):
+		case !n.occupies(shows, k.missedTwice(n)) || k.View().Detached(n):
 		case shows:
 			listed++
 		default:
@@ -84,7 +85,7 @@ func (k *Known) countPool(p *Pool) {
 	var now []coming
 	for _, s := range p.rec.Value.Slots {
 		n, known := k.nodes.get(s.InstanceID)
-		if len(now) < missing && (s.InstanceID == 0 || !known || !n.occupies(true)) {
+		if len(now) < missing && (s.InstanceID == 0 || !known || !n.occupies(true, k.missedTwice(n))) {
 			now = append(now, coming{slot: s.NodeID})
 		}
 	}
@@ -92,6 +93,12 @@ func (k *Known) countPool(p *Pool) {
 		now = append(now, coming{})
 	}
 	p.coming = k.keepTimes(p.coming, now)
+}
+
+// missedTwice reports whether two reads of an instance, the settle time apart, were answered 404.
+func (k *Known) missedTwice(n *Node) bool {
+	read := k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()})
+	return !n.rec.Missing.IsZero() && isMissing(read.Err) && !read.Began.Before(n.rec.Missing.Add(k.cfg.SettleTime))
 }
 
 // keepTimes gives each node on its way the time since when it has been: that of its slot, or, for a slot that is listed for the first time,
@@ -126,7 +133,7 @@ func (k *Known) keepTimes(before, now []coming) []coming {
 
 // grown follows a purchase that was answered. A look for earlier ones that is due before is not put off.
 func (s *supply) grown(k *Known) {
-	s.pace.Restart()
+	s.pace.Grow(k.now)
 	first := k.now.Add(min(k.cfg.RetryDelay, tuning.FirstReadAfter))
 	if !s.next.After(k.now) || first.Before(s.next) {
 		s.next = first
@@ -135,25 +142,30 @@ func (s *supply) grown(k *Known) {
 
 // started notes a request that is part of a look.
 func (s *supply) started(a event.Action, now time.Time) {
-	if !a.Look {
+	if a.Look == 0 {
 		return
 	}
-	if !s.running {
+	if s.nodes = a.Look; !s.running {
 		s.running, s.began, s.targets = true, now, nil
 	}
 	s.targets = append(s.targets, TargetOf(a))
 }
 
-// ended notes the end of a request. After the last one of a look, the next look is scheduled.
-func (s *supply) ended(a event.Action, k *Known) {
+// ended notes the end of a request. After the last one of a look, the next look is scheduled. One that was given up has shown nothing, so
+// that it is repeated sooner.
+func (s *supply) ended(d event.Done, k *Known) {
+	a := d.Action
 	under := slices.ContainsFunc(s.targets, func(t Target) bool { return k.request(t).Busy > 0 })
 	if !s.running || under || !slices.Contains(s.targets, TargetOf(a)) {
 		return
 	}
-	s.running = false
+	if s.running = false; d.Cancelled {
+		s.next = s.began.Add(s.pace.Again())
+		return
+	}
 	s.pace.Dense, s.pace.Near = a.Op == event.OpGetPool, tuning.NearList
 	if s.pace.Dense {
 		s.pace.Near = tuning.NearRead
 	}
-	s.next = s.began.Add(s.pace.Next(k.now, k.View().Coming(), k.cfg.RetryDelay))
+	s.next = s.began.Add(s.pace.Next(k.now, min(s.nodes, k.View().Coming()), k.cfg.RetryDelay))
 }

@@ -111,6 +111,9 @@ func (v Requests) Request(t Target) Request {
 // Busy is how many requests of a kind are under way.
 func (v Requests) Busy(op event.Op) int { return v.k.busy[op] }
 
+// Ended is when the newest request of a kind ended.
+func (v Requests) Ended(op event.Op) time.Time { return v.k.ended[op] }
+
 // Removals is how many removals of nodes of a pool are under way.
 func (v Requests) Removals(poolID int) int { return v.k.removals[poolID] }
 
@@ -232,7 +235,7 @@ func (v Supplies) unread(p *Pool, since time.Time) bool {
 // answered 404 once, or not lately: since then none of its nodes is on its way any more.
 func (v Supplies) Unread(p *Pool, n *Node, since time.Time) bool {
 	missing := n.rec.Missing
-	if n.claim.Held() || n.Leaving() || missing.IsZero() && n.Identified() || p.SlotOf(n.ID()) == "" {
+	if missing.IsZero() && n.claim.Held() || n.Leaving() || missing.IsZero() && n.Identified() || p.SlotOf(n.ID()) == "" {
 		return false
 	}
 	read := v.k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()})

@@ -19,14 +19,14 @@ func (k writeAnswers) mergePurchase(d event.Done) News {
 	if d.Err != nil {
 		return k.purchaseFailed(key, d)
 	}
-	p, known := k.pools.get(d.Pool.ID)
-	if !known {
-		p = k.meetPool(d.Pool.ID)
+	p := k.meetPool(d.Pool.ID)
+	if d.Action.Op == event.OpCreate {
 		p.rec.Origin = record.Arrived
+		for _, n := range k.homed(p.ID()) { // a list has shown it before the answer came
+			n.rec.Origin = record.Arrived
+		}
 	}
-	value := d.Pool
-	value.Slots = slices.Clone(d.Pool.Slots)
-	p.rec.Answer(value, k.now)
+	value := k.answerPool(p, d.Pool)
 	p.hash, p.look = k.tags.KeyHash(value.Tags), false
 	key.lost = false
 	if key.room > 0 {
@@ -38,6 +38,15 @@ func (k writeAnswers) mergePurchase(d event.Done) News {
 	}
 	k.countAt(p.ID())
 	return News{}
+}
+
+// answerPool applies the pool that an own write was answered with.
+func (k writeAnswers) answerPool(p *Pool, value lkepool.Pool) lkepool.Pool {
+	before := p.rec.Value.Slots
+	value.Slots = slices.Clone(value.Slots)
+	p.rec.Answer(value, k.now)
+	poolReadings(k).noteLeft(before, p)
+	return value
 }
 
 // purchaseFailed follows a purchase that ended in an error. One that may have had its effect is looked for before anything else is bought
@@ -162,14 +171,18 @@ func (p *Pool) removeSlot(nodeID string) {
 // where the tags may not have been written.
 func (k writeAnswers) mergeRetirement(d event.Done) {
 	p, known := k.pools.get(d.Action.PoolID)
-	if !known || d.Err != nil && !mayHaveEffect(d.Err) {
+	switch {
+	case !known:
+		return
+	case isMissing(d.Err):
+		p.look = true
+		return
+	case d.Err != nil && !mayHaveEffect(d.Err):
 		return
 	}
 	p.rec.Remove(k.now)
 	if d.Err == nil {
-		value := d.Pool
-		value.Slots = slices.Clone(d.Pool.Slots)
-		p.rec.Answer(value, k.now)
+		k.answerPool(p, d.Pool)
 	}
 	k.countAt(p.ID())
 }

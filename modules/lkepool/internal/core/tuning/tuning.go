@@ -48,7 +48,7 @@ const (
 	// MissingAgain is the distance of reads of an object that was missing twice, while no list can say more.
 	MissingAgain = 15 * time.Second
 	// UnknownReads is how many instances of a pool that are known by their ID alone are read at the same time.
-	UnknownReads = 3
+	UnknownReads = 2
 	// ReadAgain is the distance of a direct read of an instance from one that did not find it.
 	ReadAgain = time.Second
 	// FirstReadAfter is how long after a purchase the first look for it is:
@@ -61,7 +61,7 @@ const (
 	NearList = 2300 * time.Millisecond
 	// DirectPolls is how many pools are polled one by one; a list of all pools
 	// is one request of a scarcer kind.
-	DirectPolls = 2
+	DirectPolls = 1
 
 	// RemovalResend is the age at which an accepted removal without effect is
 	// sent again. LKE removes nodes within seconds (recorded).
