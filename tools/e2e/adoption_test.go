@@ -96,6 +96,8 @@ func (e *environment) alphaPool(t *testing.T, nodes int) int {
 		for _, node := range list.Items {
 			g.Expect(node.Spec.ProviderID).NotTo(BeEmpty())
 			g.Expect(ready(node)).To(BeTrue())
+			// Nodes of Standard get it after they have joined: one that was looked for too early would come afterwards, and stay.
+			g.Expect(node.Spec.Taints).To(ContainElement(HaveField("Key", "starting")))
 		}
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	for _, instance := range e.ourInstances() {
