@@ -39,9 +39,9 @@ func TestClusterAPI(t *testing.T) {
 	)
 }
 
-// TestClusterAPILifetime has a Machine that expires, a Machine without capacity, a Machine that never joins, and a Machine of a new template
-// that is deleted. Pods that wait there would hold back consolidation, and a replacement would give them a second node: both concern the
-// whole cluster.
+// TestClusterAPILifetime has a Machine that expires, a Machine without capacity, a Machine that never joins, and a Machine of a new
+// template that is deleted. Pods that wait there would hold back consolidation, and a replacement would give them a second node: both
+// concern the whole cluster.
 func TestClusterAPILifetime(t *testing.T) {
 	t.Parallel()
 	e := start(t, "capi-lifetime", "standard", nil, machines(2))
