@@ -74,6 +74,7 @@ func driftAtLimit(t *testing.T, e *environment) {
 func repairAtLimit(t *testing.T, e *environment) {
 	const n = 3 // one of three may be broken without the NodePool counting as broken
 	e.staticNodes(t, n)
+	e.calmed(t) // before its kubelet goes: seconds later the controller manager takes the node for unreachable, and it would be rebooted
 	since, patient := e.now(), e.patient(t)
 	e.setLabel(t, patient.Name, plane.NodeLabel, "") // kwok would heal it first
 	e.fallIll(t, patient, corev1.ConditionFalse)
