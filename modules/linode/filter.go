@@ -110,7 +110,7 @@ func Or(filters ...Filter) Filter {
 	return join("+or", list)
 }
 
-// conditions are those of filters that have one.
+// conditions returns the conditions of filters, without the filters that have no condition.
 func conditions(filters []Filter) (list []any, err error) {
 	for _, filter := range filters {
 		switch {

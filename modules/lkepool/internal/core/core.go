@@ -8,6 +8,7 @@
 //	callers    who waits for what: admitted, answered, dismissed
 //	decide     what to do: a function of views of both, which changes neither
 //	tagging    the tags of pools and claims
+//	pace       how long to pause between two looks for nodes on their way
 //	tuning     every constant, with its reason
 //
 // Each package's doc states what it may read and write, and the tests of package lkepool hold it. The rule for readings is that of package

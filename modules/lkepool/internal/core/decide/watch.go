@@ -26,7 +26,7 @@ func (t supplier) watch() {
 	}
 }
 
-// looks are the readings that show what is on its way.
+// looks returns the readings that show nodes on their way: a list of instances, a pool, or a list of pools.
 func (t supplier) looks() []event.Action {
 	if t.limits.NodesLag {
 		return []event.Action{{Op: event.OpListInstances}}

@@ -97,13 +97,12 @@ func (k *Known) countPool(p *Pool) {
 
 // missedTwice reports whether two reads of an instance, the settle time apart, were answered 404.
 func (k *Known) missedTwice(n *Node) bool {
-	read := k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()})
-	return !n.rec.Missing.IsZero() && isMissing(read.Err) && !read.Began.Before(n.rec.Missing.Add(k.cfg.SettleTime))
+	return k.View().twice(Target{Op: event.OpGetInstance, ID: n.ID()}, n.rec.Missing)
 }
 
-// keepTimes gives each node on its way the time since when it has been: that of its slot, or, for a slot that is listed for the first time,
-// that of a node that had no slot. Of these the oldest have come first, so that the newest times are left. The time of a slot that is not
-// listed any more ends with it.
+// keepTimes gives each node on its way the time of its purchase. A slot keeps its time while the pool lists it. A slot that is listed for
+// the first time gets the time of a node that had no slot. When a node without a slot arrives, the oldest time goes. Example: nodes without
+// a slot were bought at 10:00:00 and 10:00:04. One arrives at 10:00:09, and the time 10:00:04 stays.
 func (k *Known) keepTimes(before, now []coming) []coming {
 	at := func(slot string) int {
 		return slices.IndexFunc(before, func(c coming) bool { return c.slot == slot && slot != "" })

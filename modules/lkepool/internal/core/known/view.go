@@ -274,9 +274,13 @@ func (v Requests) AbsentNode(n *Node) bool {
 }
 
 func (v Requests) absent(t Target, missing time.Time, l *list, first time.Time) bool {
-	read := v.k.View().Request(t)
-	return !missing.IsZero() && isMissing(read.Err) && !read.Began.Before(missing.Add(v.k.cfg.SettleTime)) && !l.shown[t.ID] &&
-		!l.began.Before(latest(read.Ended, first.Add(v.k.cfg.ListLag)))
+	return v.twice(t, missing) && !l.shown[t.ID] && !l.began.Before(latest(v.Request(t).Ended, first.Add(v.k.cfg.ListLag)))
+}
+
+// twice reports whether an object that is missing was answered 404 again, the settle time after the first 404.
+func (v Requests) twice(t Target, missing time.Time) bool {
+	read := v.Request(t)
+	return !missing.IsZero() && isMissing(read.Err) && !read.Began.Before(missing.Add(v.k.cfg.SettleTime))
 }
 
 // Owning counts the nodes of each instance type that our pools have, including nodes that purchases under way or without an answer may add.

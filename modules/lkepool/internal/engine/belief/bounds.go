@@ -12,7 +12,7 @@ func (t *terms) bounds() absence.Bounds {
 	return absence.Bounds{Settle: t.cfg.SettleTime, Lag: t.cfg.ListLag}
 }
 
-// direct is the evidence of a direct read for its object's existence, listing that of a list.
+// direct returns the evidence of a direct read for the existence of its object. The function listing returns the evidence of a list.
 func (t *terms) direct(d event.Done, shows bool) absence.Fact {
 	return absence.Fact{Began: d.Began, Answered: t.now, Direct: true, Shows: shows}
 }

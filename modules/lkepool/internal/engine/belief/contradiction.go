@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// contradiction is what a reading of a pool says against the known facts.
+// contradiction has the points in which a reading of a pool contradicts the known facts.
 type contradiction struct {
 	// shape: it has another count, or was edited. slots: it lacks a slot, or the instance
 	// of one; unexplained: and no own removal explains that; lost: not even the slot is there.

@@ -24,14 +24,14 @@
 //	merge_instances.go   readings of instances, and the claims that they show
 //	merge_pools.go       readings of pools, and the slots that they show
 //	merge_writes.go      answers to own writes: purchases, claims, removals
-//	contradiction.go     what a reading of a pool says against the known facts
+//	contradiction.go     the points in which a reading of a pool contradicts the known facts
 //	slots.go             the slots of a pool, and what readings show in them
 //	start.go             actions that begin, and that are taken back
 //	node.go, pool.go     the records of one object, with what follows from one alone
 //	trace.go             the evidence of the existence of one object
 //	phase.go             how far a node or pool is, and what may follow
 //	world.go, table.go   all of them, and how they are found
-//	purchases.go         purchases by key, with those that were not answered
+//	purchases.go         purchases by key, unanswered purchases included
 //	marks.go             claims that the API refuses, for all instances together
 //	view.go              what follows from several records: free, quarantined, owned
 //	reserve.go           nodes that are chosen for a claimant, and given up
