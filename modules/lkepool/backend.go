@@ -40,6 +40,8 @@ type Writer interface {
 	Scale(ctx context.Context, poolID, count int) (Pool, error)
 	// Mark replaces the instance's tags and returns the instance as stored.
 	Mark(ctx context.Context, instanceID int, tags []string) (Instance, error)
+	// TagPool replaces the pool's tags and returns the pool as stored.
+	TagPool(ctx context.Context, poolID int, tags []string) (Pool, error)
 	// Remove removes one node and lowers the pool's count by one. A node that
 	// is gone already is no error.
 	Remove(ctx context.Context, poolID int, nodeID string) error

@@ -9,16 +9,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Config tunes an Allocator. The zero value is usable.
+// Config tunes an Allocator. Records is required; everything else has a default.
 type Config struct {
 	// SettleTime bounds how far a direct read of a pool or an instance may lag
 	// behind writes. For that long an own write outranks a read, and
 	// nothing is bought, overwritten or removed after leading begins. 0 means 4s.
 	SettleTime time.Duration
 	// LateEffect bounds how long after its failure a write may still take effect. Until
-	// then a count is not changed after one that was not answered, and a process
-	// that follows another one neither changes what it finds nor hands it out.
-	// 0 means 2m.
+	// then an object with a write that was not answered is set aside, and a process
+	// that follows another one makes no pool larger that it finds. 0 means 2m.
 	LateEffect time.Duration
 	// ListLag bounds how far a list may lag behind writes. Until then after the start, and
 	// after a purchase without an answer, lists are not taken for complete. 0 means 2m.
@@ -32,15 +31,13 @@ type Config struct {
 	// BootTimeout is how long an instance may have been known and not
 	// running until it counts as dead. 0 means 10m.
 	BootTimeout time.Duration
-	// PendingTimeout is how long a node may be on its way until claimants are
-	// refused with KindInsufficientCapacity. 0 means 15m.
+	// PendingTimeout is how long a slot must have been without an instance to be removed by Collect.
+	// Claimants wait for as long as nodes of the platform usually take: see the package's doc. 0 means 15m.
 	PendingTimeout time.Duration
 	// Ceilings bound the nodes of all keys together.
 	Ceilings claims.Ceilings
-	// Records are the caller's own records of who has which instance. An instance
-	// with a holder is never handed to another claimant, whatever its tags are. They
-	// may lag by up to 14 seconds. Nil means that there are none. For programs that
-	// store their claims themselves there is claims.RecordMap.
+	// Records are the caller's own records of who has which instance, and required: see [claims.Records] for what they have to hold. They
+	// outrank tags. For programs that store their claims themselves there is claims.RecordMap.
 	Records claims.Records
 	// Tags configures the keys of the tags on pools and instances.
 	Tags claims.Tags
@@ -68,6 +65,9 @@ func (c Config) Check() error {
 		if setting.value < 0 {
 			return claims.Invalid(op, setting.field, "%s is negative; durations must be 0 (the default) or positive", setting.value)
 		}
+	}
+	if c.Records == nil {
+		return claims.Invalid(op, "Config.Records", "is nil; a program without an own store uses claims.RecordMap")
 	}
 	if err := c.Ceilings.Check(op); err != nil {
 		return err

@@ -33,7 +33,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	// A shorter settle time than the default only suits a simulator.
-	nodes, err := allocator.New(backend, lkepool.Config{SettleTime: 10 * time.Millisecond, RetryDelay: 20 * time.Millisecond})
+	nodes, err := allocator.New(backend, lkepool.Config{
+		Records: &claims.RecordMap{}, SettleTime: 10 * time.Millisecond, RetryDelay: 20 * time.Millisecond,
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,7 +57,9 @@ func Example() {
 // A platform in memory, for tests of programs that use the engine. A settle time of 0 would be the default of 4 seconds.
 func Example_memory() {
 	platform := memory.New(memory.Config{})
-	nodes, err := allocator.New(platform, lkepool.Config{SettleTime: time.Nanosecond, RetryDelay: time.Millisecond})
+	nodes, err := allocator.New(platform, lkepool.Config{
+		Records: &claims.RecordMap{}, SettleTime: time.Nanosecond, RetryDelay: time.Millisecond,
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,9 +36,9 @@ func TestTheEngineKnowsNoClient(t *testing.T) {
 
 // The engine is a state machine: no clock, no context, no lock and no I/O.
 func TestTheEngineIsAStateMachine(t *testing.T) {
-	const engine = "./internal/engine/..."
-	pure := []string{"cmp", "errors", "fmt", "maps", "slices", "strconv", "strings", "time"}
-	ours := regexp.MustCompile(`/modules/(claims|claims/absence|lkepool|lkepool/pacing|lkepool/internal/(plan|engine/.*))$`)
+	const engine = "./internal/core/..."
+	pure := []string{"cmp", "errors", "fmt", "iter", "maps", "slices", "strconv", "strings", "time"}
+	ours := regexp.MustCompile(`/modules/(claims|claims/record|lkepool|lkepool/pacing|lkepool/internal/(plan|core/.*))$`)
 	for _, path := range list(t, `{{join .Imports "\n"}}`, engine) {
 		if !slices.Contains(pure, path) && !ours.MatchString(path) {
 			t.Errorf("%s imports %s", engine, path)
@@ -61,10 +61,10 @@ func TestOnlyTheAllocatorUsesTheEngine(t *testing.T) {
 	const module = "github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	for _, line := range list(t, `{{.ImportPath}}{{range .Imports}},{{.}}{{end}}`, "./...") {
 		importer, imports, _ := strings.Cut(line, ",")
-		inside := strings.HasPrefix(importer, module+"/internal/engine")
+		inside := strings.HasPrefix(importer, module+"/internal/core")
 		for path := range strings.SplitSeq(imports, ",") {
-			shell := importer == module+"/allocator" && path == module+"/internal/engine"
-			if strings.HasPrefix(path, module+"/internal/engine") && !inside && !shell {
+			shell := importer == module+"/allocator" && path == module+"/internal/core"
+			if strings.HasPrefix(path, module+"/internal/core") && !inside && !shell {
 				t.Errorf("%s imports %s", importer, path)
 			}
 		}

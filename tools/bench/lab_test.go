@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -71,7 +72,7 @@ func openLab(t *testing.T, profile linodesim.Profile, seed uint64) *lab {
 // lead makes the allocator of a new process, which leads from now on.
 func (l *lab) lead() {
 	l.t.Helper()
-	pools, err := allocator.New(l.backend, lkepool.Config{})
+	pools, err := allocator.New(l.backend, lkepool.Config{Records: &claims.RecordMap{}})
 	if err != nil {
 		l.t.Fatal(err)
 	}

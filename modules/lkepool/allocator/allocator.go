@@ -1,4 +1,4 @@
-// Package allocator has the [Allocator]: it runs the state machine of package engine over a Backend, one goroutine
+// Package allocator has the [Allocator]: it runs the state machine of package core over a Backend, one goroutine
 // for its callers and its requests together.
 package allocator
 
@@ -9,7 +9,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core"
 )
 
 // Allocator hands out nodes. It is safe for concurrent use, and the only
@@ -17,7 +17,7 @@ import (
 type Allocator struct {
 	backend lkepool.Backend
 	cfg     lkepool.Config
-	tags    engine.Tagging
+	tags    core.Tagging
 	shell   *shell
 }
 
@@ -31,7 +31,7 @@ func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 		return nil, claims.Invalid("configure", "backend", "is nil")
 	}
 	cfg = cfg.WithDefaults()
-	a := &Allocator{backend: backend, cfg: cfg, tags: engine.NewTagging(cfg.Tags), shell: newShell(backend, cfg)}
+	a := &Allocator{backend: backend, cfg: cfg, tags: core.NewTagging(cfg.Tags), shell: newShell(backend, cfg)}
 	a.Begin(MayStillWrite)
 	return a, nil
 }
@@ -41,8 +41,8 @@ type Predecessor = claims.Predecessor
 
 const (
 	// MayStillWrite is a process that may have writes under way, or such as failed and
-	// take effect later: it died, or nothing is known of it. What it made is neither changed nor handed out for
-	// Config.LateEffect and Config.SettleTime, claims aside; further nodes come in new pools.
+	// take effect later: it died, or nothing is known of it. Pools that it made are neither made larger nor deleted for
+	// Config.LateEffect and Config.SettleTime; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
 	// Ended is a process of which no write may take effect any more, nor a write of an
 	// earlier process: each was answered with success or a refusal, or is older than Config.LateEffect. Or
@@ -68,9 +68,9 @@ func (a *Allocator) Begin(after Predecessor) { a.shell.begin(a.backend.Limits(),
 // Collect then removes.
 func (a *Allocator) Claim(ctx context.Context, request lkepool.Request) (lkepool.Node, error) {
 	began := a.cfg.Clock.Now()
-	result := engine.Answer{Err: a.check(request)}
+	result := core.Answer{Err: a.check(request)}
 	if result.Err == nil {
-		result = a.shell.call(ctx, engine.Ask{Kind: engine.AskClaim, Request: request})
+		result = a.shell.call(ctx, core.Ask{Kind: core.AskClaim, Request: request})
 	}
 	if hook := a.cfg.Observer.Claim; hook != nil {
 		hook(claims.ClaimEnd{
@@ -81,14 +81,14 @@ func (a *Allocator) Claim(ctx context.Context, request lkepool.Request) (lkepool
 	return result.Node, result.Err
 }
 
-// Get reads one instance. KindNotFound is proven: two 404s SettleTime apart, or
+// Get reads one instance. KindNotFound is proven: two 404s ListLag and SettleTime apart with a list between them, or
 // one after an accepted removal. KindConflict means that the instance exists
 // and is not one of ours.
 func (a *Allocator) Get(ctx context.Context, instanceID int) (lkepool.Node, error) {
 	if err := checkID("get", instanceID); err != nil {
 		return lkepool.Node{}, err
 	}
-	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskGet, ID: instanceID})
+	result := a.shell.call(ctx, core.Ask{Kind: core.AskGet, ID: instanceID})
 	return result.Node, result.Err
 }
 
@@ -97,7 +97,7 @@ func (a *Allocator) Get(ctx context.Context, instanceID int) (lkepool.Node, erro
 // instance stays in the result until it is proven gone. The result is never
 // partial: an error instead.
 func (a *Allocator) List(ctx context.Context) ([]lkepool.Node, error) {
-	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskList})
+	result := a.shell.call(ctx, core.Ask{Kind: core.AskList})
 	return result.Nodes, result.Err
 }
 
@@ -113,7 +113,7 @@ func (a *Allocator) Release(ctx context.Context, instanceID int, by claims.Claim
 	if err := checkID("release", instanceID); err != nil {
 		return err
 	}
-	return a.shell.call(ctx, engine.Ask{Kind: engine.AskRelease, ID: instanceID, By: by}).Err
+	return a.shell.call(ctx, core.Ask{Kind: core.AskRelease, ID: instanceID, By: by}).Err
 }
 
 // SetTags takes tags off a claimed instance and puts others on, and leaves
@@ -133,20 +133,20 @@ func (a *Allocator) SetTags(ctx context.Context, instanceID int, by claims.Claim
 			return claims.Invalid(op, "remove["+strconv.Itoa(i)+"]", "%q is not a user's tag", tag)
 		}
 	}
-	return a.shell.call(ctx, engine.Ask{Kind: engine.AskTags, ID: instanceID, By: by, Remove: remove, Add: add}).Err
+	return a.shell.call(ctx, core.Ask{Kind: core.AskTags, ID: instanceID, By: by, Remove: remove, Add: add}).Err
 }
 
 // Owns reports whether a pool of the cluster was made by this engine, from the
 // record: it makes no request. While known is false, that is not certain yet:
 // nothing was read so far, or the pool is newer than the last reading.
 func (a *Allocator) Owns(poolID int) (owned, known bool) {
-	a.shell.tell(func(c *engine.Core) { owned, known = c.Owns(poolID) })
+	a.shell.tell(func(c *core.Core) { owned, known = c.Owns(poolID) })
 	return owned, known
 }
 
 // PoolOf returns the pool of an instance from the record, 0 if the record has no pool: it makes no request.
 func (a *Allocator) PoolOf(instanceID int) (poolID int) {
-	a.shell.tell(func(c *engine.Core) { poolID = c.PoolOf(instanceID) })
+	a.shell.tell(func(c *core.Core) { poolID = c.PoolOf(instanceID) })
 	return poolID
 }
 
@@ -154,43 +154,46 @@ func (a *Allocator) PoolOf(instanceID int) (poolID int) {
 // cluster: the next purchase for the key waits for a pause that grows with each
 // failure in a row. Joined ends that.
 func (a *Allocator) Failed(key lkepool.Key) {
-	a.shell.tell(func(c *engine.Core) { c.Failed(key, a.cfg.Clock.Now()) })
+	a.shell.tell(func(c *core.Core) { c.Failed(key, a.cfg.Clock.Now()) })
 }
 
 // Joined reports that a node of the key joined its cluster.
-func (a *Allocator) Joined(key lkepool.Key) { a.shell.tell(func(c *engine.Core) { c.Joined(key) }) }
+func (a *Allocator) Joined(key lkepool.Key) { a.shell.tell(func(c *core.Core) { c.Joined(key) }) }
 
-// Collect removes what nothing needs: nodes that have been free for longer
-// than OrphanTTL and that no claimant waits for, nodes whose claimant has not
-// existed for that long, all but one of several nodes with one claimant, slots
-// that have been without an instance for longer than PendingTimeout, and pools
-// without nodes. Times are measured from when this process first saw it so.
+// Collect removes nodes, slots and pools that nothing needs:
 //
-// A node goes only when the sweep's Vacate agrees. Nodes are not kept from
-// claimants meanwhile: each is read and judged again right before it goes.
-// What was done is returned along with an error.
+//	a node           free for longer than OrphanTTL, and no claimant waits for it
+//	a node           its claimant has not existed for OrphanTTL
+//	several nodes    with one claimant: all but one
+//	a slot           without an instance for longer than PendingTimeout
+//	a pool           without nodes
+//
+// Times are measured from when this process first saw the state. A node goes
+// only when the sweep's Vacate agrees. Until then a claimant may still get it:
+// each node is read and judged again right before it goes. If there is an error,
+// the removals so far are returned with it.
 func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
-	if err := a.shell.call(ctx, engine.Ask{Kind: engine.AskList}).Err; err != nil {
-		return claims.Collected{}, engine.AsError("collect", err)
+	if err := a.shell.call(ctx, core.Ask{Kind: core.AskList}).Err; err != nil {
+		return claims.Collected{}, core.AsError("collect", err)
 	}
 	alive, err := how.Alive(ctx)
 	if err != nil {
 		return claims.Collected{}, &claims.Error{Kind: claims.KindUnavailable, Op: "collect", Err: err}
 	}
-	orphans := a.shell.call(ctx, engine.Ask{Kind: engine.AskOrphans, Alive: alive})
+	orphans := a.shell.call(ctx, core.Ask{Kind: core.AskOrphans, Alive: alive})
 	if orphans.Err != nil {
 		return claims.Collected{}, orphans.Err
 	}
 	agreed, vacateErr := vacate(ctx, how.Vacate, orphans.Nodes)
-	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskEvict, Alive: alive, Orphans: agreed})
+	result := a.shell.call(ctx, core.Ask{Kind: core.AskEvict, Alive: alive, Orphans: agreed})
 	if err := errors.Join(vacateErr, result.Err); err != nil {
-		return result.Collected, engine.AsError("collect", err)
+		return result.Collected, core.AsError("collect", err)
 	}
 	return result.Collected, nil
 }
 
 // Actions returns the values of claims.ActionEnd.Op.
-func Actions() []string { return engine.Actions() }
+func Actions() []string { return core.Actions() }
 
 func checkID(op string, instanceID int) error {
 	if instanceID <= 0 {

@@ -30,7 +30,7 @@ func (b *beginner) Create(ctx context.Context, s lkepool.PoolSpec) (lkepool.Pool
 func TestBeginDuringACreation(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := &beginner{Backend: memory.New(memory.Config{CallTakes: 2 * time.Second})}
-		a, err := allocator.New(b, lkepool.Config{})
+		a, err := allocator.New(b, lkepool.Config{Records: &claims.RecordMap{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,9 @@ func TestCeilingsThatCannotBeAreRefused(t *testing.T) {
 		{MaxNodes: -1}, {MaxHourlyPrice: -1, HourlyPrice: listPrices}, {MaxHourlyPrice: math.NaN(), HourlyPrice: listPrices},
 		{MaxHourlyPrice: math.Inf(1), HourlyPrice: listPrices}, {MaxHourlyPrice: 1},
 	} {
-		if _, err := allocator.New(memory.New(memory.Config{}), lkepool.Config{Ceilings: ceilings}); claims.KindOf(err) != claims.KindInvalid {
+		if _, err := allocator.New(memory.New(memory.Config{}), lkepool.Config{
+			Records: &claims.RecordMap{}, Ceilings: ceilings,
+		}); claims.KindOf(err) != claims.KindInvalid {
 			t.Errorf("%+v: %v", ceilings, err)
 		}
 	}

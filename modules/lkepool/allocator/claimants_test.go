@@ -18,6 +18,9 @@ var key = lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}
 
 func newAllocator(t *testing.T, backend lkepool.Backend, cfg lkepool.Config) *allocator.Allocator {
 	t.Helper()
+	if cfg.Records == nil {
+		cfg.Records = &claims.RecordMap{}
+	}
 	a, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -155,6 +155,10 @@ func TestCollectAndClaimOfTheSameNode(t *testing.T) {
 		if _, err := platform.Scale(t.Context(), node.PoolID, 2); err != nil {
 			t.Fatal(err)
 		}
+		// The first sweep is the first that sees the free node: its age counts from then.
+		if collected, err := allocator.Collect(t.Context(), claims.Sweep{Alive: aliveNames(1)}); err != nil || len(collected.Removed) != 0 {
+			t.Fatalf("%+v, %v", collected, err)
+		}
 		time.Sleep(10 * time.Minute)
 		armed = true
 		if _, err := allocator.Collect(t.Context(), claims.Sweep{Alive: aliveNames(1)}); err != nil {

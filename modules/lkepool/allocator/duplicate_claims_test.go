@@ -12,11 +12,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-const claimedAtTag = "karpenter.k8s.linode/claimed-at="
-
 // twins makes two instances carry one claim, as two allocators at once would,
 // and returns them, lowest ID first. No process that runs has handed them out.
-func twins(t *testing.T, l *lab, claimant string, ages [2]time.Duration) [2]int {
+func twins(t *testing.T, l *lab, claimant string) [2]int {
 	t.Helper()
 	p := l.start(lkepool.Config{})
 	claimAll(t, p.Allocator, key, 3, 5*time.Minute)
@@ -28,15 +26,15 @@ func twins(t *testing.T, l *lab, claimant string, ages [2]time.Duration) [2]int 
 		}
 	}
 	slices.Sort(ids)
-	for i, id := range ids {
+	for _, id := range ids {
 		for _, instance := range l.instances() {
 			if instance.ID != id {
 				continue
 			}
 			tags := slices.DeleteFunc(slices.Clone(instance.Tags), func(tag string) bool {
-				return strings.HasPrefix(tag, claimTag) || strings.HasPrefix(tag, claimedAtTag)
+				return strings.HasPrefix(tag, claimTag)
 			})
-			tags = append(tags, claimTag+claimant, fmt.Sprintf(claimedAtTag+"%d", time.Now().Add(-ages[i]).Unix()))
+			tags = append(tags, claimTag+claimant)
 			if err := l.sim.EditInstanceTags(id, tags); err != nil {
 				t.Fatal(err)
 			}
@@ -46,23 +44,26 @@ func twins(t *testing.T, l *lab, claimant string, ages [2]time.Duration) [2]int 
 	return [2]int{ids[0], ids[1]}
 }
 
-// Of two nodes of one claimant the one goes that Claim does not give back.
+// Of two nodes of one claimant the one goes that Claim does not give back: the caller's records decide, and without a record the lower ID.
 func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		ages [2]time.Duration
-		kept int
+		name   string
+		stored bool
+		kept   int
 	}{
-		{"the lower was claimed later", [2]time.Duration{time.Hour, 2 * time.Hour}, 0},
-		{"the higher was claimed later", [2]time.Duration{2 * time.Hour, time.Hour}, 1},
-		{"copied tags", [2]time.Duration{time.Hour, time.Hour}, 0},
-		{"one is young", [2]time.Duration{time.Hour, 0}, 1},
+		{"the records name the lower", true, 0},
+		{"the records name the higher", true, 1},
+		{"no record", false, 0},
 	} {
 		for _, ask := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/asked=%t", c.name, ask), func(t *testing.T) {
 				onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
-					ids := twins(t, l, "twin", c.ages)
-					p := l.start(lkepool.Config{})
+					ids := twins(t, l, "twin")
+					var records claims.RecordMap
+					if c.stored {
+						records.Store(ids[c.kept], claims.Claimant{Name: "twin"})
+					}
+					p := l.start(lkepool.Config{Records: &records})
 					alive := aliveOf("claim-000", "twin")
 					// A claimant that called Claim twice may not have stored an answer yet.
 					for range 3 {

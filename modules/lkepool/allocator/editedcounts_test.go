@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // A count changed by hand is taken as it is: more nodes are used or collected,
-// fewer are bought again. A client that keeps lowering it is not fought.
+// fewer are bought again. A client that keeps lowering it is not fought: the pool is set aside, and the missing nodes come in another one.
 func TestCountEditedByHand(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
@@ -35,29 +34,20 @@ func TestCountEditedByHand(t *testing.T) {
 		})
 		before, _, _ := l.calls()
 		began, raised := time.Now(), l.raised()
-		var refused atomic.Int32
 		var late sync.WaitGroup
 		for i := range 6 {
 			late.Go(func() {
-				_, err := p.Claim(within(t, 30*time.Minute), lkepool.Request{Claimant: claims.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key})
-				switch claims.KindOf(err) {
-				case claims.KindConflict:
-					refused.Add(1)
-				case "":
-				default:
+				if _, err := p.Claim(within(t, 5*time.Minute),
+					lkepool.Request{Claimant: claims.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key}); err != nil {
 					t.Errorf("late-%d: %v", i, err)
 				}
 			})
 		}
 		late.Wait()
-		// The count allows one node, and LKE decides whose it is: a few of them
-		// may get it one after the other before it is given up.
-		if refused.Load() < 2 {
-			t.Errorf("%d were refused", refused.Load())
-		}
 		after, _, _ := l.calls()
 		took := time.Since(began)
-		if most := 20 + int(25*took.Minutes()); after-before > most || l.raised()-raised > 4 {
+		// Nodes are looked for in two pools.
+		if most := 20 + int(50*took.Minutes()); after-before > most || l.raised()-raised > 4 {
 			t.Errorf("%d calls in %s, the count was raised %d times", after-before, took, l.raised()-raised)
 		}
 		stop()

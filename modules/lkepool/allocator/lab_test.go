@@ -21,6 +21,8 @@ import (
 const (
 	claimTag   = "karpenter.sh/nodeclaim="
 	poolKeyTag = "karpenter.k8s.linode/pool-key="
+	// removingTag is on an instance that is being removed.
+	removingTag = "karpenter.k8s.linode/removing=true"
 )
 
 // engine is the user whose token the engine has.
@@ -240,8 +242,8 @@ func (l *lab) audit() {
 	for _, e := range l.sim.Audit() {
 		switch e.Action {
 		case linodesim.InstanceTagged:
-			if e.Actor.User == "owner" {
-				continue
+			if e.Actor.User == "owner" || slices.Contains(strings.Split(e.After, ","), removingTag) {
+				continue // that an instance is being removed gives it to no claimant
 			}
 			before, after := owner[e.InstanceID], ownerIn(strings.Split(e.After, ","))
 			if before != "" && after != before && e.Actor.User == "user1" {

@@ -284,6 +284,17 @@ func (s *life) afterGivingUp(e linodesim.Entry) bool {
 	return failed >= 3 || !died.IsZero() && died.Before(e.At)
 }
 
+// outranked reports whether a claim landed after its sender died. Its claimant never got an answer, and the next process may have given the
+// instance to another claimant, whose claim outranks the tag and is written again.
+func (s *life) outranked(e linodesim.Entry) bool {
+	from, late := s.landing(e)
+	if !late {
+		return false
+	}
+	died := s.died[from.by]
+	return !died.IsZero() && died.Before(e.At)
+}
+
 // misdated reports whether an instance was taken from its claimant because another one carries
 // the claim, too: it landed after its sender ended, whose clock was ahead. Without the caller's
 // own records a later process keeps the one whose claim has the later time.

@@ -75,7 +75,7 @@ func (s *life) claimsOf(c *claimant) string {
 // recorded no answer may get a second node while lists lag by minutes; it is
 // collected. So is an instance whose claim landed after it was given up. A tag on
 // an instance that is being deleted, as by a person while the write was under way,
-// gives its claimant nothing.
+// gives its claimant nothing, and so does a claim that lands after its sender died.
 func (s *life) checkHands() {
 	all := s.allClaimants()
 	owner, holds, ends, givenUp := map[int]string{}, map[string]int{}, map[int]bool{}, map[int]bool{}
@@ -84,6 +84,9 @@ func (s *life) checkHands() {
 		switch e.Action {
 		case linodesim.InstanceTagged:
 			if !ours {
+				continue
+			}
+			if s.outranked(e) {
 				continue
 			}
 			before, after := owner[e.InstanceID], claimIn(strings.Split(e.After, ","))

@@ -178,6 +178,11 @@ func TestDeadInstancesAreNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
+		// Absence is proven by two 404s with two minutes and a list between them: this list begins the proof.
+		if _, err := p.List(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Minute + 5*time.Second)
 		list, err := p.List(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core"
 )
 
 // shell runs the engine: the loop of package effects, over the requests of a Backend. It has
@@ -16,24 +16,24 @@ type shell struct {
 	backend lkepool.Backend
 	cfg     lkepool.Config
 	runner  *effects.Runner
-	loop    *effects.Loop[engine.Ask, engine.Event, engine.Action, engine.Answer]
+	loop    *effects.Loop[core.Ask, core.Event, core.Action, core.Answer]
 	// core is locked by the loop.
-	core *engine.Core
+	core *core.Core
 }
 
 func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
-	s := &shell{backend: backend, cfg: cfg, runner: effects.NewRunner(engine.ParallelEffects, cfg.Clock)}
-	s.loop = effects.NewLoop(effects.LoopConfig[engine.Ask, engine.Event, engine.Action, engine.Answer]{
-		Core:  func() effects.Core[engine.Event, engine.Action] { return s.core },
+	s := &shell{backend: backend, cfg: cfg, runner: effects.NewRunner(core.ParallelEffects, cfg.Clock)}
+	s.loop = effects.NewLoop(effects.LoopConfig[core.Ask, core.Event, core.Action, core.Answer]{
+		Core:  func() effects.Core[core.Event, core.Action] { return s.core },
 		Clock: cfg.Clock, Timer: func(d time.Duration) (<-chan time.Time, func() bool) {
 			timer := cfg.Clock.NewTimer(d)
 			return timer.C(), timer.Stop
 		},
-		Came:   func(token int, a engine.Ask) engine.Event { return engine.Asked{Token: token, Ask: a} },
-		Left:   func(token int, cause error) engine.Event { return engine.Left{Token: token, Cause: cause} },
-		Tick:   engine.Tick{},
+		Came:   func(token int, a core.Ask) core.Event { return core.Asked{Token: token, Ask: a} },
+		Left:   func(token int, cause error) core.Event { return core.Left{Token: token, Cause: cause} },
+		Tick:   core.Tick{},
 		Answer: answered,
-		Run: func(ctx context.Context, a engine.Action) engine.Event {
+		Run: func(ctx context.Context, a core.Action) core.Event {
 			d := s.perform(ctx, a)
 			s.report(d)
 			return d
@@ -43,20 +43,20 @@ func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
 }
 
 // answered returns whom an action answers, and with what.
-func answered(a engine.Action) (token int, answer engine.Answer, is bool) {
-	if a.Op != engine.OpAnswer {
-		return 0, engine.Answer{}, false
+func answered(a core.Action) (token int, answer core.Answer, is bool) {
+	if a.Op != core.OpAnswer {
+		return 0, core.Answer{}, false
 	}
 	return a.Token, *a.Answer, true
 }
 
 // call puts a request to the engine, and waits for its answer, which comes at once when ctx ends.
-func (s *shell) call(ctx context.Context, a engine.Ask) engine.Answer { return s.loop.Call(ctx, a) }
+func (s *shell) call(ctx context.Context, a core.Ask) core.Answer { return s.loop.Call(ctx, a) }
 
 // begin makes a new core, which keeps the callers that wait.
 func (s *shell) begin(limits lkepool.Limits, clean bool) {
 	s.loop.Locked(func() {
-		fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now(), clean)
+		fresh := core.New(s.cfg, limits, s.cfg.Clock.Now(), clean)
 		if s.core != nil {
 			fresh.Inherit(s.core)
 		}
@@ -65,17 +65,17 @@ func (s *shell) begin(limits lkepool.Limits, clean bool) {
 }
 
 // tell runs a function on the core under the lock: a report that needs no answer, or a query.
-func (s *shell) tell(what func(*engine.Core)) {
+func (s *shell) tell(what func(*core.Core)) {
 	s.loop.Locked(func() { what(s.core) })
 }
 
 // perform makes one request. A write waits for other writes to the same object, and one
 // whose time has passed meanwhile is dropped: it is decided again.
-func (s *shell) perform(ctx context.Context, a engine.Action) engine.Done {
-	d := engine.Done{Action: a}
-	request := effects.Request{Timeout: engine.ReadTimeout}
+func (s *shell) perform(ctx context.Context, a core.Action) core.Done {
+	d := core.Done{Action: a}
+	request := effects.Request{Timeout: core.ReadTimeout}
 	if a.Op.Write() {
-		request = effects.Request{Timeout: engine.WriteTimeout, NotAfter: a.NotAfter}
+		request = effects.Request{Timeout: core.WriteTimeout, NotAfter: a.NotAfter}
 		request.Lock, request.Shared = lockOf(a)
 	}
 	outcome, err := s.runner.Do(ctx, request, func(ctx context.Context) error {
@@ -92,42 +92,44 @@ func (s *shell) perform(ctx context.Context, a engine.Action) engine.Done {
 
 // lockOf names the object that a write changes. Removals of nodes of one pool by name
 // share it: they commute.
-func lockOf(a engine.Action) (name string, shared bool) {
+func lockOf(a core.Action) (name string, shared bool) {
 	switch a.Op {
-	case engine.OpMark:
+	case core.OpMark:
 		return claims.Object("instance", a.InstanceID), false
-	case engine.OpCreate:
+	case core.OpCreate:
 		return "", false
 	}
-	return claims.Object("pool", a.PoolID), a.Op == engine.OpRemove
+	return claims.Object("pool", a.PoolID), a.Op == core.OpRemove
 }
 
 // request makes one request of the Backend.
-func (s *shell) request(ctx context.Context, d *engine.Done) {
+func (s *shell) request(ctx context.Context, d *core.Done) {
 	a := d.Action
 	switch a.Op {
-	case engine.OpListPools:
+	case core.OpListPools:
 		d.Pools, d.Err = s.backend.Pools(ctx)
-	case engine.OpListInstances:
+	case core.OpListInstances:
 		d.Instances, d.Err = s.backend.Instances(ctx)
-	case engine.OpGetPool:
+	case core.OpGetPool:
 		d.Pool, d.Err = s.backend.Pool(ctx, a.PoolID)
-	case engine.OpGetInstance:
+	case core.OpGetInstance:
 		d.Instance, d.Err = s.backend.Instance(ctx, a.InstanceID)
-	case engine.OpCreate:
+	case core.OpCreate:
 		d.Pool, d.Err = s.backend.Create(ctx, lkepool.PoolSpec{Key: a.Key, Tags: a.Tags, Count: a.Count})
-	case engine.OpScale:
+	case core.OpScale:
 		d.Pool, d.Err = s.backend.Scale(ctx, a.PoolID, a.Count)
-	case engine.OpMark:
+	case core.OpMark:
 		d.Instance, d.Err = s.backend.Mark(ctx, a.InstanceID, a.Tags)
-	case engine.OpRemove:
+	case core.OpRemove:
 		d.Err = s.backend.Remove(ctx, a.PoolID, a.NodeID)
-	case engine.OpDrop:
+	case core.OpRetire:
+		d.Pool, d.Err = s.backend.TagPool(ctx, a.PoolID, a.Tags)
+	case core.OpDrop:
 		d.Err = s.backend.Drop(ctx, a.PoolID)
 	}
 }
 
-func (s *shell) report(d engine.Done) {
+func (s *shell) report(d core.Done) {
 	hook := s.cfg.Observer.Action
 	if hook == nil {
 		return
@@ -139,7 +141,7 @@ func (s *shell) report(d engine.Done) {
 	}
 	if d.Err == nil {
 		end.Bought = a.Bought
-		if a.Op == engine.OpMark && a.Key.NodePool != "" {
+		if a.Op == core.OpMark && a.Key.NodePool != "" {
 			end.Claimed = 1
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
 )
 
@@ -36,8 +36,8 @@ func shellOver(s *scaleAt) *shell {
 	return newShell(s, lkepool.Config{}.WithDefaults())
 }
 
-func (s *shell) scale(pool int, within time.Duration) engine.Done {
-	a := engine.Action{Op: engine.OpScale, PoolID: pool, Count: 2, NotAfter: time.Now().Add(within)}
+func (s *shell) scale(pool int, within time.Duration) core.Done {
+	a := core.Action{Op: core.OpScale, PoolID: pool, Count: 2, NotAfter: time.Now().Add(within)}
 	return s.perform(context.Background(), a)
 }
 
@@ -47,8 +47,8 @@ func TestACountThatWaitedForASlotIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		platform := &scaleAt{}
 		s := shellOver(platform)
-		for range engine.ParallelEffects {
-			go s.perform(t.Context(), engine.Action{Op: engine.OpListPools})
+		for range core.ParallelEffects {
+			go s.perform(t.Context(), core.Action{Op: core.OpListPools})
 		}
 		synctest.Wait()
 		began := time.Now()
@@ -64,7 +64,7 @@ func TestWritesToOnePoolDoNotOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		platform := &scaleAt{takes: 2 * time.Second}
 		s := shellOver(platform)
-		results := make(chan engine.Done, 3)
+		results := make(chan core.Done, 3)
 		for range 2 {
 			go func() { results <- s.scale(1, 3*time.Second) }()
 		}
@@ -77,7 +77,7 @@ func TestWritesToOnePoolDoNotOverlap(t *testing.T) {
 		if at := platform.began; len(at) != 3 || at[2].Sub(at[1]) != 2*time.Second || !at[0].Equal(at[1]) {
 			t.Errorf("sent at %v", at)
 		}
-		late := make(chan engine.Done, 1)
+		late := make(chan core.Done, 1)
 		go func() { late <- s.scale(1, time.Minute) }()
 		synctest.Wait()
 		if d := s.scale(1, time.Second); !d.Unsent {
@@ -88,12 +88,12 @@ func TestWritesToOnePoolDoNotOverlap(t *testing.T) {
 }
 
 func TestRemovalsOfOnePoolShareItsLock(t *testing.T) {
-	remove, shared := lockOf(engine.Action{Op: engine.OpRemove, PoolID: 1})
-	drop, alone := lockOf(engine.Action{Op: engine.OpDrop, PoolID: 1})
+	remove, shared := lockOf(core.Action{Op: core.OpRemove, PoolID: 1})
+	drop, alone := lockOf(core.Action{Op: core.OpDrop, PoolID: 1})
 	if remove != drop || !shared || alone {
 		t.Errorf("a removal has the lock %q, shared %t; a deletion of the pool %q, shared %t", remove, shared, drop, alone)
 	}
-	if other, _ := lockOf(engine.Action{Op: engine.OpMark, PoolID: 1, InstanceID: 1}); other == remove {
+	if other, _ := lockOf(core.Action{Op: core.OpMark, PoolID: 1, InstanceID: 1}); other == remove {
 		t.Error("a claim waits for the pool")
 	}
 }

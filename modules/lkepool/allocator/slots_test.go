@@ -246,7 +246,7 @@ func TestSlotOfADeletedLinodeDoesNotStarveClaimants(t *testing.T) {
 		if took := time.Since(began); err != nil && claims.KindOf(err) != claims.KindInsufficientCapacity || took > 17*time.Minute {
 			t.Fatalf("after %s: %v", took, err)
 		}
-		for range 10 {
+		for range 12 { // it takes two minutes more to prove that the Linode is gone
 			if _, err := p.Collect(t.Context(), claims.Sweep{Alive: aliveOf("claim-001", "late")}); err != nil {
 				t.Fatal(err)
 			}

@@ -146,13 +146,15 @@ func TestMissingEntriesAndSpurious404s(t *testing.T) {
 }
 
 // A Linode that was given another label is listed, kept from other claimants,
-// and released, although the filtered list of Standard does not show it.
+// and released, although the filtered list of Standard does not show it: the caller's records name it.
 func TestRenamedLinode(t *testing.T) {
 	onBothTiers(t, linodesim.Config{
 		Profile: linodesim.Realistic(), Tokens: map[string][]string{linodesim.DefaultToken: {"*"}, personToken: {"*"}},
 	}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
 		node := claimAll(t, p.Allocator, key, 2, 10*time.Minute)[0]
+		var records claims.RecordMap
+		records.Store(node.InstanceID, claims.Claimant{Name: names(2)[0]})
 		time.Sleep(3 * time.Minute)
 		if status := l.rename(node.InstanceID); status != http.StatusOK {
 			t.Fatalf("status %d", status)
@@ -167,7 +169,7 @@ func TestRenamedLinode(t *testing.T) {
 				releaseOne(t, p.Allocator, got.InstanceID)
 			}
 			p.kill()
-			p = l.start(lkepool.Config{})
+			p = l.start(lkepool.Config{Records: &records})
 		}
 		releaseOne(t, p.Allocator, node.InstanceID)
 		if l.count() != 1 {

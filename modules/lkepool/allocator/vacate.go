@@ -8,14 +8,14 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core"
 )
 
 // vacate calls may for all nodes, a bounded number at a time, and returns the IDs
 // of the nodes that may go. With a nil may, all of them may.
 func vacate(ctx context.Context, may func(context.Context, claims.Node) (bool, error), nodes []lkepool.Node) ([]int, error) {
 	agreed, errs := make([]bool, len(nodes)), make([]error, len(nodes))
-	slots := make(chan struct{}, engine.ParallelRemovals)
+	slots := make(chan struct{}, core.ParallelRemovals)
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		if agreed[i] = may == nil; agreed[i] {

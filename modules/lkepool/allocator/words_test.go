@@ -18,11 +18,12 @@ func TestEveryReportedActionIsOfActions(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex
 		reported := map[string]bool{}
-		a, err := allocator.New(memory.New(memory.Config{}), lkepool.Config{Observer: claims.Observer{Action: func(end claims.ActionEnd) {
-			mu.Lock()
-			defer mu.Unlock()
-			reported[end.Op] = true
-		}}})
+		a, err := allocator.New(memory.New(memory.Config{}), lkepool.Config{
+			Records: &claims.RecordMap{}, Observer: claims.Observer{Action: func(end claims.ActionEnd) {
+				mu.Lock()
+				defer mu.Unlock()
+				reported[end.Op] = true
+			}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,6 +120,14 @@ func (b *base) Mark(ctx context.Context, instanceID int, tags []string) (lkepool
 	return b.instanceOf(*instance), nil
 }
 
+func (b *base) TagPool(ctx context.Context, poolID int, tags []string) (lkepool.Pool, error) {
+	pool, err := b.client.UpdatePool(inTime(ctx), b.cluster.ID, poolID, api.LKENodePoolUpdate{Tags: &tags})
+	if err != nil {
+		return lkepool.Pool{}, failed("tag pool", poolID, err)
+	}
+	return poolOf(*pool), nil
+}
+
 func (b *base) Remove(ctx context.Context, poolID int, nodeID string) error {
 	return removed("remove node", poolID, b.client.DeleteNode(inTime(ctx), b.cluster.ID, nodeID))
 }

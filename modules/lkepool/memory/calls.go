@@ -113,6 +113,18 @@ func (p *Platform) Mark(ctx context.Context, instanceID int, tags []string) (lke
 	})
 }
 
+// TagPool replaces a pool's tags.
+func (p *Platform) TagPool(ctx context.Context, poolID int, tags []string) (lkepool.Pool, error) {
+	return call(ctx, p, "TagPool", func() (lkepool.Pool, error) {
+		of, ok := p.pools[poolID]
+		if !ok {
+			return lkepool.Pool{}, failure(claims.KindNotFound, "TagPool", poolID, "no such pool")
+		}
+		of.Tags = slices.Clone(tags)
+		return p.shown(of), nil
+	})
+}
+
 // Remove removes a node.
 func (p *Platform) Remove(ctx context.Context, poolID int, nodeID string) error {
 	_, err := call(ctx, p, "Remove", func() (struct{}, error) {

@@ -40,6 +40,7 @@ func Run(t *testing.T, run func(*testing.T, func(*testing.T)), begin func(*testi
 		{"members arrive, and each is in one pool", (*suite).arrive},
 		{"scaling sets the count", (*suite).scale},
 		{"marking replaces the tags, and every read returns them", (*suite).mark},
+		{"tagging a pool replaces its tags, and leaves its count", (*suite).tagPool},
 		{"removing takes exactly the node that was named", (*suite).remove},
 		{"removing what is gone is no error", (*suite).removeGone},
 		{"removing a place that has no instance yet takes only that", (*suite).removePlace},
@@ -237,6 +238,25 @@ func (s *suite) mark() {
 	}
 }
 
+func (s *suite) tagPool() {
+	pool := s.created(2)
+	tags := append(slices.Clone(pool.Tags), "team=a")
+	stored, err := s.Backend.TagPool(s.Context(), pool.ID, tags)
+	if err != nil {
+		s.Fatal(err)
+	}
+	read, err := s.Backend.Pool(s.Context(), pool.ID)
+	if err != nil {
+		s.Fatal(err)
+	}
+	slices.Sort(tags)
+	for what, got := range map[string]lkepool.Pool{"the answer": stored, "Pool": read} {
+		if sorted := slices.Sorted(slices.Values(got.Tags)); !slices.Equal(sorted, tags) || got.Count != 2 {
+			s.Errorf("%s has the tags %v and count %d, want %v and 2", what, sorted, got.Count, tags)
+		}
+	}
+}
+
 func (s *suite) missing() {
 	const missingID = 999_999_999
 	if _, err := s.Backend.Pool(s.Context(), missingID); claims.KindOf(err) != claims.KindNotFound {
@@ -247,6 +267,9 @@ func (s *suite) missing() {
 	}
 	if _, err := s.Backend.Mark(s.Context(), missingID, []string{"team=a"}); claims.KindOf(err) != claims.KindNotFound {
 		s.Errorf("mark: %v", err)
+	}
+	if _, err := s.Backend.TagPool(s.Context(), missingID, []string{"team=a"}); claims.KindOf(err) != claims.KindNotFound {
+		s.Errorf("tag pool: %v", err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -43,7 +44,7 @@ func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo,
 		t.Fatal(err)
 	}
 	market := catalog.NewCatalog(client, catalog.Config{Region: info.Region})
-	cfg.Ceilings.HourlyPrice = market.HourlyUSD
+	cfg.Ceilings.HourlyPrice, cfg.Records = market.HourlyUSD, &claims.RecordMap{}
 	pools, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)

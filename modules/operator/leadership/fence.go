@@ -8,7 +8,7 @@
 // A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last successful renewal is valid. It costs no
 // request. Package cmd/controller wires it, for a process that takes part in the election:
 //
-//	fence := leadership.NewFence(2*time.Minute, func(released bool) { nodes.Begin(released) })
+//	fence := leadership.NewFence(2*time.Minute, func(ctx context.Context, released bool) error { nodes.Begin(released); return nil })
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
@@ -64,7 +64,7 @@ type Fence struct {
 	now      func() moment
 	lease    atomic.Pointer[lease] // nil = does not lead
 	led      atomic.Bool
-	elected  func(released bool)
+	elected  func(ctx context.Context, released bool) error
 	free     atomic.Bool // the Lease was released when it was last read, or did not exist
 	writes   unanswered
 	replaced chan struct{}
@@ -93,23 +93,27 @@ func (l *lease) valid(now moment) bool {
 	return l != nil && now.wall.Sub(l.renewed.wall) < l.lasts && now.mono-l.renewed.mono < l.lasts
 }
 
-// NewFence returns the Fence of a process that does not lead yet. elected is called once, before any controller starts, when this
-// process has got the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none.
-// It may be nil. lateEffect is how long after its failure a write may still take effect: the engines wait as long after a process that
-// died.
-func NewFence(lateEffect time.Duration, elected func(released bool)) *Fence {
+// NewFence returns the Fence of a process that does not lead yet. elected is called before any controller starts, when this process has got
+// the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none. Until it returns
+// no error this process does not lead, and the elector tries again. It may be nil. lateEffect is how long after its failure a write may
+// still take effect: the engines wait as long after a process that died.
+func NewFence(lateEffect time.Duration, elected func(ctx context.Context, released bool) error) *Fence {
 	return &Fence{now: systemNow, elected: elected, writes: unanswered{lateEffect: lateEffect}, replaced: make(chan struct{})}
 }
 
-// follow is called once, when this process has got the Lease.
-func (f *Fence) follow(now moment) {
+// follow is called when this process has got the Lease, until it returns no error.
+func (f *Fence) follow(ctx context.Context, now moment) error {
 	free := f.free.Load()
+	if f.elected != nil {
+		if err := f.elected(ctx, free); err != nil {
+			return err
+		}
+	}
 	if !free {
 		f.writes.inherit(now)
 	}
-	if f.elected != nil {
-		f.elected(free)
-	}
+	f.led.Store(true)
+	return nil
 }
 
 func (f *Fence) leads() bool { return f.lease.Load().valid(f.now()) }
@@ -138,7 +142,7 @@ type lock struct {
 // Get implements resourcelock.Interface.
 func (l lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if err == nil {
+	if err == nil && record.HolderIdentity != l.Identity() { // otherwise this process has got it, and is not done with following
 		l.fence.free.Store(record.HolderIdentity == "")
 	}
 	if err == nil && l.fence.led.Load() && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
@@ -150,15 +154,15 @@ func (l lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []by
 // Create implements resourcelock.Interface.
 func (l lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	l.fence.free.Store(true)
-	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
+	return l.write(ctx, record, func() error { return l.Interface.Create(ctx, record) })
 }
 
 // Update implements resourcelock.Interface.
 func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
+	return l.write(ctx, record, func() error { return l.Interface.Update(ctx, record) })
 }
 
-func (l lock) write(record resourcelock.LeaderElectionRecord, do func() error) error {
+func (l lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, do func() error) error {
 	begun, releases := l.fence.now(), record.HolderIdentity == ""
 	if releases {
 		if !l.fence.leads() {
@@ -172,8 +176,10 @@ func (l lock) write(record resourcelock.LeaderElectionRecord, do func() error) e
 	if err := do(); err != nil || releases {
 		return err
 	}
-	if !l.fence.led.Swap(true) {
-		l.fence.follow(begun)
+	if !l.fence.led.Load() {
+		if err := l.fence.follow(ctx, begun); err != nil {
+			return err
+		}
 	}
 	l.fence.lease.Store(&lease{begun, time.Duration(record.LeaseDurationSeconds) * time.Second})
 	return nil

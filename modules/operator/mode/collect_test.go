@@ -98,7 +98,7 @@ func pools(t *testing.T, sim *linodesim.Sim, api *linode.Client) mode.Nodes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allocator, err := allocator.New(platform, lkepool.Config{})
+	allocator, err := allocator.New(platform, lkepool.Config{Records: &claims.RecordMap{}})
 	if err != nil {
 		t.Fatal(err)
 	}

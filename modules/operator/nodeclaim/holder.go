@@ -2,7 +2,9 @@ package nodeclaim
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -15,24 +17,64 @@ func Claimant(nodeClaim *karpv1.NodeClaim) claims.Claimant {
 	return claims.Claimant{Name: nodeClaim.Name, UID: string(nodeClaim.UID)}
 }
 
-// Holders is the cluster's own record of which NodeClaim has which instance: a second witness beside the tags of instances, at no
-// request. It is safe for concurrent use, and has no records until Use.
-type Holders struct{ cache atomic.Pointer[client.Reader] }
+// cacheLag is how long a cache may lag behind the API server: informers were seen to lag by seconds, and by 20 s at the longest.
+const cacheLag = time.Minute
+
+// Holders is the cluster's own record of which NodeClaim has which instance, and implements [claims.Records]: it outranks the tags of
+// instances. It is safe for concurrent use, and has no records until Use and Read.
+type Holders struct {
+	cache atomic.Pointer[client.Reader]
+	first atomic.Pointer[snapshot]
+}
+
+// snapshot has what the API server itself returned when this process began to lead.
+type snapshot struct {
+	read    time.Time
+	holders map[string]claims.Claimant
+}
 
 // Use sets the cache, which must have core's index of NodeClaims by provider ID.
 func (h *Holders) Use(cache client.Reader) { h.cache.Store(&cache) }
 
-// Holder returns the NodeClaim whose status names the instance, none if several do. It reads the cache alone.
-func (h *Holders) Holder(instanceID int) (claims.Claimant, bool) {
-	cache := h.cache.Load()
-	if cache == nil {
-		return claims.Claimant{}, false
-	}
+// Read lists the NodeClaims from the API server. A process calls it when it begins to lead: the cache may lack what the leader before
+// recorded last. What the list shows counts beside the cache until the cache cannot be older.
+func (h *Holders) Read(ctx context.Context, server client.Reader) error {
 	list := &karpv1.NodeClaimList{}
-	err := (*cache).List(context.Background(), list, client.MatchingFields{"status.providerID": ProviderID(instanceID)},
-		client.UnsafeDisableDeepCopy)
-	if err != nil || len(list.Items) != 1 {
+	if err := server.List(ctx, list); err != nil {
+		return fmt.Errorf("listing NodeClaims: %w", err)
+	}
+	first := &snapshot{read: time.Now(), holders: make(map[string]claims.Claimant, len(list.Items))}
+	named := map[string]int{}
+	for i := range list.Items {
+		id := list.Items[i].Status.ProviderID
+		if named[id]++; id != "" {
+			first.holders[id] = Claimant(&list.Items[i])
+		}
+		if named[id] > 1 {
+			delete(first.holders, id)
+		}
+	}
+	h.first.Store(first)
+	return nil
+}
+
+// Holder returns the NodeClaim whose status names the instance, none if several do. It makes no request.
+func (h *Holders) Holder(instanceID int) (claims.Claimant, bool) {
+	id := ProviderID(instanceID)
+	if cache := h.cache.Load(); cache != nil {
+		list := &karpv1.NodeClaimList{}
+		err := (*cache).List(context.Background(), list, client.MatchingFields{"status.providerID": id}, client.UnsafeDisableDeepCopy)
+		switch {
+		case err == nil && len(list.Items) == 1:
+			return Claimant(&list.Items[0]), true
+		case err == nil && len(list.Items) > 1:
+			return claims.Claimant{}, false
+		}
+	}
+	first := h.first.Load()
+	if first == nil || time.Since(first.read) > cacheLag {
 		return claims.Claimant{}, false
 	}
-	return Claimant(&list.Items[0]), true
+	who, held := first.holders[id]
+	return who, held
 }

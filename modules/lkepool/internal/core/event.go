@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
@@ -55,3 +56,9 @@ const (
 
 // NewTagging returns the tags with the given keys.
 func NewTagging(tags claims.Tags) Tagging { return tagging.New(tags) }
+
+// Actions are the names of all requests.
+func Actions() []string { return event.Actions() }
+
+// AsError names the call in an error, and passes on the kind of its cause.
+func AsError(op string, err error) error { return callers.AsError(op, err) }

@@ -1,6 +1,5 @@
-// Package plan holds the decisions of the claim engine as functions without
-// effects: where the nodes that are missing are added, and when to look for
-// them. Nothing here depends on a platform, a clock or a context.
+// Package plan decides where the nodes that are missing are added, as functions without
+// effects. Nothing here depends on a platform, a clock or a context.
 package plan
 
 import (
@@ -19,7 +18,7 @@ type Pool struct {
 type Step struct {
 	// PoolID is 0 for a pool to be created.
 	PoolID int
-	// Count is the pool's new count, Add what is new of it.
+	// Count is the pool's new count, Add the new part of it.
 	Count, Add int
 }
 

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -35,7 +34,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// Steps add what is missing, keep to the limit, and lower nothing.
+// Steps add the missing nodes, keep to the limit, and lower nothing.
 func TestGrowthIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
@@ -58,18 +57,4 @@ func TestGrowthIsExact(t *testing.T) {
 			t.Fatalf("added %d of %d", added, deficit)
 		}
 	})
-}
-
-// Where a look is a list, those that are late are looked for after a tenth of the
-// time that has passed: an eighth alone would use up most of what a burst may take longer than
-// the platform itself.
-func TestLateNodesAreLookedForAfterATenthOfTheTime(t *testing.T) {
-	began := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
-	var pace plan.Pace
-	pace.Next(began, 100, 2*time.Second)
-	pace.Next(began.Add(40*time.Second), 60, 2*time.Second)
-	pace.Next(began.Add(60*time.Second), 20, 2*time.Second)
-	if pause := pace.Next(began.Add(64*time.Second), 20, 2*time.Second); pause != 6400*time.Millisecond {
-		t.Errorf("the pause is %s", pause)
-	}
 }

@@ -42,7 +42,7 @@ type platform struct {
 	cluster mode.Cluster
 	market  *catalog.Catalog
 	fence   *leadership.Fence
-	begin   func(released bool) // of the nodes; set before this replica can be elected
+	begin   func(ctx context.Context, released bool) error // of the nodes; set before this replica can be elected
 
 	holders nodeclaim.Holders
 }
@@ -50,7 +50,7 @@ type platform struct {
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: newAPIHealth()}
-	p.fence = leadership.NewFence(o.LateEffect, func(released bool) { p.begin(released) })
+	p.fence = leadership.NewFence(o.LateEffect, func(ctx context.Context, released bool) error { return p.begin(ctx, released) })
 	p.scopes = &discovery.Scopes{}
 	var err error
 	p.client, err = newClient(o, func(next http.RoundTripper) http.RoundTripper {

@@ -143,7 +143,20 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	if err != nil {
 		return err
 	}
-	p.begin, classes.Cluster = nodes.Begin, nodes.Cluster
+	classes.Cluster = nodes.Cluster
+	p.begin = func(ctx context.Context, released bool) error {
+		// The engines' records have to be complete when they begin, and the cache may lag.
+		if err := p.holders.Read(ctx, op.GetAPIReader()); err != nil {
+			return err
+		}
+		nodes.Begin(released)
+		return nil
+	}
+	if o.Core.DisableLeaderElection {
+		if err := p.begin(ctx, false); err != nil {
+			return err
+		}
+	}
 
 	linodes := cloudprovider.New(op.GetClient(), nodes.Backend, market, config)
 	provider := coremetrics.Decorate(linodes)

@@ -48,7 +48,9 @@ var _ = Describe("Garbage collection", func() {
 		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
 		// The claim's time is written in whole seconds, and is up to one second too old.
-		pools, err = allocator.New(backend, lkepool.Config{OrphanTTL: orphanTTL, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
+		pools, err = allocator.New(backend, lkepool.Config{
+			Records: &claims.RecordMap{}, OrphanTTL: orphanTTL, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond,
+		})
 		Expect(err).NotTo(HaveOccurred())
 		names = nil
 		for i := range 3 {
@@ -124,7 +126,7 @@ var _ = Describe("Garbage collection", func() {
 	It("measures the orphan TTL from the claim, not from the instance's age", func(ctx context.Context) {
 		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
-		patient, err := allocator.New(backend, lkepool.Config{OrphanTTL: time.Hour})
+		patient, err := allocator.New(backend, lkepool.Config{Records: &claims.RecordMap{}, OrphanTTL: time.Hour})
 		Expect(err).NotTo(HaveOccurred())
 		// The NodeClaims are not stored yet; their claims are young.
 		_, err = garbagecollection.NewController(Kube, Manager.GetClient(), patient, undrained{}, garbagecollection.Config{}).Reconcile(ctx)

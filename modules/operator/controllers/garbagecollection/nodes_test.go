@@ -37,7 +37,9 @@ var _ = Describe("Nodes whose Linode is gone", func() {
 		cluster := lke.Cluster{Cluster: pools.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier}, Region: "us-ord"}
 		api, err := pools.New(NewLinode(), cluster.Cluster)
 		Expect(err).NotTo(HaveOccurred())
-		engine, err := allocator.New(api, lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
+		engine, err := allocator.New(api, lkepool.Config{
+			Records: &claims.RecordMap{}, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond,
+		})
 		Expect(err).NotTo(HaveOccurred())
 		linode := func(claim string) int {
 			made, err := engine.Claim(ctx, lkepool.Request{Claimant: claims.Claimant{Name: claim},

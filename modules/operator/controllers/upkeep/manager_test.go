@@ -119,7 +119,7 @@ func TestWithAManager(t *testing.T) {
 		Expect(err).NotTo(HaveOccurred())
 		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
-		tagPools, err = allocator.New(backend, lkepool.Config{})
+		tagPools, err = allocator.New(backend, lkepool.Config{Records: &claims.RecordMap{}})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(upkeep.NewController(Manager.GetClient(), tagPools, inventory{}, nil).Register(ctx, Manager)).To(Succeed())
 		// Tags are taken from classes that were checked.

@@ -124,7 +124,10 @@ func (w *world) pools(t *testing.T) *allocator.Allocator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond, LateEffect: time.Millisecond}
+	cfg := lkepool.Config{
+		Records: &claims.RecordMap{}, RetryDelay: 10 * time.Millisecond,
+		SettleTime: time.Millisecond, ListLag: time.Millisecond, LateEffect: time.Millisecond,
+	}
 	pools, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)

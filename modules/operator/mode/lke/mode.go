@@ -42,15 +42,11 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 	if err != nil {
 		return mode.Nodes{}, fmt.Errorf("setting up LKE cluster %s: %w", cluster.Name, err)
 	}
-	var records claims.Records
-	if deps.Holder != nil {
-		records = deps.Holder
-	}
 	pools, err := allocator.New(platform, lkepool.Config{
 		PendingTimeout: PendingTimeout, RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL,
 		SettleTime: o.SettleTime, ListLag: o.ListLag, LateEffect: o.LateEffect,
 		Ceilings: claims.Ceilings{MaxNodes: o.MaxNodes, MaxHourlyPrice: o.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice},
-		Observer: claims.Observer{Action: deps.Metrics.Action}, Records: records,
+		Observer: claims.Observer{Action: deps.Metrics.Action}, Records: deps.Holder,
 	})
 	if err != nil {
 		return mode.Nodes{}, fmt.Errorf("setting up the pools of LKE cluster %s: %w", cluster.Name, err)

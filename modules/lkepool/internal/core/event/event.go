@@ -138,6 +138,15 @@ func (o Op) Write() bool {
 	return false
 }
 
+// Actions are the names of all requests.
+func Actions() []string {
+	var names []string
+	for _, o := range []Op{OpListPools, OpListInstances, OpGetPool, OpGetInstance, OpCreate, OpScale, OpMark, OpRemove, OpRetire, OpDrop} {
+		names = append(names, string(o))
+	}
+	return names
+}
+
 func (k AskKind) String() string {
 	return [...]string{"claim", "get", "release", "set tags", "list", "collect", "collect"}[k]
 }
