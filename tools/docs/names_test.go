@@ -127,7 +127,7 @@ func TestChartValuesExist(t *testing.T) {
 // Names below the domains of Karpenter, this provider and Linode that the pages mention are also in the code.
 func TestLabelsExist(t *testing.T) {
 	literals := sourceLiterals(t)
-	tags := []string{"claim-uid", "claimed-at", "pool-key", "removing"} // package claims puts its prefix before them
+	tags := []string{"claim-uid", "claimed-at", "pool-key", "removing", "retired"} // package claims puts its prefix before them
 	known := map[string]bool{
 		karpv1.NodePoolLabelKey: true, karpv1.CapacityTypeLabelKey: true, karpv1.DoNotDisruptAnnotationKey: true,
 		karpv1.DoNotRepairAnnotationKey: true, karpv1.DisruptionCostAnnotationKey: true, karpv1.RebootingTaintKey: true,

@@ -53,9 +53,9 @@ func TestLeaderKilledInAScaleUpOf20(t *testing.T) {
 	}
 }
 
-// A person deletes k Linodes of a pool, and 5 s later the leader changes. The platform makes new ones 15 s after the deletion, and they have
-// their IDs 5 s later, so that is when three new claimants have theirs. What that costs does not grow with k: holes cost no reads, because the pool's own read shows when
-// one is filled.
+// A person deletes k Linodes of a pool, and 5 s later the leader changes. The platform makes new Linodes 15 s after the deletion, and they
+// have their IDs 5 s later, so three new claimants can have theirs then. The number of requests does not grow with k: the pool's own read
+// shows when a hole is filled.
 func TestHolesCostNoReadsAfterATakeover(t *testing.T) {
 	const repair, id, most = 15 * time.Second, 5 * time.Second, 25
 	profile := linodesim.Realistic()
