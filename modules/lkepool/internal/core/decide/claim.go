@@ -59,14 +59,39 @@ func (t claimer) ofAnother(claim *callers.Claim, n *known.Node) bool {
 	return n.Claim().Source == record.Tag && claim.ID().UID != "" && n.Claim().Claimant.UID == "" && shown && p.Hash() != claim.Hash()
 }
 
-// chosenFor returns the instance to which the tag of a claimant was sent, nil for none but such as cannot be tagged.
+// chosenFor returns the instance to which the tag of a claimant was sent. One that cannot be read or tagged is passed over, and the claimant
+// gets another one, but not ever more: after [tuning.HopelessLimit] of them the last one that can be read is tried again.
 func (t claimer) chosenFor(who claims.ClaimID) *known.Node {
 	for n := range t.known.ClaimedFor(who) {
-		if n.Claim().Source == record.Sent && !n.Leaving() && !t.known.AbsentNode(n) && !t.known.Hopeless(n) {
+		if t.sentTo(n) && !t.known.Hopeless(n) {
 			return n
 		}
 	}
-	return nil
+	passed := t.passedFor(who)
+	if len(passed) < tuning.HopelessLimit {
+		return nil
+	}
+	for _, n := range slices.Backward(passed) {
+		if !t.known.Request(instance(n.ID())).Hopeless() {
+			return n
+		}
+	}
+	return passed[0]
+}
+
+// passedFor returns the instances to which a claimant's tag was sent, and that it does not wait for any more.
+func (t claimer) passedFor(who claims.ClaimID) (passed []*known.Node) {
+	for n := range t.known.ClaimedFor(who) {
+		if t.sentTo(n) && t.known.Hopeless(n) {
+			passed = append(passed, n)
+		}
+	}
+	return passed
+}
+
+// sentTo reports whether a claim was sent to an instance and may be on it.
+func (t claimer) sentTo(n *known.Node) bool {
+	return n.Claim().Source == record.Sent && !n.Leaving() && !t.known.AbsentNode(n)
 }
 
 // finish brings a claim to its end. An instance that this process saw arrive is claimed without a look: no other process has written to it.

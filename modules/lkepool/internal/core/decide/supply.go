@@ -41,7 +41,11 @@ func (t supplier) supply(d *demand) {
 		}
 		hopeless = append(hopeless, t.supplyOf(d, p)...)
 	}
-	if err, _, _ := t.known.Refused(); len(hopeless) >= tuning.HopelessLimit || claims.KindOf(err) == claims.KindForbidden {
+	passed := len(hopeless)
+	for _, claim := range d.waiting {
+		passed += len(t.passedFor(claim.ID()))
+	}
+	if err, _, _ := t.known.Refused(); passed >= tuning.HopelessLimit || claims.KindOf(err) == claims.KindForbidden {
 		d.free = append(d.free, hopeless...) // another one would be no better
 	}
 	slices.SortStableFunc(d.free, t.handOut)
