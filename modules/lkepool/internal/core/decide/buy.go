@@ -99,10 +99,10 @@ func (t buyer) allowed(d *demand, missing int) int {
 		})
 		return 0
 	}
-	if d.edited >= tuning.EditedLimit {
+	if len(d.edited) >= tuning.EditedLimit {
 		t.refuse(unserved, &claims.Error{Kind: claims.KindConflict, Op: "create pool", Err: fmt.Errorf(
 			"%d pools of this key do not fit it any more, because their labels, taints, version, firewall or autoscaler were edited: restore or "+
-				"delete them", d.edited)})
+				"delete them", len(d.edited))})
 		return 0
 	}
 	if t.cfg.Ceilings.Bounded() && !t.counted() {

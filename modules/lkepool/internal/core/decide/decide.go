@@ -65,8 +65,8 @@ type demand struct {
 	hash string
 	// waiting have no instance, in the order of their first calls.
 	waiting []*callers.Claim
-	pools   []*known.Pool
-	edited  int
+	// pools can be used, edited cannot because they were edited.
+	pools, edited []*known.Pool
 	// free may be handed out, soon are free and have to wait, coming are on their way, and overdue have been for too long.
 	free                  []*known.Node
 	soon, coming, overdue int

@@ -17,6 +17,11 @@ const sent = record.Sent
 func (t supplier) supply(d *demand) {
 	d.unclear = !t.located()
 	d.pools, d.edited = t.known.PoolsOf(d.key, d.hash)
+	for _, p := range d.edited {
+		if t.identify(d, p, time.Time{}, false) {
+			d.unclear = true // it may be the instance of a claimant
+		}
+	}
 	var hopeless []*known.Node
 	for _, p := range d.pools {
 		coming, overdue, until := t.known.ComingTo(p)
@@ -61,11 +66,12 @@ func (t supplier) readLate(p *known.Pool, since time.Time) {
 }
 
 // identify reads instances that the pool lists and no list shows: one may be free, or may have been renamed by a person. It stops at the
-// first one that does not exist, because the others may be such holes, too, unless the nodes of the pool are late.
-func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool) {
+// first one that does not exist, because the others may be such holes, too, unless the nodes of the pool are late. It returns whether it
+// waits for a read.
+func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool) bool {
 	for n := range t.known.Homed(p.ID()) {
 		if !late && !n.Identified() && !n.Record().Missing.IsZero() {
-			return
+			return false
 		}
 	}
 	reads := 0
@@ -80,6 +86,7 @@ func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool)
 			t.readNode(n, "its pool lists it, and no list shows it")
 		}
 	}
+	return reads > 0
 }
 
 // supplyOf sorts the instances of a pool that have no claimant, and returns the ones whose tags cannot be written. They wait for a direct

@@ -307,15 +307,15 @@ func (v Requests) Owning() map[string]int {
 	return owned
 }
 
-// PoolsOf are the pools of a key that can be used, and how many cannot because they were edited.
-func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable []*Pool, edited int) {
+// PoolsOf are the pools of a key that can be used, and the ones that cannot because they were edited.
+func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable, edited []*Pool) {
 	for p := range v.k.View().Pools() {
 		switch {
 		case p.hash != hash || v.Retired(p) || v.k.View().Absent(p.ID()):
 		case p.Fits(key):
 			usable = append(usable, p)
 		default:
-			edited++
+			edited = append(edited, p)
 		}
 	}
 	return usable, edited
