@@ -58,6 +58,7 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 			return false
 		}
 		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
+		of.lowered = p.Now
 		p.taken++
 	case editAutoscale:
 		p.taken += len(of.slots)

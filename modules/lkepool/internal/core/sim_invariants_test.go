@@ -351,6 +351,9 @@ func (s *sim) checkRefusal(c *simClaimant, err error) {
 func (s *sim) silent(c *simClaimant) bool {
 	since := s.Now - simShortest
 	return c.first <= since && slices.ContainsFunc(s.pools, func(of *simPool) bool {
+		if of.lowered > 0 && of.raised > of.lowered {
+			return true // its node that comes cannot be told from the one that a person took away
+		}
 		return !of.foreign && simTags.KeyHash(of.Tags) == c.hash && slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
 			i := slot.instance
 			return i == nil && slot.since <= since || i != nil && (!i.lives() && slot.since <= since || i.pretended || s.unreadable(i, s.Now))

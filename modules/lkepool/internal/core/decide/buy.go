@@ -41,8 +41,9 @@ func (t buyer) buy(d *demand) {
 }
 
 // clear reports whether it is known what the pools of the key have, and otherwise reads it: a purchase without an answer, pools that this
-// process has not read yet, and instances that lists alone show, because an old list may show one that is gone in the place of one on its
-// way.
+// process has not read yet, and instances that no pool lists: an old list may show one that is gone, and a person may have deleted one that
+// was seen minutes ago. Example: a Linode was tagged at 10:00:00 and deleted at 10:00:20, and its pool lists nothing at 10:01:20. The Linode
+// is read, is gone, and the one that replaces it counts as on its way.
 func (t buyer) clear(d *demand) bool {
 	clear := true
 	if since := t.known.Key(d.hash).NotBefore(); !since.IsZero() {
@@ -59,7 +60,8 @@ func (t buyer) clear(d *demand) bool {
 		}
 		for n := range t.known.Homed(p.ID()) {
 			nr := n.Record()
-			if n.Leaving() || !nr.Missing.IsZero() || !nr.Read.IsZero() || p.SlotOf(n.ID()) != "" || t.known.Request(instance(n.ID())).Hopeless() {
+			if n.Leaving() || !nr.Missing.IsZero() || !nr.Read.IsZero() && r.Read.Sub(later(nr.Read, nr.Wrote)) < tuning.SightValid ||
+				p.SlotOf(n.ID()) != "" || t.known.Request(instance(n.ID())).Hopeless() {
 				continue
 			}
 			clear = false
