@@ -10,13 +10,14 @@
 //   - A reading that shows more counts at once. A direct reading that shows less than another one did counts only if it
 //     began Settle after the answer of that one, a list only if it began Lag after it. A list counts for the value of an
 //     object only if it began Lag after the newest direct reading and own write.
-//   - Absence is no fact. [Record.Missing] is when the first 404 was answered; a later sight takes it back. The object is
-//     gone when its removal was accepted and a read that began after that is answered 404, or when a list that began Lag
-//     after the first 404 lacks it and a read that began Settle after that is answered 404, too.
+//   - Absence is no fact. [Record.Missing] is when the first 404 was answered. A direct read that began later and shows the
+//     object takes it back, and so does a list that began Lag later. The object is gone when its removal was accepted and a
+//     read that began after that is answered 404. It is also gone when a list that began Lag after the first 404 lacks it,
+//     and a read that began Settle after that list is answered 404, too.
 //
 // Four words name the doubts: an object is missing, aside, removing or gone.
 //
-//	missing    a direct read was answered 404, and nothing has shown the object since
+//	missing    a direct read was answered 404, and nothing newer has shown the object since
 //	aside      a write of ours, or of the leader before, may still take effect: the object is not changed and not handed out
 //	removing   a removal was sent: the object is not used again, and the removal is repeated until the object is gone
 //	gone       it does not exist any more

@@ -78,7 +78,7 @@ func (r *Record[V]) Merge(in Reading[V], b Bounds, differ func(known, read V) Di
 		}
 		r.Gone, r.Missing = time.Time{}, time.Time{}
 	}
-	if in.Began.After(r.Missing) {
+	if in.Direct && in.Began.After(r.Missing) || !in.Direct && in.covers(r.Missing, b) {
 		r.Missing = time.Time{}
 	}
 	if r.Shown.IsZero() {

@@ -101,8 +101,15 @@ func TestAbsenceIsProvenByTwo404sAndAListBetweenThem(t *testing.T) {
 		}
 	}
 	r.Merge(list(1, 60), bounds, counts)
-	if !r.Missing.IsZero() {
+	if r.Missing.IsZero() {
+		t.Error("a list that may be older than the first 404 took it back")
+	}
+	later, now := r, r
+	if later.Merge(list(1, 131), bounds, counts); !later.Missing.IsZero() {
 		t.Error("a list showed it, and it is still missing")
+	}
+	if now.Merge(direct(1, 11), bounds, counts); !now.Missing.IsZero() {
+		t.Error("a read showed it, and it is still missing")
 	}
 }
 

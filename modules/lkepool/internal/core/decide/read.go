@@ -134,11 +134,13 @@ func (t reader) fresh(r known.Request) bool {
 	return t.now.Sub(r.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !r.Began.Before(shown))
 }
 
+// Why an instance that is missing is read, and a list.
+const again, listed = "a 404 has to be answered twice", "reads of an instance are answered 404"
+
 // prove reads what completes the proof that an instance is gone, or refutes it: the instance again, a list of instances, and when lists
 // show the state since the first 404, both once more.
 func (t reader) prove(n *known.Node) {
 	r, read := n.Record(), t.known.Request(instance(n.ID()))
-	const again, listed = "a 404 has to be answered twice", "reads of an instance are answered 404"
 	switch lacks := r.Missing.Add(t.cfg.ListLag); {
 	case !r.Gone.IsZero():
 	case r.Missing.IsZero():
@@ -152,13 +154,18 @@ func (t reader) prove(n *known.Node) {
 			t.readNode(n, again)
 		}
 	case !t.known.AbsentNode(n) && t.now.Before(lacks):
-		if since := later(read.Ended, n.First().Add(t.cfg.ListLag)); !t.wait(since) {
-			t.readList(instanceList, since, listed)
-		} else if !t.wait(read.Ended.Add(tuning.MissingAgain)) {
-			t.readNode(n, again)
-		}
+		t.readMissing(n)
 	case t.wait(lacks):
 	case t.readList(instanceList, lacks, listed) && !t.wait(lacks.Add(t.cfg.SettleTime)):
+		t.readNode(n, again)
+	}
+}
+
+// readMissing reads an instance that two reads did not find: a list may lack it, too, and otherwise the instance itself now and then.
+func (t reader) readMissing(n *known.Node) {
+	read := t.known.Request(instance(n.ID()))
+	since := later(read.Ended, n.First().Add(t.cfg.ListLag))
+	if (t.wait(since) || t.readList(instanceList, since, listed)) && !t.wait(read.Ended.Add(tuning.MissingAgain)) {
 		t.readNode(n, again)
 	}
 }

@@ -75,7 +75,7 @@ func (k *Known) countPool(p *Pool) {
 		case !n.occupies(shows, k.missedTwice(n)) || k.View().Detached(n):
 		case shows:
 			listed++
-		case !k.lastMissed(n):
+		default:
 			unlisted++
 		}
 	}
@@ -93,13 +93,6 @@ func (k *Known) countPool(p *Pool) {
 		now = append(now, coming{})
 	}
 	p.coming = k.keepTimes(p.coming, now)
-}
-
-// lastMissed reports whether the newest read of an instance was answered 404, and no write to it after that was answered. A list that is older
-// than the 404 may take [record.Record.Missing] back: what the pool's own read does not show either takes no place.
-func (k *Known) lastMissed(n *Node) bool {
-	read := k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()})
-	return isMissing(read.Err) && read.Began.After(latest(n.rec.Read, n.rec.Wrote))
 }
 
 // missedTwice reports whether two reads of an instance, the settle time apart, were answered 404.
