@@ -58,7 +58,6 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 			return false
 		}
 		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
-		of.lowered = p.Now
 		p.taken++
 	case editAutoscale:
 		p.taken += len(of.slots)

@@ -351,8 +351,8 @@ func (s *sim) checkRefusal(c *simClaimant, err error) {
 func (s *sim) silent(c *simClaimant) bool {
 	since := s.Now - simShortest
 	return c.first <= since && slices.ContainsFunc(s.pools, func(of *simPool) bool {
-		if of.lowered > 0 && of.raised > of.lowered {
-			return true // its node that comes cannot be told from the one that a person took away
+		if of.raised > since {
+			return true // that node, which comes, cannot be told from one that has not come
 		}
 		return !of.foreign && simTags.KeyHash(of.Tags) == c.hash && slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
 			i := slot.instance

@@ -62,8 +62,8 @@ type simPool struct {
 	gone    bool
 	foreign bool
 	history schedule.History[lkepool.Pool]
-	// raised is when a person raised the count, or a moment long before, and lowered when one lowered it, or 0.
-	raised, lowered time.Duration
+	// raised is when a person raised the count, or a moment long before.
+	raised time.Duration
 	// shrunk is when a node was removed last.
 	shrunk time.Duration
 	// edited: it is not what the engine made any more.

@@ -198,7 +198,7 @@ func (s *sim) marking(such func(*simEffect) bool) bool {
 			return false
 		}
 		i := s.instance(e.action.InstanceID)
-		return i == nil || i.toldEnd != s.process.life+1
+		return i == nil || i.toldEnd != s.process.life+1 && !i.pool.gone
 	})
 }
 

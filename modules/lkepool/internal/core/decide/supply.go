@@ -56,8 +56,11 @@ func (t supplier) supply(d *demand) {
 	slices.SortStableFunc(d.free, t.handOut)
 }
 
-// readLate reads a pool whose nodes are late.
+// readLate reads a pool whose nodes are late. A pool that is missing is read at distances.
 func (t supplier) readLate(p *known.Pool, since time.Time) {
+	if !p.Record().Missing.IsZero() {
+		return
+	}
 	if p.Record().Read.Before(since) {
 		t.readPool(p.ID(), "its nodes are late")
 	} else if t.limits.NodesLag {

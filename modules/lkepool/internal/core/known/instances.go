@@ -22,8 +22,8 @@ func (k instanceReadings) mergeInstances(d event.Done) {
 		if reading.Foreign {
 			continue
 		}
-		if _, known := k.nodes.get(reading.ID); !known && k.supply.witnessed {
-			k.arrive(k.meet(reading.ID), reading.PoolID)
+		if _, known := k.nodes.get(reading.ID); !known {
+			k.meetListed(reading)
 		}
 		k.show(k.meet(reading.ID), d, reading)
 	}
@@ -32,6 +32,17 @@ func (k instanceReadings) mergeInstances(d event.Done) {
 	k.pruneNodes()
 	k.countComing()
 	k.survey()
+}
+
+// meetListed follows a list that shows an instance for the first time. Instances of a pool that this process made came while it led, so that
+// the time that they took is known.
+func (k instanceReadings) meetListed(reading lkepool.Instance) {
+	n := k.meet(reading.ID)
+	if k.supply.witnessed {
+		k.arrive(n, reading.PoolID)
+	} else if p, known := k.pools.get(reading.PoolID); known && p.Made() {
+		k.supply.arrived(k.Known, n, reading.PoolID)
+	}
 }
 
 // mergeInstance applies a direct read of an instance.

@@ -232,14 +232,16 @@ func (v Supplies) unread(p *Pool, since time.Time) bool {
 }
 
 // Unread reports whether the pool lists an instance that no reading has shown, so that it may be one that lists lack, or one that was
-// answered 404 once, or not lately: since then none of its nodes is on its way any more.
+// answered 404 once, or not lately: since then none of its nodes is on its way any more. A read that failed, and a list that shows the
+// instance, leave that open.
 func (v Supplies) Unread(p *Pool, n *Node, since time.Time) bool {
 	missing := n.rec.Missing
 	if missing.IsZero() && n.claim.Held() || n.Leaving() || missing.IsZero() && n.Identified() || p.SlotOf(n.ID()) == "" {
 		return false
 	}
 	read := v.k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()})
-	again := read.Began.Before(missing.Add(v.k.cfg.SettleTime)) || !v.k.now.Before(since) && read.Began.Before(since)
+	doubted := read.Err != nil && !isMissing(read.Err) || v.k.instance.shown[n.ID()]
+	again := doubted || read.Began.Before(missing.Add(v.k.cfg.SettleTime)) || !v.k.now.Before(since) && read.Began.Before(since)
 	return (missing.IsZero() || again) && !read.Hopeless()
 }
 
