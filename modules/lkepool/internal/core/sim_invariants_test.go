@@ -193,9 +193,10 @@ func (s *sim) show(d Done) {
 	}
 }
 
-// unknowable: the claim was in no record when its tag was taken away by hand.
+// unknowable: the claim was in no record when its tag was taken away by hand, or when the claim of a process before landed over it. The
+// answer to that claimant was lost, too, so that nobody was told of its instance.
 func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
-	return i.edited && (c.instance == 0 || !s.plan.known)
+	return i.edited && (c.instance == 0 || !s.plan.known) || i.lateOf && c.instance == 0
 }
 
 // answeredBefore: an earlier process answered, the claimant has no record of that, and a
