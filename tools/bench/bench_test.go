@@ -52,6 +52,11 @@ func TestBench(t *testing.T) {
 	for _, m := range slices.Concat(measurements(sizes, profiles), plainMeasurements(plain, profiles)) {
 		measure(m.name, m.worst)
 	}
+	for _, mode := range append([]string{bench.Instance}, tiers...) {
+		for _, after := range killedAfter {
+			measure(fmt.Sprintf("killed/%s/%s", mode, after), func(t *testing.T) bench.Result { return runKilled(t, mode, 20, after).Result() })
+		}
+	}
 	for _, tier := range tiers {
 		measure("idle/"+tier, func(t *testing.T) bench.Result { return runIdle(t, tier, sizes[tier].nodes).Result() })
 	}

@@ -11,6 +11,7 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 )
@@ -104,7 +105,7 @@ func (s scene) start(t *testing.T, l *lab) *operator {
 	if s.restarted {
 		newOperator(t, l, patience).fill(claimedBefore)
 		time.Sleep(30 * time.Minute) // until all have joined
-		l.lead()
+		l.lead(claims.MayStillWrite, &claims.RecordMap{})
 	}
 	o := newOperator(t, l, *createDeadline)
 	for _, claim := range s.claims() {

@@ -49,6 +49,9 @@ func (c *core) launch(ctx context.Context, t *testing.T, o *operator, claim *kar
 		if err == nil {
 			return created.Status.ProviderID, attempt
 		}
+		if errors.Is(context.Cause(ctx), errKilled) {
+			return "", attempt
+		}
 		var failure *cloudprovider.CreateError
 		if !errors.As(err, &failure) || !retried[failure.ConditionReason] || ctx.Err() != nil {
 			t.Errorf("%s has no instance after %d attempts: %v", claim.Name, attempt, err)

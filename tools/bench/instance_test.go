@@ -49,7 +49,7 @@ func (j joined) Cluster(context.Context) (clusterinfo.Cluster, error) {
 
 // newInstanceOperator is the provider of instance mode over the account, as
 // cmd/controller wires it.
-func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
+func newInstanceOperator(t *testing.T, l *lab, class string, after claims.Predecessor, records claims.Records) *operator {
 	t.Helper()
 	const region = "us-ord"
 	o := &operator{t: t, lab: l, class: l.instanceClass(class, region)}
@@ -66,7 +66,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager.Begin(claims.Ended)
+	manager.Begin(after)
 	backend := instance.NewBackend(instance.Config{
 		Cluster: instance.Cluster{Name: selfManaged, Region: region}, Engine: manager, Secrets: instance.Secrets{Reader: o.kube},
 		Tokens: bootstraptoken.NewIssuer(bootstraptoken.Config{
@@ -134,7 +134,7 @@ func runInstances(t *testing.T, s scene) bench.Burst {
 	var b bench.Burst
 	synctest.Test(t, func(t *testing.T) {
 		l := openLab(t, s.profile, s.seed)
-		o := newInstanceOperator(t, l, s.class)
+		o := newInstanceOperator(t, l, s.class, claims.Ended, &claims.RecordMap{})
 		time.Sleep(upFor)
 		began := time.Now()
 		b = l.measure(t, o, s)

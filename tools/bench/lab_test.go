@@ -46,12 +46,19 @@ func newLab(t *testing.T, tier string, profile linodesim.Profile, seed uint64) *
 	if tier == linodesim.Enterprise {
 		l.firewall = l.sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
 	}
-	l.backend, err = lke.New(l.client, lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: tier})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.lead()
+	l.connect()
+	l.lead(claims.MayStillWrite, &claims.RecordMap{})
 	return l
+}
+
+// connect makes the backend over the client.
+func (l *lab) connect() {
+	l.t.Helper()
+	var err error
+	l.backend, err = lke.New(l.client, lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier})
+	if err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // openLab is an account without anything, and the client.
@@ -70,12 +77,13 @@ func openLab(t *testing.T, profile linodesim.Profile, seed uint64) *lab {
 }
 
 // lead makes the allocator of a new process, which leads from now on.
-func (l *lab) lead() {
+func (l *lab) lead(after claims.Predecessor, records claims.Records) {
 	l.t.Helper()
-	pools, err := allocator.New(l.backend, lkepool.Config{Records: &claims.RecordMap{}})
+	pools, err := allocator.New(l.backend, lkepool.Config{Records: records})
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	pools.Begin(after)
 	l.pools = pools
 }
 
@@ -141,7 +149,7 @@ func (l *lab) boughtSince(began time.Time) bought {
 func (l *lab) present() int {
 	n := 0
 	for _, i := range l.sim.Snapshot().Instances {
-		if i.PoolID != l.cluster.Pools[0].ID {
+		if len(l.cluster.Pools) == 0 || i.PoolID != l.cluster.Pools[0].ID {
 			n++
 		}
 	}

@@ -17,6 +17,8 @@ const (
 	Restarts = "bench-restart"
 	// Spreads: the claimants arrive one after another.
 	Spreads = "bench-spread"
+	// Kills: the leader is killed in a scale-up, and another one takes over.
+	Kills = "bench-killed"
 	// Plain: instance mode, a plain Linode for each claimant.
 	Plain = "bench-instance"
 	// Disks: the same with data disks, which are further requests.
@@ -210,6 +212,34 @@ func ratio(a, b float64) float64 {
 		return 0
 	}
 	return a / b
+}
+
+// Instance is the mode of [Killed] in which nodes are plain Linodes; the other modes are the tiers of LKE.
+const Instance = "instance"
+
+// Killed has the counts and times of a scale-up in which the leader was killed.
+type Killed struct {
+	Mode string
+	N    int
+	// After is when it was killed, from the first claimant on. Took ends when the last claimant has its node, from the kill on.
+	After, Took time.Duration
+	// Requested counts the nodes that requests of both processes added, Present the nodes that existed at the end.
+	Requested, Present, Calls int
+	// Served counts the claimants that had their nodes before the kill.
+	Served int
+}
+
+// Result of a kill.
+func (k Killed) Result() Result {
+	return Result{
+		Bench:  Kills,
+		Labels: []Label{{"mode", k.Mode}, {"n", strconv.Itoa(k.N)}, {"killed_after_s", seconds(k.After)}},
+		Figures: []Figure{
+			{"surplus", float64(max(k.Requested, k.Present) - k.N), 0},
+			{"took_s", k.Took.Seconds(), 1},
+		},
+		Details: []Figure{{"calls", float64(k.Calls), 0}, {"served_before", float64(k.Served), 0}},
+	}
 }
 
 // Rest counts the requests of an operator without work.

@@ -41,6 +41,8 @@ var Targets = []Target{
 	{Keys, 0, "surplus", 0, all},
 	{Restarts, 0, "throttled", 0, all},
 	{Restarts, 0, "surplus", 0, all},
+	{Kills, 0, "surplus", 0, all},
+	{Kills, 0, "took_s", 25, all}, // the Lease of 15 s, and 10 s
 	{Spreads, 0, "calls_per_claim", 1.20, all},
 	{Spreads, 0, "purchases", 1, all},
 	{Spreads, 0, "throttled", 0, all},

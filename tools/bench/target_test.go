@@ -61,6 +61,7 @@ func TestMissed(t *testing.T) {
 func TestEveryTargetNamesAFigure(t *testing.T) {
 	results := []bench.Result{
 		bench.Rest{Tier: "standard", Nodes: 240, Length: time.Hour}.Result(),
+		bench.Killed{Mode: bench.Instance, N: 20}.Result(),
 		bench.Crowd{Tier: "enterprise", Claims: 500}.Result(),
 	}
 	for _, n := range []int{100, 240, 500} {
