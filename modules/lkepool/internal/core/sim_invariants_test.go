@@ -352,8 +352,8 @@ func (s *sim) checkRefusal(c *simClaimant, err error) {
 func (s *sim) silent(c *simClaimant) bool {
 	since := s.Now - simShortest
 	return c.first <= since && slices.ContainsFunc(s.pools, func(of *simPool) bool {
-		if of.raised > since {
-			return true // that node, which comes, cannot be told from one that has not come
+		if of.raised > since || of.gone && of.edited && simTags.KeyHash(of.Tags) == c.hash {
+			return true // a node that a person asked for cannot be told from one that has not come, and a person deleted the other pool
 		}
 		return !of.foreign && simTags.KeyHash(of.Tags) == c.hash && slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
 			i := slot.instance

@@ -16,7 +16,9 @@ import (
 
 // buy is where nodes are bought: as many as claimants wait, less the nodes that are free or on their way.
 func (t buyer) buy(d *demand) {
-	t.refuseOverdue(d)
+	if !t.refuseOverdue(d) {
+		return
+	}
 	d.waiting = slices.DeleteFunc(d.waiting, func(claim *callers.Claim) bool { return t.answered[claim] })
 	missing := len(d.unserved())
 	create := known.Target{Op: event.OpCreate, Name: d.hash}
@@ -208,17 +210,28 @@ func (t buyer) refuseUnserved(key lkepool.Key, err error) {
 	t.refuse(d.unserved(), err)
 }
 
-// refuseOverdue answers the claimants that have waited for longer than this platform takes for a node.
-func (t buyer) refuseOverdue(d *demand) {
-	if d.overdue == 0 {
-		return
-	}
+// refuseOverdue answers the claimants that have waited for longer than this platform takes for a node, once a look a moment ago has shown
+// that the nodes have still not come. It returns false while that look is to be made.
+func (t buyer) refuseOverdue(d *demand) bool {
 	wait := t.known.WaitFor(d.key.InstanceType)
-	err := &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim",
-		Err: fmt.Errorf("%d nodes have been on their way for over %s", d.overdue, wait)}
+	var late []*callers.Claim
 	for _, claim := range d.unserved() {
-		if t.now.Sub(claim.Wanted()) > wait {
-			t.refuse([]*callers.Claim{claim}, err)
+		if d.overdue > 0 && t.now.Sub(claim.Wanted()) > wait {
+			late = append(late, claim)
 		}
 	}
+	if len(late) == 0 {
+		return true
+	}
+	since, looked := t.now.Add(-tuning.LateValid), true
+	for _, p := range d.pools {
+		if _, overdue, _ := t.known.ComingTo(p); overdue > 0 && !t.lookedLate(p, since) {
+			looked = false
+		}
+	}
+	if looked {
+		t.refuse(late, &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim",
+			Err: fmt.Errorf("%d nodes have been on their way for over %s", d.overdue, wait)})
+	}
+	return looked
 }

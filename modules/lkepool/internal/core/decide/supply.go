@@ -28,7 +28,7 @@ func (t supplier) supply(d *demand) {
 		d.coming, d.overdue = d.coming+coming, d.overdue+overdue
 		late := coming > 0 && !t.wait(until)
 		if late {
-			t.readLate(p, until)
+			t.lookedLate(p, until)
 		}
 		t.identify(d, p, until, late)
 		switch {
@@ -56,16 +56,17 @@ func (t supplier) supply(d *demand) {
 	slices.SortStableFunc(d.free, t.handOut)
 }
 
-// readLate reads a pool whose nodes are late. A pool that is missing is read at distances.
-func (t supplier) readLate(p *known.Pool, since time.Time) {
-	if !p.Record().Missing.IsZero() {
-		return
-	}
-	if p.Record().Read.Before(since) {
+// lookedLate reports whether a pool whose nodes are late was read since then, and on LKE Enterprise the list of instances after that, and
+// reads what is missing. A pool that was answered 404 is read at distances.
+func (t supplier) lookedLate(p *known.Pool, since time.Time) bool {
+	switch r := p.Record(); {
+	case !r.Missing.IsZero():
+		return false
+	case r.Read.Before(since):
 		t.readPool(p.ID(), "its nodes are late")
-	} else if t.limits.NodesLag {
-		t.readList(instanceList, since, "nodes are late")
+		return false
 	}
+	return !t.limits.NodesLag || t.readList(instanceList, since, "nodes are late")
 }
 
 // identify reads instances that the pool lists and no list shows: one may be free, or may have been renamed by a person. It stops at the

@@ -26,6 +26,9 @@ const (
 	ShortestWait = 90 * time.Second
 	FirstWait    = 3 * time.Minute
 
+	// LateValid is how long a look counts that showed that late nodes have not come, when claimants are refused for that.
+	LateValid = 15 * time.Second
+
 	// GatherQuiet is how long no new claimant may have arrived before nodes are
 	// bought, so that one burst is one purchase; GatherMost bounds the wait.
 	// Reconciles of one burst were measured to spread over about 0.3 s.
