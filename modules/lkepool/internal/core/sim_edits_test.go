@@ -124,7 +124,11 @@ func (p *simPlatform) lose(i *simInstance) {
 		slot.removed = true
 		of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 		p.grow(of, 1)
-		of.slots[len(of.slots)-1].since = i.ended // the place has had no instance since then
+		since := i.ended // the place has had no instance since then
+		if i.marked == 0 {
+			since = slot.since // nor one that served a claimant
+		}
+		of.slots[len(of.slots)-1].since = since
 	})
 }
 
