@@ -90,9 +90,9 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, %d orderly ends, "+
-		"the last at rest after %s, %d violations %v",
+		"the last at rest after %s, %d violations %v%s",
 		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.released,
-		sums.settled, len(run.Failed), byInvariant)
+		sums.settled, len(run.Failed), byInvariant, sums.times.String())
 	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {
 		_, trace, _ := play(drawn(*scheduleSeed), true)
 		t.Log(trace)
@@ -120,6 +120,7 @@ func (t *scheduleSums) add(s *sim) {
 		t.landed += s.facts.landed
 		t.grouped += s.facts.grouped
 		t.released += s.facts.released
+		t.times.add(s.facts.times)
 		t.settled = max(t.settled, s.facts.settled)
 	}
 }

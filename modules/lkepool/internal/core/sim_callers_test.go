@@ -44,18 +44,21 @@ func (s *sim) holder(instanceID int) (claims.Claimant, bool) {
 // admit brings the schedule's claimants.
 func (s *sim) admit() {
 	for i, life := range s.plan.lives {
-		s.At(life.at, func() {
-			name, uid := "c"+strconv.Itoa(i), "uid-"+strconv.Itoa(i)
-			if heir := s.predecessor(i); life.heir && heir != "" {
-				name = heir
-			}
-			c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(),
-				alive: true, first: s.Now}
-			c.id = simTags.ID(c.Claimant)
-			s.claimants = append(s.claimants, c)
-			s.claim(c)
-		})
+		s.At(life.at, func() { s.arrives(i, life) })
 	}
+}
+
+func (s *sim) arrives(i int, life simLife) *simClaimant {
+	name, uid := "c"+strconv.Itoa(i), "uid-"+strconv.Itoa(i)
+	if heir := s.predecessor(i); life.heir && heir != "" {
+		name = heir
+	}
+	c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(),
+		alive: true, first: s.Now}
+	c.id = simTags.ID(c.Claimant)
+	s.claimants = append(s.claimants, c)
+	s.claim(c)
+	return c
 }
 
 // quit ends a claimant.

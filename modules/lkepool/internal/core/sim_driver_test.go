@@ -58,6 +58,7 @@ type simFacts struct {
 	landed, grouped int
 	// unjoined: nodes were reported that did not join.
 	unjoined bool
+	times    simTimes
 	// released is how many processes gave their Lease back.
 	released int
 	// hidden is how many nodes earlier processes bought or claimed where lists
