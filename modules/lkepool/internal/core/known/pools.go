@@ -73,7 +73,7 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 	case record.Ignored:
 	}
 	if fresh {
-		k.foundPool(p)
+		k.foundPool(p, k.request(Target{Op: event.OpCreate, Name: p.hash}).Busy > 0)
 	}
 	for _, s := range reading.Slots {
 		k.showSlot(p, s, seen)

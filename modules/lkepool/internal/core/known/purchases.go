@@ -50,14 +50,14 @@ type lostCreation struct {
 	until              time.Time
 }
 
-// foundPool ends one lost creation for the key of a pool that is new.
-func (k *purchases) foundPool(p *Pool) {
+// foundPool ends one lost creation for the key of a pool that is new, unless it may be the pool of a creation under way.
+func (k *purchases) foundPool(p *Pool, creating bool) {
 	same := func(l lostCreation) bool { return l.hash == p.hash && l.nodes == p.rec.Value.Count }
 	at := slices.IndexFunc(k.lost, same)
 	if at < 0 {
 		at = slices.IndexFunc(k.lost, func(l lostCreation) bool { return l.hash == p.hash })
 	}
-	if at >= 0 && p.rec.Origin != record.Arrived {
+	if at >= 0 && p.rec.Origin != record.Arrived && !creating {
 		k.lost = slices.Delete(k.lost, at, at+1)
 	}
 }
