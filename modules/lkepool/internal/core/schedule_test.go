@@ -90,9 +90,9 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, %d orderly ends, "+
-		"the last at rest after %s, %d violations %v%s",
+		"the last at rest after %s, at most %d requests in two minutes and 3 for each claimant, %d violations %v%s",
 		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.released,
-		sums.settled, len(run.Failed), byInvariant, sums.times.String())
+		sums.settled, sums.busiest, len(run.Failed), byInvariant, sums.times.String())
 	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {
 		_, trace, _ := play(drawn(*scheduleSeed), true)
 		t.Log(trace)
@@ -121,6 +121,7 @@ func (t *scheduleSums) add(s *sim) {
 		t.grouped += s.facts.grouped
 		t.released += s.facts.released
 		t.times.add(s.facts.times)
+		t.busiest = max(t.busiest, s.facts.busiest)
 		t.settled = max(t.settled, s.facts.settled)
 	}
 }

@@ -15,6 +15,7 @@ var errSimDeadline = context.DeadlineExceeded
 // begin sends a request: it takes effect and is answered at random times.
 func (s *sim) begin(a Action) {
 	s.facts.calls++
+	s.checkRate(a)
 	if a.Op == OpListPools || a.Op == OpListInstances {
 		s.facts.lists++
 	}

@@ -75,6 +75,31 @@ func (s *sim) checkTimes() {
 	}
 }
 
+// checkRate is I12: a burst of trouble costs at most 60 requests a minute, counted over two minutes, and 3 for each claimant besides. And no
+// request is repeated without a pause.
+func (s *sim) checkRate(a Action) {
+	f := &s.facts
+	if at := s.Now / (2 * time.Minute); at != f.minutes {
+		f.minutes, f.inMinutes = at, 0
+	}
+	f.inMinutes++
+	f.busiest = max(f.busiest, f.inMinutes-3*len(s.claimants))
+	if most := 120 + 3*len(s.claimants); f.inMinutes > most {
+		s.fail("I12: %d requests in two minutes, and at most %d are allowed", f.inMinutes, most)
+	}
+	const span, most = 10 * time.Second, 15
+	target := fmt.Sprint(a.Op, a.PoolID, a.InstanceID, a.NodeID)
+	if a.Op == OpCreate {
+		return // each of its own key
+	}
+	if f.repeats == nil || s.Now/span != f.spans {
+		f.spans, f.repeats = s.Now/span, map[string]int{}
+	}
+	if f.repeats[target]++; f.repeats[target] > most {
+		s.fail("I12: %d times in ten seconds: %s", f.repeats[target], s.describeAction(a))
+	}
+}
+
 // serveOneMore is I10 in calm after faults: when all is at rest, and nothing goes wrong any more, one more claimant is served within the
 // bound. Reads are as old as before, so that a look before a write may cost the settle time. A key that has no room, that its user edited, or
 // whose nodes did not join, waits for other reasons.

@@ -25,7 +25,7 @@ func (t buyer) buy(d *demand) {
 	if missing == 0 || d.unclear || t.busy(create) || !t.gathered(d) || !t.clear(d) {
 		return
 	}
-	if missing = t.allowed(d, missing); missing == 0 || t.wait(t.known.Request(create).Until) {
+	if missing = t.allowed(d, missing); missing == 0 || t.wait(t.creationDue(d)) {
 		return
 	}
 	if room := t.known.Key(d.hash).Room(); room > 0 {
@@ -40,6 +40,16 @@ func (t buyer) buy(d *demand) {
 	for _, step := range plan.Grow(missing, pools, t.limits.PoolSize) {
 		t.grow(d, step)
 	}
+}
+
+// creationDue is the end of the pause before the next creation for a key: after one that failed, and after pools that the platform accepted
+// and did not make. Example: two pools of a key have vanished, so the next one is created 8 s after the answer to the last creation.
+func (t buyer) creationDue(d *demand) time.Time {
+	last := t.known.Request(known.Target{Op: event.OpCreate, Name: d.hash})
+	if n := t.known.Vanished(d.hash); n > 0 {
+		return later(last.Until, last.Ended.Add(min(t.cfg.RetryDelay<<min(n, 8), tuning.LongestVain)))
+	}
+	return last.Until
 }
 
 // clear reports whether it is known what the pools of the key have, and otherwise reads it: a purchase without an answer, pools that this

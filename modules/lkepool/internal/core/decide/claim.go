@@ -103,6 +103,8 @@ func (t claimer) finish(claim *callers.Claim, n *known.Node) {
 		t.prove(n)
 	case t.busy(tagsOf(n.ID())):
 		t.readSilent(n)
+	case !t.mayMark(claim, n):
+		t.readFailed(n)
 	case arrived || t.seenNode(n):
 		if t.mark(claim, n); t.busy(tagsOf(n.ID())) {
 			t.readSilent(n)
@@ -124,18 +126,29 @@ func (t claimer) readSilent(n *known.Node) {
 	}
 }
 
-// mark writes the claim unless tags are refused and it is not time to try.
-func (t claimer) mark(claim *callers.Claim, n *known.Node) {
+// readFailed reads an instance whose tags could not be written again and again: if none of the writes had its effect, the claimant gets
+// another one. Otherwise it is read when its tags may be written.
+func (t claimer) readFailed(n *known.Node) {
+	shows := n.Record().Wrote.Add(t.cfg.SettleTime)
+	if t.known.Request(tagsOf(n.ID())).Failed >= tuning.MarkAttempts && n.Record().Read.Before(shows) && !t.wait(shows) {
+		t.readNode(n, "look before claiming")
+	}
+}
+
+// mayMark reports whether the claim may be written now: not during the pause after a write that failed, and seldom while tags are refused.
+func (t claimer) mayMark(claim *callers.Claim, n *known.Node) bool {
 	if err, general, next := t.known.Refused(); (err != nil || general) && (t.now.Before(next) || t.probing()) {
 		t.wait(next)
 		if err != nil {
 			t.deliver(claim, event.Answer{Err: err})
 		}
-		return
+		return false
 	}
-	if t.wait(t.known.Request(tagsOf(n.ID())).Until) {
-		return
-	}
+	return !t.wait(t.known.Request(tagsOf(n.ID())).Until)
+}
+
+// mark writes the claim.
+func (t claimer) mark(claim *callers.Claim, n *known.Node) {
 	request := claim.Request()
 	t.do(event.Action{
 		Op: event.OpMark, InstanceID: n.ID(), PoolID: n.Home(), Key: request.Key, Reason: "claim for " + request.Claimant.Name,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
@@ -30,13 +31,16 @@ func (t reader) readNode(n *known.Node, reason string) {
 	case r.Err != nil:
 		due = later(due, r.Ended.Add(tuning.ReadAgain))
 	case r.Began.After(rec.Read): // the last one was not believed, because it may be older than the record
-		due = later(due, later(rec.Shown, rec.Wrote).Add(t.cfg.SettleTime))
+		due = later(due, unbelieved(rec).Add(t.cfg.SettleTime))
 	}
 	if t.busy(instance(n.ID())) || t.known.Busy(event.OpGetInstance)+t.chosenReads() >= tuning.ParallelReads || t.wait(due) {
 		return
 	}
 	t.do(event.Action{Op: event.OpGetInstance, InstanceID: n.ID(), Reason: reason})
 }
+
+// unbelieved is the time from which a read was not believed that may be older.
+func unbelieved[V any](r record.Record[V]) time.Time { return later(r.Shown, r.Wrote) }
 
 func (t reader) chosenReads() int {
 	n := 0
@@ -50,7 +54,14 @@ func (t reader) chosenReads() int {
 
 // readPool does the same for a pool.
 func (t reader) readPool(id int, reason string) {
-	if t.busy(pool(id)) || t.wait(t.known.Request(pool(id)).Until) {
+	r := t.known.Request(pool(id))
+	due := r.Until
+	if p, known := t.known.Pool(id); known && r.Err == nil && r.Began.After(p.Record().Read) {
+		due = later(due, unbelieved(p.Record()).Add(t.cfg.SettleTime))
+	} else if r.Err != nil {
+		due = later(due, r.Ended.Add(tuning.ReadAgain))
+	}
+	if t.busy(pool(id)) || t.wait(due) {
 		return
 	}
 	t.do(event.Action{Op: event.OpGetPool, PoolID: id, Reason: reason})

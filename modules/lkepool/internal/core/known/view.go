@@ -323,6 +323,17 @@ func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable, edited []*Pool) 
 	return usable, edited
 }
 
+// Vanished counts the pools of a key that this process made and that do not exist: the platform accepted their creation and made nothing, or
+// a person deleted them.
+func (v Objects) Vanished(hash string) (n int) {
+	for p := range v.k.View().Pools() {
+		if p.hash == hash && p.Made() && p.rec.Removing.IsZero() && v.k.View().Absent(p.ID()) {
+			n++
+		}
+	}
+	return n
+}
+
 // LeftOut reports whether the lists show themselves that something is missing in them: one is empty, a pool lists an instance that the
 // list of instances lacks, or an instance names a pool that the list of pools lacks.
 func (v Objects) LeftOut() bool {

@@ -82,6 +82,9 @@ const (
 	// LongestRetry bounds the pause after repeated failures of one request.
 	LongestRetry = 15 * time.Second
 
+	// LongestVain bounds the pause between creations of pools that the platform accepts and does not make.
+	LongestVain = 2 * time.Minute
+
 	// EditedLimit is how many pools of one key may be out of use because they
 	// were edited. Another attempt would only add one more.
 	EditedLimit = 3
