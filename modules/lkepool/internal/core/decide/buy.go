@@ -53,7 +53,7 @@ func (t buyer) creationDue(d *demand) time.Time {
 }
 
 // clear reports whether it is known what the pools of the key have, and otherwise reads it: a purchase without an answer, pools that this
-// process has not read yet, and instances that no pool lists: an old list may show one that is gone, and a person may have deleted one that
+// process has not read yet, or whose last read was not believed because it may be older than a write, and instances that no pool lists: an old list may show one that is gone, and a person may have deleted one that
 // was seen minutes ago. Example: a Linode was tagged at 10:00:00 and deleted at 10:00:20, and its pool lists nothing at 10:01:20. The Linode
 // is read, is gone, and the one that replaces it counts as on its way.
 func (t buyer) clear(d *demand) bool {
@@ -62,25 +62,31 @@ func (t buyer) clear(d *demand) bool {
 		clear = !t.wait(since) && t.readList(poolList, since, "a purchase was not answered")
 	}
 	for _, p := range d.pools {
-		r := p.Record()
-		if !p.Made() && r.Read.Before(t.known.Settled()) {
+		if !t.believed(p) {
 			clear = false
 			t.readPool(p.ID(), "look at the pool before buying")
 		}
-		if !t.limits.NodesLag {
-			continue
-		}
 		for n := range t.known.Homed(p.ID()) {
-			nr := n.Record()
-			if n.Leaving() || !nr.Missing.IsZero() || !nr.Read.IsZero() && r.Read.Sub(later(nr.Read, nr.Wrote)) < tuning.SightValid ||
-				p.SlotOf(n.ID()) != "" || t.known.Request(instance(n.ID())).Hopeless() {
-				continue
+			if t.limits.NodesLag && t.unsighted(p, n) {
+				clear = false
+				t.readNode(n, "no pool lists it, and lists may be old")
 			}
-			clear = false
-			t.readNode(n, "no pool lists it, and lists may be old")
 		}
 	}
 	return clear
+}
+
+// believed reports whether this process made or read a pool, and the newest answered read of it was not left out of account.
+func (t buyer) believed(p *known.Pool) bool {
+	r, read := p.Record(), t.known.Request(pool(p.ID()))
+	return (p.Made() || !r.Read.Before(t.known.Settled())) && (read.Err != nil || !read.Began.After(r.Read) || !r.Missing.IsZero())
+}
+
+// unsighted reports whether a pool does not list an instance, and neither a read nor a write has shown that it exists for a while.
+func (t buyer) unsighted(p *known.Pool, n *known.Node) bool {
+	r := n.Record()
+	lately := !r.Read.IsZero() && p.Record().Read.Sub(later(r.Read, r.Wrote)) < tuning.SightValid
+	return !n.Leaving() && r.Missing.IsZero() && !lately && p.SlotOf(n.ID()) == "" && !t.known.Request(instance(n.ID())).Hopeless()
 }
 
 // gathered reports whether the burst that the claimants belong to is complete.

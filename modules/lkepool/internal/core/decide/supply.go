@@ -23,6 +23,7 @@ func (t supplier) supply(d *demand) {
 		}
 	}
 	var hopeless []*known.Node
+	unknown := false
 	for _, p := range d.pools {
 		coming, overdue, until := t.known.ComingTo(p)
 		d.coming, d.overdue = d.coming+coming, d.overdue+overdue
@@ -30,7 +31,7 @@ func (t supplier) supply(d *demand) {
 		if late {
 			t.lookedLate(p, until)
 		}
-		t.identify(d, p, until, late)
+		unknown = t.identify(d, p, until, late) && !p.Made() || unknown
 		switch {
 		case t.deleting(p):
 			d.unclear = true // what arrives in it meanwhile goes with it
@@ -46,14 +47,22 @@ func (t supplier) supply(d *demand) {
 		}
 		hopeless = append(hopeless, t.supplyOf(d, p)...)
 	}
+	t.passOver(d, hopeless)
+	if unknown { // one that the process before left may be the instance of a claimant
+		d.soon, d.free = d.soon+len(d.free), nil
+	}
+	slices.SortStableFunc(d.free, t.handOut)
+}
+
+// passOver leaves out instances that cannot be read or tagged, unless there are so many that another one would be no better.
+func (t supplier) passOver(d *demand, hopeless []*known.Node) {
 	passed := len(hopeless)
 	for _, claim := range d.waiting {
 		passed += len(t.passedFor(claim.ID()))
 	}
 	if err, _, _ := t.known.Refused(); passed >= tuning.HopelessLimit || claims.KindOf(err) == claims.KindForbidden {
-		d.free = append(d.free, hopeless...) // another one would be no better
+		d.free = append(d.free, hopeless...)
 	}
-	slices.SortStableFunc(d.free, t.handOut)
 }
 
 // lookedLate reports whether a pool whose nodes are late was read since then, and on LKE Enterprise the list of instances after that, and
