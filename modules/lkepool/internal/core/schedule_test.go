@@ -90,7 +90,7 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules from seed %d in %s: %d events, %d late effects, %d grouped 404s, %d orderly ends, "+
-		"the last at rest after %s, at most %d requests in two minutes and 3 for each claimant, %d violations %v%s",
+		"the last at rest after %s, at most %d requests in two minutes and 3 for each call, %d violations %v%s",
 		run.Done, *scheduleSeed, run.Took.Round(time.Millisecond), sums.events, sums.landed, sums.grouped, sums.released,
 		sums.settled, sums.busiest, len(run.Failed), byInvariant, sums.times.String())
 	if testing.Verbose() && total == 1 && len(run.Failed) == 0 {

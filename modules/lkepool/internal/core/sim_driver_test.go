@@ -59,11 +59,11 @@ type simFacts struct {
 	// unjoined: nodes were reported that did not join.
 	unjoined bool
 	times    simTimes
-	// minutes are the running two minutes, inMinutes counts their requests, and busiest is the most, less 3 for each claimant. repeats counts
-	// the requests for each object in the running span.
-	minutes, spans     time.Duration
-	inMinutes, busiest int
-	repeats            map[string]int
+	// minutes are the running two minutes, inMinutes counts their requests, callers the calls that had ended before, and busiest is the most
+	// requests, less 3 for each call. repeats counts the requests for each object in the running span.
+	minutes, spans              time.Duration
+	inMinutes, callers, busiest int
+	repeats                     map[string]int
 	// released is how many processes gave their Lease back.
 	released int
 	// hidden is how many nodes earlier processes bought or claimed where lists

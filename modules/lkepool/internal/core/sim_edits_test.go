@@ -50,7 +50,7 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 	of.edited = true
 	switch e {
 	case editRaiseCount:
-		of.raised = p.Now
+		of.raised, of.disturbed = p.Now, p.Now
 		p.added++
 		p.grow(of, 1)
 	case editLowerCount:
@@ -58,12 +58,14 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 			return false
 		}
 		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
+		of.disturbed = p.Now
 		p.taken++
 	case editAutoscale:
 		p.taken += len(of.slots)
 		of.Autoscaled = true
 		p.record(of)
 	case editDeletePool:
+		of.disturbed = p.Now
 		p.taken += len(of.slots)
 		p.drop(of)
 	}
@@ -96,6 +98,9 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 	case editRecycle:
 		p.taken++
 		of := i.pool
+		if i.marked == 0 {
+			of.disturbed = p.Now
+		}
 		p.added++ // until it is read, a removal of the old node seems to make room
 		p.remove(of, i.slot)
 		p.grow(of, 1)
@@ -111,6 +116,9 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 func (p *simPlatform) lose(i *simInstance) {
 	p.taken++
 	i.gone, i.ended = true, p.Now
+	if i.marked == 0 {
+		i.pool.disturbed = p.Now
+	}
 	p.recordInstance(i)
 	if i.slot.removed || !p.repairs {
 		return
@@ -124,11 +132,7 @@ func (p *simPlatform) lose(i *simInstance) {
 		slot.removed = true
 		of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 		p.grow(of, 1)
-		since := i.ended // the place has had no instance since then
-		if i.marked == 0 {
-			since = slot.since // nor one that served a claimant
-		}
-		of.slots[len(of.slots)-1].since = since
+		of.slots[len(of.slots)-1].since = i.ended // the place has had no instance since then
 	})
 }
 

@@ -96,6 +96,9 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 	case faultNoEffect:
 		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 	case faultWithoutEffect:
+		if of := s.pool(a.PoolID); of != nil && a.Op == OpScale {
+			of.disturbed = s.Now
+		}
 		return s.pretend(a)
 	case faultHangs:
 		if f.pick%2 == 0 {

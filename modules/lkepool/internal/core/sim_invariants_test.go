@@ -352,10 +352,11 @@ func (s *sim) checkRefusal(c *simClaimant, err error) {
 func (s *sim) silent(c *simClaimant) bool {
 	since := s.Now - simShortest
 	return c.first <= since && slices.ContainsFunc(s.pools, func(of *simPool) bool {
-		if of.raised > since || of.gone && of.edited && simTags.KeyHash(of.Tags) == c.hash {
-			return true // a node that a person asked for cannot be told from one that has not come, and a person deleted the other pool
+		if of.foreign || simTags.KeyHash(of.Tags) != c.hash {
+			return false
 		}
-		return !of.foreign && simTags.KeyHash(of.Tags) == c.hash && slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
+		// A node that a person added or took away cannot be told from one that has not come.
+		return of.disturbed > c.first || slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
 			i := slot.instance
 			return i == nil && slot.since <= since || i != nil && (!i.lives() && slot.since <= since || i.pretended || s.unreadable(i, s.Now))
 		})

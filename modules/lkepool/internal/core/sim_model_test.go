@@ -64,6 +64,8 @@ type simPool struct {
 	history schedule.History[lkepool.Pool]
 	// raised is when a person raised the count, or a moment long before.
 	raised time.Duration
+	// disturbed is when a person added a node to it, or took one away that had no claim, or when a count was accepted without effect.
+	disturbed time.Duration
 	// shrunk is when a node was removed last.
 	shrunk time.Duration
 	// edited: it is not what the engine made any more.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
@@ -166,10 +167,13 @@ func (t claimer) probing() bool {
 	return t.known.Busy(event.OpMark) > 0
 }
 
+// restored is the reason of a claim's tag that is written again.
+const restored = "write the claim again"
+
 // restore writes the tag of a claim again that says something else, where more than the tag shows who has the instance.
 func (t claimer) restore() {
 	for n := range t.known.Astray() {
-		if !t.restorable(n) || t.wait(t.known.Request(tagsOf(n.ID())).Until) || t.settling() {
+		if !t.restorable(n) || t.wait(t.restoreDue(n)) || t.settling() {
 			continue
 		}
 		if !t.seenNode(n) {
@@ -177,9 +181,19 @@ func (t claimer) restore() {
 			continue
 		}
 		tags, c := t.known.Tags(), n.Claim()
-		t.do(event.Action{Op: event.OpMark, InstanceID: n.ID(), PoolID: n.Home(), Reason: "write the claim again",
+		t.do(event.Action{Op: event.OpMark, InstanceID: n.ID(), PoolID: n.Home(), Reason: restored,
 			Tags: tags.ClaimTags(n.Value().Tags, c.Claimant, cmp.Or(tags.ClaimedAtOf(n.Value().Tags), t.now))})
 	}
+}
+
+// restoreDue is the end of the pause before a claim's tag is written again: after a write that failed, and after one that was accepted and
+// did not show.
+func (t claimer) restoreDue(n *known.Node) time.Time {
+	last := t.known.Request(tagsOf(n.ID()))
+	if last.Sent.Reason == restored {
+		return later(last.Until, last.Ended.Add(tuning.RestoreAgain))
+	}
+	return last.Until
 }
 
 // restorable reports whether the tag of a claim has to be written again.

@@ -167,16 +167,25 @@ func (t reader) prove(n *known.Node) {
 	case !t.known.AbsentNode(n) && t.now.Before(lacks):
 		t.readMissing(n)
 	case t.wait(lacks):
-	case t.readList(instanceList, lacks, listed) && !t.wait(lacks.Add(t.cfg.SettleTime)):
+	case t.listMissing(lacks) && !t.wait(lacks.Add(t.cfg.SettleTime)):
 		t.readNode(n, again)
 	}
+}
+
+// listMissing reads the list of instances unless it was read since then, at distances: it serves for all instances that are missing.
+func (t reader) listMissing(since time.Time) bool {
+	began := t.known.InstanceList()
+	if began.Before(since) && t.wait(began.Add(tuning.NearList)) {
+		return false
+	}
+	return t.readList(instanceList, since, listed)
 }
 
 // readMissing reads an instance that two reads did not find: a list may lack it, too, and otherwise the instance itself now and then.
 func (t reader) readMissing(n *known.Node) {
 	read := t.known.Request(instance(n.ID()))
 	since := later(read.Ended, n.First().Add(t.cfg.ListLag))
-	if (t.wait(since) || t.readList(instanceList, since, listed)) && !t.wait(read.Ended.Add(tuning.MissingAgain)) {
+	if (t.wait(since) || t.listMissing(since)) && !t.wait(read.Ended.Add(tuning.MissingAgain)) {
 		t.readNode(n, again)
 	}
 }
@@ -216,8 +225,11 @@ func (t reader) located() bool {
 	all := true
 	for n := range t.known.Nodes() {
 		id := n.Home()
-		if _, known := t.known.Pool(id); id == 0 || known || n.Leaving() || t.known.Absent(id) {
+		if _, known := t.known.Pool(id); id == 0 || known || n.Leaving() || t.known.Absent(id) || t.known.AbsentNode(n) {
 			continue
+		}
+		if !n.Record().Missing.IsZero() {
+			t.prove(n) // an old list showed it, and its pool may have gone with it
 		}
 		r, first := t.known.Sought(id)
 		read := t.known.Request(pool(id))

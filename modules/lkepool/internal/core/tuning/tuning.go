@@ -71,6 +71,8 @@ const (
 	RemovalResend = time.Minute
 	// SightValid is how long after it was read or tagged an instance counts that its pool does not list, when a purchase rests on it.
 	SightValid = 20 * time.Second
+	// RestoreAgain is the pause between two writes of a claim's tag that another client takes off, or that have no effect.
+	RestoreAgain = 15 * time.Second
 	// MarkAttempts is how many failed writes of its tags in a row make an instance hopeless: its claimant gets another one.
 	MarkAttempts = 3
 	// HopelessLimit is how many instances in a row may be hopeless until tags are taken to fail in general: no further node would help.
