@@ -11,6 +11,10 @@
 //
 // The packages below have one subject each: plan (what a run may create and cost), guard (the audit of requests), experiment (the
 // questions), poll (bounds of a measured delay).
+//
+// Run returns the report also when the run ended early, and nil with ErrDeclined when the user did not agree. An error names everything
+// that could not be removed. Bounds limit a run: its plan of Linodes, its duration, and its budget in dollars; the run does not begin if
+// it could cost more. Clean looks for ten minutes (Config.Watch) for pools that appear late.
 package lkeprobe
 
 import (

@@ -4,6 +4,8 @@
 // It is the pure half of `karpenter-linode plans`, of `karpenter-linode opencost-prices` and of the generated page docs/plans.md:
 // cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays.
 // Allocatable resources are the estimate before the first node of a plan has registered.
+//
+// Errors are those of the writer, except for a price list without a single price, which is an error of its own. All functions are pure.
 package plans
 
 import (
@@ -36,7 +38,7 @@ type Shown struct {
 	Plans          []catalog.Plan
 	Regions        []Region
 	Selection      selection.Selection // the plans that the settings allow
-	Tier           string              // see instancetype.Settings, and the next
+	Tier           string              // see catalog.Settings, and the next
 	MemoryOverhead *float64
 }
 

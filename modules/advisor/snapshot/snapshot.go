@@ -11,6 +11,8 @@
 // Quantities that no node can have are bounded (package quantity). Read returns an error for an object without a kind or a name, and for
 // requirements with which core's scheduler would fail. Other validation is the API server's: it has validated the objects, or refuses them
 // later.
+//
+// Callers are the programs dump, whatif, explain and top of karpenter-linode. Nothing is written to a cluster.
 package snapshot
 
 import (

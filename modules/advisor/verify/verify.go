@@ -6,6 +6,10 @@
 // counts deletes the NodePool and fails.
 //
 // Callers are the program karpenter-linode and the end-to-end tests.
+//
+// A short scenario may take 15 minutes, a long one 25, and the removal eight. A scenario that fails says what it saw last; the run
+// continues with the next one. The run needs the rights of an administrator of the cluster. Remove returns the names of the objects that
+// it could not remove.
 package verify
 
 import (

@@ -4,6 +4,9 @@
 // Profile and a Behaviour.
 //
 // Durations are milliseconds, times are relative to the start of the run, and nothing in a report names an account.
+//
+// Read refuses another schema, a report without delays, and a delay whose bounds are impossible. Callers: lkeprobe writes a report,
+// linodesim reads it as a profile, and the local cluster's profiles may be such a file.
 package report
 
 import (

@@ -8,8 +8,8 @@
 // type that package launches gives; a NodeClaim that is tried again gets the plan of its first attempt, so that capacity on its way
 // is used and nothing is bought twice; nothing is made from a LinodeNodeClass that is not Ready.
 //
-// Not guaranteed: that Create succeeds within one call. It waits up to the configured deadline, then returns an error that core repeats;
-// the capacity it caused stays and is found by the next attempt.
+// Not guaranteed: that Create succeeds within one call. It waits up to Config.CreateDeadline, 10 seconds, then returns an error that core
+// repeats; the capacity it caused stays and is found by the next attempt.
 //
 // Used by cmd/controller and by Karpenter core, concurrently. All methods are safe for that.
 package cloudprovider

@@ -5,6 +5,9 @@
 // reports with every answer are compared. Whether the token's user is restricted to roles is read, too. Which roles a user has only an
 // administrator of the account can read, so a role that is missing shows in a refusal although the scope is there. It does not retry
 // beyond what the client does; the caller's context bounds it.
+//
+// Callers are the Find functions of the modes, at the start of the operator. A token that lacks a scope, or an account without the
+// cluster, ends the start: the error names the scope or the label and what to do. Scopes is a RoundTripper that only notes a header.
 package discovery
 
 import (

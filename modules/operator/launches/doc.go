@@ -4,7 +4,7 @@
 // NodePool, and what must not be launched for a while. It is a pure function. Memory keeps verdicts, and returns why a launch is not
 // tried now:
 //
-//	a plan rests                     the region, the account or a setting has no room for it, for all NodePools
+//	a plan rests                     for minutes: the region, the account or a setting has no room for it, for all NodePools
 //	a NodePool pauses                its launches were given up, or nodes of one of its plans never joined; the pause grows in a row
 //	a NodePool or class is refused   the API refuses the request itself, until the NodePool or its LinodeNodeClass changes
 //	a static NodePool is held        its last NodeClaim got no node

@@ -4,6 +4,10 @@
 // Each has Find, which finds the cluster by the Linode API before anything else is set up, and New, which makes the mode's Nodes once the
 // Kubernetes cluster can be used. Deps and Nodes are the same for all, so cmd/controller wires them without a difference between modes,
 // apart from the table that has one line for each.
+//
+// Errors of Find are *options.Error, one line for the user; cmd/controller repeats Find while the API does not answer. One attempt may
+// take 30 seconds (StartTimeout). New is called once. Nodes.Begin is called each time this replica is elected, before any controller
+// starts.
 package mode
 
 import (

@@ -7,6 +7,8 @@
 // error and no empty list. Writes are errors. There are no watches, no defaulting, no validation and no resource versions.
 //
 // A Store is safe for concurrent reads; puts and deletes must not run at the same time as reads.
+//
+// Callers are packages whatif and explain.
 package objectstore
 
 import (

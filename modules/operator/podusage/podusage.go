@@ -8,6 +8,8 @@
 // refuse. Only CPU and memory change.
 //
 // Not guaranteed: that a workload runs well with these requests. A reading of metrics-server is an average over seconds.
+//
+// The callers are the program karpenter-linode and package whatif, for whatif --use.
 package podusage
 
 import (

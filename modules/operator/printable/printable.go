@@ -3,6 +3,9 @@
 //
 // Printable is what unicode.IsPrint says: letters, marks, numbers, punctuation, symbols and the ASCII space. Marks that turn the direction
 // of writing are not.
+//
+// Text keeps the length in characters: each other character becomes a space. Message cuts to 1,000 bytes. Every program and every package
+// that shows a text of the API, of a user or of an object uses it. All functions are pure.
 package printable
 
 import (

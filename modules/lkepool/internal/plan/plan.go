@@ -1,5 +1,8 @@
 // Package plan decides where the nodes that are missing are added, as functions without
 // effects. Nothing here depends on a platform, a clock or a context.
+//
+// Example: seven nodes are missing, and pool 1 holds 98 of at most 100: pool 1 grows by two, and a new pool gets five. Package decide
+// calls it.
 package plan
 
 import (

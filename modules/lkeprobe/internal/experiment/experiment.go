@@ -6,6 +6,10 @@
 //
 // Every pool carries three marks. The run's tag shows the run. A tag of its own finds the pool when the answer to its creation is lost. A
 // taint keeps other pods away, and shows the owner when the API loses tags.
+//
+// Package lkeprobe runs the experiments of All, one at a time. When the time of an experiment is over, or the API gives no answer, its
+// open questions have that reason in the report, and the run goes on with the next experiment. Only a token that the API refuses ends the
+// run.
 package experiment
 
 import (

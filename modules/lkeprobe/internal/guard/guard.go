@@ -11,6 +11,9 @@
 //
 // The guard learns from the API's answers alone which objects are the run's: a pool whose tags or taints the rule recognizes, its nodes,
 // their Linodes, and Linodes with such a tag. A Guard is safe for concurrent use.
+//
+// A refused request has a reason that Refused recognizes, so that a refusal of the guard is never taken for one of the API. A creation
+// without an answer may show later: Lost and Late report it, for ten minutes.
 package guard
 
 import (

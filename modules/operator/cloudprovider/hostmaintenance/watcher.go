@@ -8,6 +8,8 @@
 // The cloud provider reports such a node as drifted, so core replaces it within the budgets of its NodePool.
 //
 // Package cmd/controller sets it up; it runs on the leader only. A Watcher is safe for concurrent use.
+//
+// After a restart two reads are needed again, so a node may be found one interval later.
 package hostmaintenance
 
 import (

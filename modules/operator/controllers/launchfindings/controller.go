@@ -7,7 +7,8 @@
 //   - KubernetesVersionProvided is False while nodes of the class's image join with another minor version than the control plane's, which
 //     the class follows.
 //
-// The package makes no request to the Linode API. Package cmd/controller registers it; it runs on the leader only.
+// The controller looks every 30 seconds and at changes of the class. The package makes no request to the Linode API. Package
+// cmd/controller registers it; it runs on the leader only.
 package launchfindings
 
 import (

@@ -12,6 +12,9 @@
 // Not guaranteed: that a Linode joins. Core replaces a NodeClaim whose node has not registered within 15 minutes.
 //
 // All methods are safe for concurrent use.
+//
+// Errors are *claims.Error. A Secret that the class names is read anew for each launch. Check tells the controller of classes, without a
+// request to the Linode API that is not remembered, whether a class could make nodes: its result is the condition BootstrapReady.
 package instance
 
 // ContractVersion is the version of the facts that a node gets: its name, labels, taints, kubelet settings and cluster. User data that a

@@ -11,4 +11,9 @@
 //
 // Packages below it: registrationtaint keeps pods off nodes without NodeClaim, adoption takes over nodes of the alpha provider. All methods
 // are safe for concurrent use.
+//
+// A node that is on its way for longer than this platform usually takes is refused as InsufficientCapacity, and its plan rests; after
+// three minutes (PendingTimeout) garbage collection removes its place in the pool. Errors are *claims.Error, which package cloudprovider
+// translates for core. Tracker reads the cluster's version at most once in four minutes, so new nodes of an Enterprise cluster have an
+// upgraded version within that time.
 package lke
