@@ -23,4 +23,7 @@
 //   - refusals: every plan that the catalogue lists as available can be bought, and quotas of the account do not count;
 //   - NodeOverlays, CapacityBuffers, static NodePools, Dynamic Resource Allocation, autoscaled replicas;
 //   - anything other than nodes: volumes, NodeBalancers, transfer, the control plane.
+//
+// A run with Input.Sensitivity simulates several orders of arrival and several changes of each NodePool (other classes, other sizes,
+// without the most used plans) at the same time, on all processors. Input.Use repeats the run with requests as used.
 package whatif

@@ -9,6 +9,11 @@
 //	a NodePool or class is refused   the API refuses the request itself, until the NodePool or its LinodeNodeClass changes
 //	a static NodePool is held        its last NodeClaim got no node
 //
+// A plan rests for three minutes without capacity or at the account's limit (Config.PlanRest), for 15 if LKE accepted a purchase and made
+// no Linode, for 30 if LKE does not take the plan, and for one at a ceiling of the settings. A refusal is forgotten after five minutes
+// (RefusalLasts), a static NodePool is held for one (HeldFor). The first launch in a row that is given up delays nothing, each further one
+// by a minute. Nodes that never join delay their plan by 0, 1, 5 and then 15 minutes, until a node joins.
+//
 // Each of these ends by itself, because its cause may end outside of the cluster. Example: the account has no room for g6-standard-4 at
 // 12:00, so this plan and all plans of at least its size rest until 12:03, and smaller plans are tried. Export returns the first three
 // for a process that starts later (package stored keeps them).

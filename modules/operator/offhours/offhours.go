@@ -12,6 +12,9 @@
 // 19:00 to 6:50 the next morning. Windows that overlap or touch are one period. Without timeZone the times are UTC. A duration counts
 // hours of the clock on the wall, also in a night when the clock changes. A schedule that cannot be read holds nothing, and the condition
 // OffHours is Unknown with the field at fault.
+//
+// A schedule has 1 to 20 windows. Parse refuses an unknown field, an unknown time zone, and a wakeBefore that is not shorter than each
+// duration.
 package offhours
 
 import (

@@ -7,6 +7,10 @@
 // for ten, from an hour ago (a clock that is set back a little does no harm).
 //
 // Nothing here is safe for concurrent use.
+//
+// An authority can sign the certificate of another one (Cross): clients that trust the
+// first then trust servers of the second, as in a rotation. A file is written beside its
+// name and renamed, so a reader sees the old file or the new one, never a part.
 package pki
 
 import (

@@ -15,4 +15,7 @@
 // ended.
 //
 // A Process is safe for concurrent use.
+//
+// Start returns ErrMissing if the program was not built. Failure has the last line of the
+// log. Stop waits for the grace and then kills the group.
 package process

@@ -31,4 +31,7 @@
 //
 // Failed API calls are repeated with growing pauses. A Runner is used by one
 // goroutine calling Run.
+//
+// The pauses grow from 20 ms to 5 s, and one attempt may take 30 s. An event about a Node of another cluster is ignored. When Run returns,
+// all kubelets that it started have ended.
 package simulatedlke

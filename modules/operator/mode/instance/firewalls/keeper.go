@@ -15,6 +15,10 @@
 // remembers nothing beyond the process. The next attempt resolves an answer that was lost.
 //
 // Callers: controllers/upkeep, which reconciles NodeClaims, and the drift of instance mode.
+//
+// A second attempt follows after 30 seconds. The events are FirewallAttached and FirewallNotAttached on the NodeClaim. Keep returns an
+// error only if a request failed for another reason than a refusal; the caller repeats it. Nothing is done before the node has registered,
+// or for a NodeClaim whose class has changed since its launch.
 package firewalls
 
 import (
