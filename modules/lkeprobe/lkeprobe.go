@@ -1,4 +1,4 @@
-// Package lkeprobe measures on a Linode account what no source has an answer to: how long LKE takes, how far its answers lag, what it
+// Package lkeprobe answers on a Linode account the questions that no source answers: how long LKE takes, how far its answers lag, what it
 // refuses, and whether it breaks an assumption of the operator. `karpenter-linode verify` is its program.
 //
 // A run has a plan with a price that is shown first, creates node pools in one cluster and nothing else, and removes them at its end,
@@ -154,7 +154,7 @@ func (s *session) describe() string {
 		where, s.lab.Region, s.cfg.Run, s.lab.Tag(), nodePoolTag, NodePool(s.cfg.Run), s.plan.String())
 }
 
-// run runs the experiments and scenarios, then cleans up, whatever happened.
+// run runs the experiments and scenarios, and cleans up in every case.
 func (s *session) run(ctx context.Context) (r *report.Report, err error) {
 	started := time.Now()
 	within, cancel := context.WithTimeout(ctx, s.cfg.Bounds.Duration)
@@ -182,8 +182,8 @@ func (s *session) run(ctx context.Context) (r *report.Report, err error) {
 	return nil, s.steps(within)
 }
 
-// steps runs the experiments one after another, and then the scenarios. What one of them cannot find out stops only this one. A token
-// that is refused stops all of them, and so does something that cannot be removed: the plan counts every Linode for its own step alone.
+// steps runs the experiments one after another, and then the scenarios. A question that one of them cannot answer stops only this one. A
+// refused token stops all of them, and so does an object that cannot be removed: the plan counts every Linode for its own step alone.
 func (s *session) steps(ctx context.Context) error {
 	for _, e := range s.chosen {
 		if ctx.Err() != nil {

@@ -165,7 +165,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 			[]string{"is not launched yet: NotFound: The cluster, pool or Linode was not found.", "!" + plans}},
 		"recycled-node": {func(_ *testing.T, r *running) {
 			r.claim("", "Provisioning", "The node is on its way (attempt 1)")
-			r.nominated("another") // of before, which is gone
+			r.nominated("another") // of an earlier object, which is gone
 			r.reports.Events[len(r.reports.Events)-1].LastTimestamp = metav1.NewTime(now.Add(-time.Hour))
 		}, []string{"NodeClaim default-x7k2p of NodePool default is for it", "!another", "!" + plans}},
 		"revoked-token": {func(_ *testing.T, r *running) {

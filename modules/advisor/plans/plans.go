@@ -5,7 +5,7 @@
 // cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays.
 // Allocatable resources are the estimate before the first node of a plan has registered.
 //
-// Errors are those of the writer, except for a price list without a single price, which is an error of its own. All functions are pure.
+// Errors come from the writer, except for a price list without a single price, which is an error of its own. All functions are pure.
 package plans
 
 import (
@@ -197,7 +197,7 @@ func (o offer) columns() []string {
 	}
 }
 
-// memory returns what pods can have of it.
+// memory returns the part of the memory that pods can use.
 func (o offer) memory() string {
 	allocatable := o.it.Allocatable()
 	return gib(allocatable.Memory().Value())

@@ -371,7 +371,7 @@ func (s *Snapshot) Region() string {
 	return most
 }
 
-// Newest returns when the newest object was made: the time of the snapshot as far as it is known.
+// Newest returns when the newest object was made, which is the best estimate of the time of the snapshot.
 func (s *Snapshot) Newest() (newest metav1.Time) {
 	for _, object := range s.Objects() {
 		if made := object.GetCreationTimestamp(); newest.Before(&made) {

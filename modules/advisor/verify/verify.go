@@ -210,7 +210,7 @@ func (p *Part) prepare(ctx context.Context) error {
 	return err
 }
 
-// Remove implements lkeprobe.Operator. The operator removes the Linodes; what it leaves is removed by the run's own clean-up.
+// Remove implements lkeprobe.Operator. The operator removes the Linodes; the run's own clean-up removes the rest.
 func (p *Part) Remove(ctx context.Context) []string {
 	p.ready = false
 	var left []string

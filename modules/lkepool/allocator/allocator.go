@@ -57,13 +57,13 @@ func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 type Predecessor = claims.Predecessor
 
 const (
-	// MayStillWrite is a process that may have writes under way, or such as failed and
-	// take effect later: it died, or nothing is known of it. Pools that it made are neither made larger nor deleted for
+	// MayStillWrite is a process that died, or about whose end nothing is known. Its writes may be under
+	// way, or may have failed and take effect later. Pools that it made are neither made larger nor deleted for
 	// Config.LateEffect and Config.SettleTime; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
 	// Ended is a process of which no write may take effect any more, nor a write of an
 	// earlier process: each was answered with success or a refusal, or is older than Config.LateEffect. Or
-	// there was none. Config.SettleTime is waited for, and no more.
+	// there was none. The Allocator waits for Config.SettleTime, and no longer.
 	Ended = claims.Ended
 )
 

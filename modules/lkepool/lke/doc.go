@@ -16,8 +16,8 @@
 // cluster is read for it first. Otherwise each method is one call of the client,
 // which pages and repeats on its own.
 //
-// Errors. A refusal had no effect, an answer that cannot be read is that of
-// a write that took effect, and after no answer or a 5xx the effect is unknown.
+// Errors. A refusal had no effect. An answer that cannot be read means that the
+// write took effect. After a 5xx or without an answer the effect is unknown.
 // A 404 is KindNotFound where it is about one instance or pool, and KindConflict
 // where the cluster does not exist. Of a removal it is success. A removal that
 // the API refuses (a locked pool, the last one of a Standard cluster) is

@@ -95,7 +95,7 @@ func (a *Authority) SignClient(public any, user string, groups ...string) ([]byt
 	}, public)
 }
 
-// Cross returns the certificate of another authority, signed by this one. Who trusts this one thereby trusts what the other signs.
+// Cross returns the certificate of another authority, signed by this one. Clients that trust this authority then trust the other one, too.
 func (a *Authority) Cross(other *Authority) ([]byte, error) {
 	template := &x509.Certificate{
 		Subject: other.cert.Subject, SerialNumber: other.cert.SerialNumber, NotBefore: other.cert.NotBefore, NotAfter: other.cert.NotAfter,

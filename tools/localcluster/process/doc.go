@@ -11,7 +11,7 @@
 // log file, appended, so that a second start loses nothing.
 //
 // Not guaranteed: on other systems than Linux a child survives a parent that was
-// killed by SIGKILL; what a child itself starts outside its process group is not
+// killed by SIGKILL; processes that a child starts outside of its process group are not
 // ended.
 //
 // A Process is safe for concurrent use.

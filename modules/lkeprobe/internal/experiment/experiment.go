@@ -27,7 +27,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// Experiment is one of them.
+// Experiment is one experiment: its step of the plan, its questions, and its script.
 type Experiment struct {
 	plan.Step
 	Questions []Question

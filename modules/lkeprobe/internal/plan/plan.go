@@ -130,7 +130,7 @@ func (in Input) offers() []api.LinodeType {
 	return out
 }
 
-// choose returns the plan of the nodes: the one that is named, or else the cheapest.
+// choose returns the plan of the nodes: the named plan, or else the cheapest.
 func (in Input) choose(offers []api.LinodeType) (api.LinodeType, error) {
 	at := slices.IndexFunc(in.Types, func(t api.LinodeType) bool { return t.ID == in.Type })
 	switch {
