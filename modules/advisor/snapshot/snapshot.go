@@ -13,6 +13,9 @@
 // later.
 //
 // Callers are the programs dump, whatif, explain and top of karpenter-linode. Nothing is written to a cluster.
+//
+// Of two objects with one kind and name the later counts. FromCluster leaves out kinds that the cluster does not have, and returns the
+// error of any other failed read. A Snapshot is for one goroutine.
 package snapshot
 
 import (

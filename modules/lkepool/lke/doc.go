@@ -28,4 +28,8 @@
 // capacity and a limit of the account from a mistake in the request: the texts of
 // a 400 whose field is empty, type or count, and no others. Words that are not
 // known make it KindInvalid.
+//
+// A method makes one request, with the exceptions above, and returns when its context ends. A write
+// whose time (lkepool.SendBefore) has passed is not sent. The backend is safe for concurrent use and
+// remembers nothing. Callers are package mode/lke of the operator, and the conformance suite pooltest.
 package lke

@@ -12,4 +12,9 @@
 // repeats; the capacity it caused stays and is found by the next attempt.
 //
 // Used by cmd/controller and by Karpenter core, concurrently. All methods are safe for that.
+//
+// Figures: the last list of nodes serves questions for a minute. A node must be an hour old before an older kubelet version counts as
+// drift. The same event is published once in 30 minutes, the event about plans without a price once in six hours. A NodeClaim that is
+// deleted more than 14 minutes after its launch without a node counts as never joined. Repair waits for ten minutes, unless the setting
+// has another time.
 package cloudprovider

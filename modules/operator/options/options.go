@@ -9,6 +9,10 @@
 //
 // Karpenter core's settings are read together with these, by core's own parser, which does not name a
 // variable that is wrong: Parse checks them first.
+//
+// An Error is "NAME: found (cause); fix". Some settings have two names, of which the first has
+// precedence. Usage and Describe list every setting with its default; docs/configuration.md is made of
+// Describe. A Secret never prints its value.
 package options
 
 import (

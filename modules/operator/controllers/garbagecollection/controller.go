@@ -15,6 +15,10 @@
 // The Node of an instance is the Node with its provider ID, or else the Node with its name if that Node has no provider ID. If no such
 // Node is found, the instance stays while a Node without provider ID could be its own. Package cmd/controller registers it; it runs on
 // the leader only.
+//
+// While it drains, it looks every two seconds. Nodes looks at silent Nodes every five seconds and reads a Linode at most every 15 seconds,
+// after ten minutes of silence every minute; it deletes a Node only if its Linode is proven gone and the Node is not Ready. Both are
+// called by one goroutine, and keep nothing over a restart: ages begin anew.
 package garbagecollection
 
 import (

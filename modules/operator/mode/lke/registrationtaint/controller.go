@@ -35,6 +35,12 @@
 //
 // If core registers a Node before the taint is there, it logs an error that needs nothing, and goes on. Package cmd/controller registers
 // the Controller; it runs on the leader only.
+//
+// # Times
+//
+// A Node without a known pool is looked at again after a second, then after pauses that grow to a minute. A Node that is drained is looked
+// at every two seconds. An instance that is not ours is not read again for 30 seconds. A taint that is back within 24 hours counts as put
+// back.
 package registrationtaint
 
 import (
