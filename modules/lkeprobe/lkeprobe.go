@@ -15,6 +15,9 @@
 // Run returns the report also when the run ended early, and nil with ErrDeclined when the user did not agree. An error names everything
 // that could not be removed. Bounds limit a run: its plan of Linodes, its duration, and its budget in dollars; the run does not begin if
 // it could cost more. Clean looks for ten minutes (Config.Watch) for pools that appear late.
+//
+// A Linode or pool counts as gone after three 404s in a row, over five seconds. A deletion without effect is repeated every 20 seconds.
+// One request may take 15 seconds. A run's ID has 6 to 12 lower case letters and digits.
 package lkeprobe
 
 import (

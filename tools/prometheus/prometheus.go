@@ -5,6 +5,8 @@
 // further apart than they were scraped (see Lapse). A Server is safe for concurrent use.
 //
 // A query or an evaluation that takes longer than 30 seconds is an error. Close removes nothing: the folder is the caller's.
+//
+// A query may load a million samples. Evaluate returns an error for a file that promtool would refuse, and each alert with its state.
 package prometheus
 
 import (

@@ -14,6 +14,8 @@
 // Explanations are sentences with a reason and, where there is one, a remedy. A Lease counts as held for its duration and five seconds
 // more. Warnings older than five minutes are left out. Errors: no object or several objects with the name, a kind other than pod, node and
 // nodeclaim.
+//
+// A sentence names three objects at most.
 package explain
 
 import (

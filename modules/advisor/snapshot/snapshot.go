@@ -16,6 +16,8 @@
 //
 // Of two objects with one kind and name the later counts. FromCluster leaves out kinds that the cluster does not have, and returns the
 // error of any other failed read. A Snapshot is for one goroutine.
+//
+// Tier returns enterprise if a class has a version such as v1.33.6+lke7, or if nodes reserve more than 255 MiB of memory.
 package snapshot
 
 import (

@@ -10,6 +10,8 @@
 // A short scenario may take 15 minutes, a long one 25, and the removal eight. A scenario that fails says what it saw last; the run
 // continues with the next one. The run needs the rights of an administrator of the cluster. Remove returns the names of the objects that
 // it could not remove.
+//
+// A number of nodes must stay as it is for 30 seconds to count.
 package verify
 
 import (

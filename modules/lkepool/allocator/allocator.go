@@ -17,6 +17,9 @@
 // that may still write; a process that is elected calls Begin. Nothing is kept on disk: after a restart the tags at the platform and
 // Config.Records are the memory. An Allocator is safe for concurrent use. Without callers and without writes under way it has no
 // goroutine.
+//
+// A call with wrong parameters is KindInvalid with the field: a claimant's name of more than 253 characters, a tag of fewer than 3 or more
+// than 50, an instance ID below 1.
 package allocator
 
 import (

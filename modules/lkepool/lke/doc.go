@@ -32,4 +32,8 @@
 // A method makes one request, with the exceptions above, and returns when its context ends. A write
 // whose time (lkepool.SendBefore) has passed is not sent. The backend is safe for concurrent use and
 // remembers nothing. Callers are package mode/lke of the operator, and the conformance suite pooltest.
+//
+// A pool has at most 100 nodes on Standard and 500 on Enterprise. A label's key has at most 63
+// characters, with a prefix 128 of which 62 follow the slash; a value has at most 63. CheckLabel and
+// CheckTaint return the reason for a refusal.
 package lke

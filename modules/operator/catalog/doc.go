@@ -23,4 +23,8 @@
 // Package cmd/controller makes one Catalog, whose Start reads every five minutes (Config.Interval) on every replica, so that a replica
 // that takes over needs no read. An ExclusionError means that the settings exclude every plan. The programs whatif, plans and import lke
 // make catalogs of their own.
+//
+// A plan has an unavailable offering if it has no price in the region (Unpriced), if its last launch was refused, or if its disk is too
+// small for the disks of the class: the root disk needs at least 8192 MiB. A node has 110 pods unless the class or registered nodes say
+// otherwise.
 package catalog

@@ -4,6 +4,8 @@
 // Lock makes a patch that the API server refuses with a conflict if another client has changed the object since it was read. Requeue turns
 // that conflict into another reconcile, and "not found" into the end. NodesOf returns the Nodes of an instance: the Nodes with its
 // provider ID, or else the Node with its name that has no other provider ID. All functions may be called concurrently.
+//
+// A reconcile after a conflict comes after 250 ms.
 package controllers
 
 import (

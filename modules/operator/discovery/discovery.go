@@ -8,6 +8,9 @@
 //
 // Callers are the Find functions of the modes, at the start of the operator. A token that lacks a scope, or an account without the
 // cluster, ends the start: the error names the scope or the label and what to do. Scopes is a RoundTripper that only notes a header.
+//
+// A 401 names LINODE_TOKEN; a 403 names the scope or, if the token has the scope, the role of its user; a 404 or an answer that is not the
+// Linode API's names LINODE_URL. If the API sends no scopes, they are not compared.
 package discovery
 
 import (

@@ -19,4 +19,7 @@
 // for a process that starts later (package stored keeps them).
 //
 // Packages cloudprovider and catalog use it, concurrently. It imports nothing of Karpenter's and makes no request.
+//
+// A node that was too small for its pods counts for six hours. Failures in a row are forgotten an hour after the last pause, a refusal
+// because of a limit after 15 minutes, the attempts of a NodeClaim after an hour.
 package launches

@@ -17,6 +17,8 @@
 //
 // Times in a text are those at which the state began, so that the same state gives the same text. LimitsOf makes one list; its error is
 // the API server's.
+//
+// A sentence names three nodes at most, and counts the others. An error is a budget that cannot be read, such as a wrong schedule.
 package leaving
 
 import (

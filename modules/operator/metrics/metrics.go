@@ -9,6 +9,8 @@
 // the moment at which the refusal ends.
 //
 // The names of all metrics begin with karpenter_linode_. The counts are lost with the process.
+//
+// The label nodepool has at most 200 names; further NodePools count as "other".
 package metrics
 
 import (

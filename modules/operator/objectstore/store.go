@@ -9,6 +9,9 @@
 // A Store is safe for concurrent reads; puts and deletes must not run at the same time as reads.
 //
 // Callers are packages whatif and explain.
+//
+// A read of an object that is not there is the API server's "not found". A write is ErrReadOnly, and a field that is not served is an
+// error that names it. Put replaces an object of the same kind, namespace and name, and keeps a copy.
 package objectstore
 
 import (

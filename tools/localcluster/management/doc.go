@@ -11,4 +11,6 @@
 //
 // Start returns an error if the definitions are not served, if the API server does not call the webhooks, or if the controllers do not
 // become ready before ctx ends. The controllers end with the process that Start returns.
+//
+// Start waits for up to two minutes until the API server calls the webhooks.
 package management

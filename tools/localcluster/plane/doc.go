@@ -28,4 +28,6 @@
 // does not become healthy before ctx ends. Died delivers one error when a component ends
 // without Stop. Ports are reserved between processes, so that planes that start at the same
 // time get different ones.
+//
+// Ports are between 15000 and 32767.
 package plane

@@ -12,6 +12,8 @@
 // The caller is the command karpenter-linode import lke. Read makes two or three requests and returns an error if no cluster, or more than
 // one, has the label. New returns an error if no pool would be left for the operator, or if no other pool is there to take over. With keep
 // 0 it chooses the cheapest pool that LKE does not scale.
+//
+// A NodePool has the name of the pool's label, or else of its plan; a name that stands twice gets the pool's ID. Prices are USD a month.
 package lke
 
 import (

@@ -10,6 +10,9 @@
 // Package lkeprobe runs the experiments of All, one at a time. When the time of an experiment is over, or the API gives no answer, its
 // open questions have that reason in the report, and the run goes on with the next experiment. Only a token that the API refuses ends the
 // run.
+//
+// A deleted node is watched for three minutes, a deleted Linode for ten, a renamed one for 20 seconds; the burst makes 20 pools. A change
+// without an effect is made again.
 package experiment
 
 import (

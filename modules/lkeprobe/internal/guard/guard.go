@@ -14,6 +14,9 @@
 //
 // A refused request has a reason that Refused recognizes, so that a refusal of the guard is never taken for one of the API. A creation
 // without an answer may show later: Lost and Late report it, for ten minutes.
+//
+// Refused are, for example: a read that shows secrets (a kubeconfig, the profile, the account), a pool without the run's tag or taint, a
+// pool of another plan than the run's, and an update whose body cannot be read.
 package guard
 
 import (

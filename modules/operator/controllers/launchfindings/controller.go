@@ -9,6 +9,8 @@
 //
 // The controller looks every 30 seconds and at changes of the class. The package makes no request to the Linode API. Package
 // cmd/controller registers it; it runs on the leader only.
+//
+// A class without a finding has neither condition. An error of the API server is repeated with growing pauses.
 package launchfindings
 
 import (

@@ -34,4 +34,6 @@
 //
 // Errors are *claims.Error. A MachineDeployment that cannot be used does not stop the others: check.go names it in the class's condition.
 // Package cmd/controller wires the mode; the program karpenter-linode calls Offers, which reads the deployments once.
+//
+// The view of the deployments is read every 15 seconds, and a template every five minutes.
 package clusterapi

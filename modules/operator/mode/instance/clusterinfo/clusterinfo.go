@@ -7,6 +7,9 @@
 // Answers are remembered for ten seconds. After an error the facts of the last read are returned together with the error. Callers are the
 // check of a class and each launch of package instance: without an address or a CA the class is not Ready (EndpointUnknown, CAUnknown).
 // The package never writes. Safe for concurrent use.
+//
+// A read may take ten seconds. Errors name the ConfigMap and the part that cannot be used: no kubeconfig, no server of the form host:port
+// or https://host:port, no certificate in PEM.
 package clusterinfo
 
 import (
