@@ -207,7 +207,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		"a refused class": {func(_ *testing.T, r *running) {
 			r.reports.Refusals = []launches.Refusal{{NodeClass: launches.Version{UID: types.UID("class"), Generation: 1}, Message: "no firewall 7",
 				Until: now.Add(time.Minute)}}
-		}, []string{"the last launch was refused, and none is tried before a change, until 12:01:00 UTC: no firewall 7", "!" + plans}},
+		}, []string{"the last launch was refused, and no launch is tried before a change, until 12:01:00 UTC: no firewall 7", "!" + plans}},
 		"a class that was corrected": {func(_ *testing.T, r *running) {
 			r.NodeClasses[0].Generation = 2
 			r.reports.Refusals = []launches.Refusal{{NodeClass: launches.Version{UID: "class", Generation: 1}, Until: now.Add(time.Minute)}}

@@ -140,7 +140,7 @@ func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, no
 		for _, refusal := range r.Refusals {
 			if class != nil && now.Before(refusal.Until) && refusal.NodeClass == version(class) &&
 				(refusal.NodePool == launches.Version{} || refusal.NodePool == version(pool)) {
-				return "the last launch was refused, and none is tried before a change" + until(refusal.Until) + ": " + refusal.Message
+				return "the last launch was refused, and no launch is tried before a change" + until(refusal.Until) + ": " + refusal.Message
 			}
 		}
 	}

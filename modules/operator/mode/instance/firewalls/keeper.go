@@ -194,7 +194,7 @@ func (k *Keeper) deny(ctx context.Context, s subject, reason string) time.Durati
 	if a.refusals == enough {
 		log.FromContext(ctx).Info("a Linode stays without its firewall", "instance", s.linode, "firewall", s.firewall, "reason", reason)
 		k.publish(s, corev1.EventTypeWarning, EventNotAttached, fmt.Sprintf(
-			"Linode %d lacks firewall %d (spec.firewallID), and its node is to be replaced: %s", s.linode, s.firewall, reason))
+			"Linode %d lacks firewall %d (spec.firewallID), and Karpenter replaces its node: %s", s.linode, s.firewall, reason))
 	}
 	return a.pause
 }
