@@ -287,7 +287,8 @@ func (v Verdict) givenUp(l Launch, failures pacing.Record, now time.Time) Verdic
 	if l.NodePool != "" {
 		v.failures = failures
 	}
-	v.Event = Event{Reason: v.Reason, Silence: time.Minute, Message: fmt.Sprintf("Launch given up; the next launch follows after %s: %s", pause, v.Message)}
+	v.Event = Event{Reason: v.Reason, Silence: time.Minute,
+		Message: fmt.Sprintf("Launch given up; the next launch follows after %s: %s", pause, v.Message)}
 	return v.forGood(l)
 }
 
