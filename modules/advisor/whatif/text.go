@@ -99,8 +99,7 @@ func (r *Report) Range() string {
 		return ""
 	}
 	return fmt.Sprintf("Depending on the order in which nodes join and pods are placed, it costs between $%s and $%s a month.",
-		money(r.LowMonthly),
-		money(r.HighMonthly))
+		money(r.LowMonthly), money(r.HighMonthly))
 }
 
 func money(usd float64) string {
