@@ -24,4 +24,7 @@
 //
 // Missing returns the names of programs that are not there; the callers' errors then name
 // the make target that builds them. KubernetesVersion is the version of the kubelets, too.
+//
+// FindRoot returns an error outside of the repository. The default release is
+// KubernetesVersion; a release that equals it counts as the default.
 package controlplane

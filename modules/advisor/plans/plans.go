@@ -6,6 +6,9 @@
 // Allocatable resources are the estimate before the first node of a plan has registered.
 //
 // Errors come from the writer, except for a price list without a single price, which is an error of its own. All functions are pure.
+//
+// Rows are in the order of regions, and by price in each. For a NodePool the first region counts: first the plans that it can buy, then
+// each other plan with the requirement, the availability or the setting that excludes it.
 package plans
 
 import (

@@ -12,6 +12,9 @@
 // it could not remove.
 //
 // A number of nodes must stay as it is for 30 seconds to count.
+//
+// Without a StorageClass in Config.Volumes there is no scenario with a volume, and without Config.Uninstall none that uninstalls. The
+// cluster is looked at every two seconds (Config.Poll).
 package verify
 
 import (

@@ -17,4 +17,7 @@
 // drift. The same event is published once in 30 minutes, the event about plans without a price once in six hours. A NodeClaim that is
 // deleted more than 14 minutes after its launch without a node counts as never joined. Repair waits for ten minutes, unless the setting
 // has another time.
+//
+// A NodeClaim without a provider ID is deleted by its name: the instance that carries its claim is released. Drift that the last list
+// suggests is confirmed by a read of the instance, once in an hour for the same reason.
 package cloudprovider
