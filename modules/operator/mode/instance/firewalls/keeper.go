@@ -53,7 +53,7 @@ const (
 	retryPause   = 30 * time.Second // before the second attempt; longer than the memory behind Recheck
 	refusalPause = 10 * time.Minute // before each later one
 	remembered   = time.Hour        // longer than every pause
-	enough       = 2                // refusals in a row that are believed
+	enough       = 2                // refusals in a row that count
 )
 
 // Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is the time of the request; nil entities
@@ -184,7 +184,7 @@ func (k *Keeper) restore(ctx context.Context, s subject, found finding) (time.Du
 	return 0, fmt.Errorf("putting instance %d behind firewall %d: %w", s.linode, s.firewall, err)
 }
 
-// deny counts refusals, reports the one that is believed, and returns the pause before the next attempt.
+// deny counts refusals, reports the refusal that decides, and returns the pause before the next attempt.
 func (k *Keeper) deny(ctx context.Context, s subject, reason string) time.Duration {
 	a := attempt{at: time.Now(), refusals: s.last.refusals + 1, pause: refusalPause}
 	if a.refusals < enough {
