@@ -25,4 +25,10 @@
 //
 // A LinodeNodeClass selects deployments by spec.machineDeploymentSelector, a label selector; absent, it
 // selects every deployment of the cluster that has opted in.
+//
+// # Defaults and errors
+//
+// ReadInterval is one second, OrphanTTL five minutes, StuckTimeout two minutes, CacheLag two seconds.
+// Errors are *claims.Error. The package only declares types; allocator runs the engine, kube is the
+// Backend.
 package clusterapi

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// What the cloud controller manager does for a Service without a NodeBalancer, with an address that a Linode has already.
+// The requests of the cloud controller manager for a Service without a NodeBalancer, whose address a Linode has already.
 func TestAnAddressIsSharedAndTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: linodesim.Fast(), NoRateLimits: true})

@@ -11,7 +11,7 @@ import (
 )
 
 // Admin is the simulator's control over HTTP, for programs in other languages
-// and for people: JSON in and out. What the API can do is not repeated here: an
+// and for people: JSON in and out. Actions that the API offers are not repeated here: an
 // edit by hand is a request to the API with a second token, whose user the audit
 // log names. Requests to a loopback name need no token; see guard.
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// Where the real answer is not known, the other one can be chosen.
+// If the real answer is not known, a Behaviour can choose the other answer.
 func TestChosenBehaviour(t *testing.T) {
 	const enterprise = linodesim.Enterprise
 	for _, c := range []struct {

@@ -76,7 +76,7 @@ func TestUpgradeReachesNodesThatAreRecycled(t *testing.T) {
 	})
 }
 
-// left counts the nodes of before that are still there.
+// left counts the earlier nodes that still exist.
 func left(sim *linodesim.Sim, before linodesim.ClusterInfo) int {
 	n := 0
 	for i, p := range sim.Snapshot().Clusters[0].Pools {

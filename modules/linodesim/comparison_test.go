@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// result says whether one recorded exchange was answered as recorded.
+// result shows whether the simulator answered one recorded exchange as recorded.
 type result struct {
 	file, family, what string
 	served             bool     // the simulator knows the route, the fields and the filters
 	reasons            []string // for which it is not the same; none = it is
 }
 
-// comparison has all of them.
+// comparison has the results of all exchanges.
 type comparison []result
 
 // families are the parts of the API by their routes; the first that fits counts.

@@ -84,7 +84,7 @@ func TestPoolLabelsInNodeNames(t *testing.T) {
 	})
 }
 
-// The account's default firewalls can be set, and protect what names none.
+// The account's default firewalls can be set, and protect objects that name no firewall.
 func TestDefaultFirewalls(t *testing.T) {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})
 	id := sim.AddFirewall(linodesim.FirewallSpec{Label: "default"})

@@ -126,8 +126,8 @@ func (x *exchange) limit() bool {
 	return true
 }
 
-// arrive is the first half of the delay: a request that is given up on it has
-// no effect, one that is given up later has.
+// arrive waits for the first half of the delay: a request that its client cancels there has
+// no effect, and a request that is cancelled later has its effect.
 func (x *exchange) arrive() bool {
 	there := x.pause / 2
 	x.pause -= there
@@ -205,8 +205,8 @@ func (x *exchange) request(live, seen *world.Moment) handlers.Request {
 	}
 }
 
-// carryOutLater plans the effect of a write. What the API would refuse then has
-// none, and no caller learns of either.
+// carryOutLater plans the effect of a write. A write that the API would refuse then has
+// no effect, and no caller learns about it.
 func (x *exchange) carryOutLater(after time.Duration) {
 	body, err := x.readBody()
 	if err != nil || len(x.op.CheckBody(body, x.caller.Beta)) > 0 {

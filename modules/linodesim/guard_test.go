@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// What a page of another site, a name that resolves to this machine, and another
+// Requests that a page of another site, a name that resolves to this machine, or another
 // machine try.
 func TestAdminAndPageTakeOnlyTheirOwn(t *testing.T) {
 	sim, err := linodesim.New(linodesim.Config{Tokens: map[string][]string{"mine": {"*"}, "narrow": {"lke:read_write"},

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// A late write is answered before its effect, which comes in its time whatever became of the sender.
+// A late write is answered before its effect, which comes at its time even if the sender has ended.
 func TestLateWrites(t *testing.T) {
 	for name, rule := range map[string]linodesim.Rule{
 		"504":             {Kind: linodesim.Writes},
@@ -63,7 +63,7 @@ func TestLateWrites(t *testing.T) {
 	}
 }
 
-// A late write comes after later ones, and wins; one that cannot be carried out any more has no effect.
+// A late write takes effect after writes that were sent later, and its value stays. If it cannot be carried out any more, it has no effect.
 func TestLateWriteComesAfterLaterOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
@@ -92,7 +92,7 @@ func TestLateWriteComesAfterLaterOnes(t *testing.T) {
 	})
 }
 
-// In a group of wrong 404s every object is missing, and then none.
+// During a group of wrong 404s every object is missing, and afterwards every object is there again.
 func TestGroupsOfWrong404s(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})

@@ -38,7 +38,7 @@ func (a liedTo) tags(path string) int {
 	return len(mustDo(a.t, a.client, "GET", path, "").body["tags"].([]any))
 }
 
-// Each lie about the account takes effect when and where its constant says, and an honest platform does not do so.
+// Each lie about the account has the time and the object that its constant has, and without the lie the platform behaves well.
 func TestLies(t *testing.T) {
 	const made = `{"type":"g6-standard-2","count":2,"tags":["team=a"]}`
 	for about, broken := range map[report.Assumption]func(t *testing.T, a liedTo) bool{

@@ -140,7 +140,7 @@ func addPools(t testing.TB, sim *linodesim.Sim, pools, nodes int) {
 	}
 }
 
-// A debugging run prints and dumps whatever there is: calls, errors, requests
+// A debugging run prints and dumps everything: calls, errors, requests
 // without their headers, the page, the admin interface's lists. The token is
 // in none of it.
 func TestTokenIsNowhereInADebuggingRun(t *testing.T) {

@@ -36,7 +36,7 @@ func ProfileFrom(nameOrFile string) (Profile, Behaviour, error) {
 
 // Measured reads a report of verify as a profile, with the behaviour that the
 // report found. Each delay goes from the least to the most that was measured;
-// what was not measured is as in Realistic. Reads and lists lag by as much as
+// all other values are as in Realistic. Reads and lists lag by as much as
 // they were proven to lag.
 func Measured(r io.Reader) (Profile, Behaviour, error) {
 	m, err := report.Read(r)

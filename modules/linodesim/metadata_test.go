@@ -108,7 +108,7 @@ func TestMetadataRefusals(t *testing.T) {
 	})
 }
 
-// A Linode outside of LKE boots, stops and ends; subscribers to workers see none of it.
+// A Linode outside of LKE boots, stops and ends; subscribers to workers get no event of it.
 func TestEventsOfPlainLinodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: even()})

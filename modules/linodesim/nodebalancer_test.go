@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// What the cloud controller manager does for a Service: a NodeBalancer with ports and nodes, rebuilt when nodes come and go, behind a
+// The requests of the cloud controller manager for a Service: a NodeBalancer with ports and nodes, rebuilt when nodes come and go, behind a
 // firewall whose rules change.
 func TestNodeBalancerOfAService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAVolumeThatDoesNotPersistIsLostWithABoot(t *testing.T) {
 	}
 }
 
-// What the CSI driver does with a volume, each step with an event that ends when it does.
+// The requests of the CSI driver about a volume; each step has an event that ends with the step.
 func TestAVolumesLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Fast(), NoRateLimits: true})

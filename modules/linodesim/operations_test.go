@@ -11,7 +11,7 @@ import (
 
 var parameters = regexp.MustCompile(`\{\w+\}`)
 
-// Every operation has a handler: whatever its answer to a request about nothing,
+// Every operation has a handler: for a request about an object that does not exist,
 // it is an answer of the API.
 func TestEveryOperationAnswers(t *testing.T) {
 	all, err := operation.Load()

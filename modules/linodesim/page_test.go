@@ -229,7 +229,7 @@ func TestStateInJSONHasOneObjectForEachClusterPoolAndLinode(t *testing.T) {
 	}
 }
 
-// The page shows which faults are active, and what there is beside Linodes.
+// The page shows the active faults, and the objects other than Linodes.
 func TestPageShowsFaultsAndAssets(t *testing.T) {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})
 	c, _ := addCluster(t, sim, linodesim.Standard)

@@ -10,7 +10,7 @@ import (
 )
 
 // profileRules returns the rules of a profile. A request meets
-// one of them at most, in this order; lists with a fault lag as others do.
+// at most one of these rules applies, in this order; lists with a fault lag as others do.
 func profileRules(p Profile) []Rule {
 	t, lists := p.Faults, Rule{Kind: Lists, View: View{Stale: p.StaleLists}, UpTo: true}
 	missing, shifted := lists, lists

@@ -286,7 +286,7 @@ func TestRolesOfARestrictedUser(t *testing.T) {
 	}
 }
 
-// The words that were observed stay as they are: clients and people know them.
+// Recorded words do not change: clients and people know them.
 func TestObservedWords(t *testing.T) {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Fast(), NoRateLimits: true})
 	_, path := addCluster(t, sim, linodesim.Standard)

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// What the harness maps: IDs in lists and objects of requests, and IDs that
+// The harness maps: IDs in lists and objects of requests, and IDs that
 // answers have deep inside, such as the IDs of a VPC's subnets.
 func TestReplayMapsIDsAtEveryDepth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ type Answer struct {
 
 // View changes what a request sees of the world, or does to it.
 type View struct {
-	Stale   time.Duration `json:"stale"`   // a read shows the world of so long ago, but not of before the rule was added
+	Stale   time.Duration `json:"stale"`   // a read shows the world as it was that long ago, but never as it was before the rule was added
 	Missing int           `json:"missing"` // a list lacks so many of its entries
 	// pages after the first begin so many entries later, as if these entries had been removed meanwhile; below 0, earlier
 	Shift    int  `json:"shift"`

@@ -74,7 +74,7 @@ func TestTheFirstRuleThatHitsDecides(t *testing.T) {
 	}
 }
 
-// What a profile does to every request must not hide a test's rule.
+// A profile's rule for every request must not hide a test's rule.
 func TestAddedRulesAreAskedBeforeTheFirstOnes(t *testing.T) {
 	s := newRuleSet(1, Rule{Answer: Answer{Status: 1}})
 	added := s.Add(Rule{Answer: Answer{Status: 2}, Times: 1})

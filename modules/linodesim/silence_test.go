@@ -176,7 +176,7 @@ func TestHostileEnterpriseIsSilentAboutSomeNodes(t *testing.T) {
 	}
 }
 
-// Room that another node leaves goes to the request that waits longest, and a node that is given up waits no longer.
+// Room that another node leaves goes to the request that has waited longest. A node that is deleted while it waits waits no longer.
 func TestRoomGoesToTheNodeThatWaitsLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})

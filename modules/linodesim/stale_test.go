@@ -98,7 +98,7 @@ func TestStalePageIsOfOneMoment(t *testing.T) {
 	})
 }
 
-// What was set up through Go has always been there, also for reads that lag.
+// Objects that were set up through Go have always been there, also for reads that lag.
 func TestProfileStaleShowsPreparedObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Stale(), NoRateLimits: true})

@@ -50,7 +50,7 @@ type Writer interface {
 	Drop(ctx context.Context, poolID int) error
 }
 
-// WithSendBefore returns the context of a write that is to be sent until the given time.
+// WithSendBefore returns the context of a write that may be sent until the given time.
 func WithSendBefore(ctx context.Context, before time.Time) context.Context {
 	return effects.WithSendBefore(ctx, before)
 }

@@ -5,10 +5,10 @@
 //
 // It is for controllers that need one machine per object, such as a Karpenter
 // cloud provider, and needs no Kubernetes type. This package declares the types;
-// claimants, errors and sweeps are those of module claims, and package allocator has
-// the Allocator. The platform is a [Backend]: package lke has those of both tiers of
-// LKE, package memory one for tests, and package pooltest the conformance suite for
-// further ones.
+// claimants, errors and sweeps are types of module claims, and package allocator has
+// the Allocator. The platform is a [Backend]: package lke has the backends of both
+// tiers of LKE, package memory a backend for tests, and package pooltest the
+// conformance suite for further backends.
 //
 // # Shape
 //
@@ -21,53 +21,52 @@
 //
 // # Guarantees
 //
-// Readings may be out of date: those of one object by Config.SettleTime, lists
-// by Config.ListLag. A reading adds at once what it shows. What it lacks it takes
-// away only if it is a direct one that began the settle time after the answer that
-// showed it. A write that was not answered with success may take effect for
+// Readings may be out of date: a direct reading of one object by Config.SettleTime,
+// a list by Config.ListLag. A reading that shows more counts at once. A reading that
+// shows less counts only if it is a direct reading that began the settle time after
+// the answer that showed more. A write without a successful answer may take effect for
 // Config.LateEffect, after later writes and after its sender ended. Config.Records are
-// complete when a process begins to lead, and outrank tags. Under these bounds,
-// through restarts, lost answers, entries that lists lack, and wrong 404s that come
-// in groups:
+// complete when a process begins to lead, and outrank tags.
+//
+// These guarantees hold under these bounds, through restarts, lost answers, lists that
+// lack entries, and wrong 404s that come in groups:
 //
 //   - No instance has two live claimants.
-//   - No claimed instance is removed unless its claimant released it or
-//     Sweep.Alive lacks it. A node goes by its name; no count is ever set below
-//     what was read or written, whenever the write takes effect. A pool or an instance
-//     with a write that was not answered is set aside until the write cannot take effect
-//     any more: growth goes to another pool, and a claimant gets another instance. A pool
-//     goes with its last node. An instance for which a removal was sent is not handed out
-//     again: its tags say so before a free one is removed.
-//   - A claimant gets no second instance while its first lives, and
-//     purchases cover only what the claimants of a key lack: less what is free and on its
-//     way, plus one for each node that was taken away, passed over because three
-//     writes to it failed, or whose write was not answered. This is exact while lists lag
-//     less than the settle time. Beyond that, and where a list lacks entries, a process
-//     that takes over, and in each process a purchase after one whose answer was lost, may
-//     add one surplus node for each claimant, which Collect removes. On Enterprise an
-//     instance names its pool, which is then read directly if no list shows it.
-//   - KindNotFound means that a removal was accepted and a later read was answered 404, or
-//     that two reads were answered 404, SettleTime and ListLag apart, and a list between
-//     them lacks the object. List contains a claimed instance until then. A later sight of
-//     the object refutes the proof; what was removed is removed again then.
-//   - After a process that may still write, claims are given back at once, and free nodes
-//     are handed out at once. The pools that it made are neither made larger nor deleted for
-//     LateEffect and SettleTime; missing nodes come in new pools.
-//   - A read that fails delays. It causes no purchase before three in a row have failed
-//     over two minutes.
-//   - Only pools of this cluster that carry our tags, and their nodes, are ever
-//     modified.
-//   - A removal that is still without effect after a minute is sent again. A claim's tag
-//     that is taken away, or names another claimant than Config.Records, is written again.
-//   - After a Forbidden or Invalid answer to a claim's write no more is bought
-//     than a node to try with, one claim at a time, after growing pauses.
-//     Config.Ceilings bound all keys together; they count purchases without an answer, and
-//     after a start nothing is bought under them until a list shows what there may be:
-//     ListLag, and LateEffect longer after a process that may still write. Failed and Joined report whether
-//     nodes of a key join; purchases for it wait longer with each that does not, by package pacing.
-//   - A call returns when its context ends, with the reason if requests fail or
-//     hang. No goroutine, timer or request is left after the last caller, but for
-//     writes under way.
+//   - A claimed instance is removed only if its claimant released it or Sweep.Alive lacks the
+//     claimant. Nodes are removed by name, and a pool goes with its last node. No count is
+//     ever set below a value that was read or written. A free instance gets a tag that
+//     announces its removal before the removal is sent, and is never handed out again.
+//   - A write without an answer sets its pool or instance aside until it cannot take effect
+//     any more: growth goes to another pool, and a claimant gets another instance.
+//   - A claimant gets no second instance while its first one exists. Purchases cover what the
+//     claimants of a key lack: the claimants that wait, less the nodes that are free or on
+//     their way. A node that was taken away, was passed over because three writes to it
+//     failed, or whose write has no answer is bought again. This is exact while lists lag less
+//     than the settle time. If lists lag more or lack entries, a process that takes over, and a
+//     purchase after a lost answer, may add one surplus node for each claimant, which Collect
+//     removes. On Enterprise an instance names its pool, which is read directly if no list
+//     shows it.
+//   - KindNotFound is a proof. Either a removal was accepted, and a later read was answered
+//     404; or two reads were answered 404, SettleTime and ListLag apart, and a list between
+//     them lacks the object. List contains a claimed instance until then. A direct read that
+//     shows the object later ends the proof, and so does a list that began ListLag later.
+//   - After a process that may still write, claims are given back at once, and free nodes are
+//     handed out at once, each pool after one read of it. The pools of that process are neither
+//     made larger nor deleted for LateEffect and SettleTime; missing nodes come in new pools.
+//   - A failed read delays. It causes a purchase only after three failures in a row over two
+//     minutes. At most two nodes are passed over for one claimant.
+//   - Only pools of this cluster that carry our tags, and their nodes, are ever modified.
+//   - A removal without effect is sent again after a minute. A claim's tag that was taken
+//     away, or that names another claimant than Config.Records, is written again.
+//   - After a Forbidden or Invalid answer to the write of a claim, one node is bought to try
+//     with, one claim at a time, after growing pauses.
+//   - Config.Ceilings bound all keys together, and count purchases without an answer. After a
+//     start nothing is bought under them for ListLag, and for LateEffect more after a process
+//     that may still write.
+//   - Failed and Joined report whether nodes of a key join. Each failure in a row makes the
+//     next purchase for the key wait longer (package pacing).
+//   - A call returns when its context ends, with the reason if requests fail or hang. After the
+//     last caller no goroutine, timer or request is left, except for writes under way.
 //
 // # Not guaranteed
 //
@@ -79,15 +78,15 @@
 //     or hand out an instance that an earlier process claimed. Lists
 //     older than ListLag may exceed a ceiling after a start, and hide
 //     pools, so that a surplus is bought. Writes that take effect later than LateEffect
-//     may lower a count, write over a claim, or exceed a ceiling. What is in Config.Records
-//     keeps its instance in each case but that of a count.
-//   - A claim that takes effect late, after its instance was given up or after its sender
-//     ended, may stand in the tags of another claimant's instance until that is read, or
-//     leave its claimant with a second instance, which Collect removes.
-//   - A claim that a person copies onto an instance counts until Config.Records or this
-//     process knows better; times in tags decide nothing.
-//   - A claim's tag that a person removes before the process ends, and that Config.Records
-//     does not have, is forgotten with the process: the node is free.
+//     may lower a count, write over a claim, or exceed a ceiling. A claimant in Config.Records
+//     keeps its instance in all these cases, except when a count was lowered.
+//   - A claim may take effect late, after its claimant got another instance or after its
+//     sender ended. It then stands in the tags of another claimant's instance until a read
+//     shows it, or leaves its claimant with a second instance, which Collect removes.
+//   - A claim that a person copies onto an instance counts until Config.Records or a claim
+//     of this process shows another owner; times in tags decide nothing.
+//   - If a person removes a claim's tag before the process ends, and Config.Records does not
+//     have the claim, the next process takes the node for free.
 //   - An instance of which three reads in a row fail, over 2 minutes or longer,
 //     is passed over: its claimant gets another one, unless Config.Records names it.
 //   - A count that another client raises between the read and the write of a
@@ -95,8 +94,8 @@
 //     two requests in a row, on readings as old as stated above.
 //   - A count that another client lowers is not raised again: the pool is set aside, and
 //     missing nodes come in another one, as often as that happens.
-//   - An accepted removal without effect, and then a wrong 404, prove together
-//     that an instance is gone which is not.
+//   - An accepted removal without effect, followed by a wrong 404, is a wrong proof that
+//     the instance is gone.
 //   - Tags that another client writes between a read and the write that follows
 //     may be lost, except for claims.
 //   - Nodes that never come: a node on its way counts for 4 times the slowest of the last

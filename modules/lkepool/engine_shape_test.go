@@ -111,7 +111,7 @@ func TestTheRecordsExportNoField(t *testing.T) {
 	}
 }
 
-// A reader holds 15 fields of a node and of a pool at once: those of the record of module claims, of the claim, and the own ones.
+// A reader has to keep 15 fields of a node or a pool in mind: the fields of the record of module claims, of the claim, and of this type.
 func TestTheRecordsStaySmall(t *testing.T) {
 	const most = 15
 	leaves := map[string][]string{
@@ -129,7 +129,7 @@ func TestTheRecordsStaySmall(t *testing.T) {
 	}
 }
 
-// fields are those of a struct, by their names; nil if the package has no such type.
+// fields returns the fields of a struct by their names; nil if the package has no such type.
 func fields(t *testing.T, dir, name string) []string {
 	t.Helper()
 	var names []string

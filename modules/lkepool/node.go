@@ -20,7 +20,7 @@ type Node struct {
 	// NodeID is the platform's name for the pool member; "" while the pool
 	// does not list it.
 	NodeID string
-	// PoolID is 0 for an instance that its pool has given up already.
+	// PoolID is 0 for an instance that its pool does not list any more.
 	PoolID int
 	// Template is the pool's now, which may differ from the key the node was
 	// claimed with when another client edited the pool.

@@ -97,7 +97,7 @@ func (t Template) Clone() Template {
 	return t
 }
 
-// Equal reports whether two templates are the same, in whatever order.
+// Equal reports whether two templates are the same; the order of lists does not count.
 func (t Template) Equal(other Template) bool {
 	return !slices.ContainsFunc(templateFields, func(f templateField) bool { return !sameValue(f.value(t), f.value(other)) })
 }

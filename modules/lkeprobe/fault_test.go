@@ -297,7 +297,7 @@ func TestRestrictedUser(t *testing.T) {
 	}
 }
 
-// What cannot be removed is named in the error and in the report.
+// The error and the report name each object that cannot be removed.
 func TestLeftoversAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Fast()})

@@ -15,7 +15,7 @@ import (
 // ofNodes are the assumptions that only Kubernetes Nodes show; tools/e2e has their lies.
 var ofNodes = []report.Assumption{report.LateTaints, report.LessMemory, report.OtherNames}
 
-// In every profile and both tiers nothing that the run sees breaks an assumption: what the simulator does without a lie is within them.
+// In every profile and both tiers no answer breaks an assumption: without a lie the simulator keeps them all.
 func TestGreenWhereThePlatformBehaves(t *testing.T) {
 	for _, tier := range tiers {
 		for _, p := range append(profiles(), linodesim.Stale(), linodesim.Hostile()) {

@@ -1,4 +1,4 @@
-// Package lkeprobe measures on a Linode account what no source has an answer to: how long LKE takes, how far its answers lag, what it
+// Package lkeprobe answers on a Linode account the questions that no source answers: how long LKE takes, how far its answers lag, what it
 // refuses, and whether it breaks an assumption of the operator. `karpenter-linode verify` is its program.
 //
 // A run has a plan with a price that is shown first, creates node pools in one cluster and nothing else, and removes them at its end,
@@ -11,6 +11,13 @@
 //
 // The packages below have one subject each: plan (what a run may create and cost), guard (the audit of requests), experiment (the
 // questions), poll (bounds of a measured delay).
+//
+// Run returns the report also when the run ended early, and nil with ErrDeclined when the user did not agree. An error names everything
+// that could not be removed. Bounds limit a run: its plan of Linodes, its duration, and its budget in dollars; the run does not begin if
+// it could cost more. Clean looks for ten minutes (Config.Watch) for pools that appear late.
+//
+// A Linode or pool counts as gone after three 404s in a row, over five seconds. A deletion without effect is repeated every 20 seconds.
+// One request may take 15 seconds. A run's ID has 6 to 12 lower case letters and digits.
 package lkeprobe
 
 import (
@@ -150,7 +157,7 @@ func (s *session) describe() string {
 		where, s.lab.Region, s.cfg.Run, s.lab.Tag(), nodePoolTag, NodePool(s.cfg.Run), s.plan.String())
 }
 
-// run runs the experiments and scenarios, then cleans up, whatever happened.
+// run runs the experiments and scenarios, and cleans up in every case.
 func (s *session) run(ctx context.Context) (r *report.Report, err error) {
 	started := time.Now()
 	within, cancel := context.WithTimeout(ctx, s.cfg.Bounds.Duration)
@@ -178,8 +185,8 @@ func (s *session) run(ctx context.Context) (r *report.Report, err error) {
 	return nil, s.steps(within)
 }
 
-// steps runs the experiments one after another, and then the scenarios. What one of them cannot find out stops only this one. A token
-// that is refused stops all of them, and so does something that cannot be removed: the plan counts every Linode for its own step alone.
+// steps runs the experiments one after another, and then the scenarios. A question that one of them cannot answer stops only this one. A
+// refused token stops all of them, and so does an object that cannot be removed: the plan counts every Linode for its own step alone.
 func (s *session) steps(ctx context.Context) error {
 	for _, e := range s.chosen {
 		if ctx.Err() != nil {

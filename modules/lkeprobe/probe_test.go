@@ -21,8 +21,8 @@ var milliseconds = regexp.MustCompile(`("\w+_ms": )\d+`)
 
 const token = "s3cret0token0of0the0probe0test"
 
-// world is a simulator with the cluster that a probe is run against, beside
-// things that are none of its business.
+// world is a simulator with the cluster of the probe, and with
+// objects of other owners.
 type world struct {
 	t       *testing.T
 	sim     *linodesim.Sim

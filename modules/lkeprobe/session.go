@@ -240,7 +240,7 @@ func (s *session) lacking() error {
 	return nil
 }
 
-// explained says in an error what to do about the token.
+// explained adds to an error what to do about the token.
 func (s *session) explained(err error) error {
 	switch linode.KindOf(err) {
 	case linode.KindUnauthorized:

@@ -125,7 +125,7 @@ func (s scene) start(t *testing.T, l *lab) *operator {
 	return o
 }
 
-// claims are the claimants, none of which has been there before.
+// claims returns new claimants.
 func (s scene) claims() []*karpv1.NodeClaim {
 	claims := make([]*karpv1.NodeClaim, s.n)
 	for i := range claims {

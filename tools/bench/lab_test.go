@@ -22,7 +22,7 @@ type lab struct {
 	t       *testing.T
 	sim     *linodesim.Sim
 	cluster linodesim.ClusterInfo
-	// firewall is that of all pools, 0 where pools have none.
+	// firewall is the firewall of all pools, 0 for no firewall.
 	firewall int
 	client   *linode.Client
 	backend  lkepool.Backend
@@ -145,7 +145,7 @@ func (l *lab) boughtSince(began time.Time) bought {
 	return sum
 }
 
-// present are the cluster's instances but for the owner's own.
+// present returns the cluster's instances except for the owner's own.
 func (l *lab) present() int {
 	n := 0
 	for _, i := range l.sim.Snapshot().Instances {

@@ -63,7 +63,7 @@ func (r Report) table(name string) string {
 	return markdownTable(rows)
 }
 
-// targetTable shows each target beside the worst that was measured.
+// targetTable shows each target with the worst measured value.
 func (r Report) targetTable() string {
 	rows := [][]string{{"measurement", "figure", "target", "worst", ""}}
 	for _, t := range r.Targets {

@@ -65,7 +65,7 @@ func (r WhatifRow) held() string {
 	return fmt.Sprintf("$%.0f: %s", r.HeldMonthly, plans(r.Held))
 }
 
-// Difference is that of the prices, and where there is a range, how the operator's price lies to it.
+// Difference is the difference of the prices. If whatif has a range, it also has the distance of the operator's price from the range.
 func (r WhatifRow) Difference() string {
 	text := percent(r.HeldMonthly, r.PredictedMonthly)
 	switch {

@@ -75,7 +75,7 @@ func ordered[T any](old, listed []T, id func(T) string) []T {
 	return out
 }
 
-// changes describes, one line each, what a reader of the proposed change looks for.
+// changes describes each change in a line, for the reader of the proposed change.
 func changes(old, renewed *catalog.Catalog) (lines []string) {
 	lines = append(lines, compared("plan", old.Types, renewed.Types, func(t api.LinodeType) string { return t.ID })...)
 	lines = append(lines, compared("region", old.Regions, renewed.Regions, func(r api.Region) string { return r.ID })...)

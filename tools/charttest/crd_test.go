@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 )
 
-// The chart installs what the tests of the other modules install.
+// The chart installs the same definitions as the tests of the other modules.
 func TestCRDs(t *testing.T) {
 	r := mustRender(t, "karpenter-crd", "imageIDColumn: true")
 	if len(r.objects) != len(crds.CRDs) {

@@ -156,7 +156,7 @@ var others = map[string][]string{
 // Accepted without effect: for values of other charts, or because only the default can be served.
 var withoutEffect = []string{"global", "webhook", "settings.clusterID", "settings.tags", "settings.ignoreDRARequests"}
 
-// Every other value has an effect. A value with different spellings in a template and in values.yaml would have none.
+// Every other value has an effect. A value that a template spells in another way than values.yaml would have no effect.
 func TestEveryValueHasAnEffect(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(load(t, "karpenter").Schema, &schema); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 )
 
-// What `import` writes of each fixture is accepted as it is by an API server with the charts' definitions and every policy.
+// An API server with the charts' definitions and every policy accepts the output of `import` for each fixture.
 func TestImportedManifestsAreAccepted(t *testing.T) {
 	b := startBare(t)
 	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)

@@ -151,7 +151,7 @@ func (c *checker) walk(node parser.Node) labels {
 	return all
 }
 
-// The checker itself: what it must find.
+// The checker itself must find these faults.
 func TestCheckQuery(t *testing.T) {
 	for _, test := range []struct{ name, query, problem string }{
 		{"ours", `sum by (status) (rate(karpenter_linode_api_requests_total{route="/linode/instances"}[5m]))`, ""},

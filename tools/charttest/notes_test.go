@@ -39,7 +39,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// Without what must be set there are no notes but an error, whatever else is set.
+// If a required value is missing, Helm prints an error and no notes.
 func TestNoNotesWithoutRequiredValues(t *testing.T) {
 	for _, values := range []string{`apiToken: ""`, `settings: {clusterName: ""}`, `settings: {mode: instance}`} {
 		if r, err := render(t, "karpenter", quickstart, values); err == nil || r.notes != "" {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// quickstart are the values of the quickstart: what a user sets at least.
+// quickstart has the values of the quickstart, the fewest that a user can set.
 const quickstart = "apiToken: not-a-token\nsettings: {clusterName: my-cluster}\n"
 
 func load(t *testing.T, name string) *chart.Chart {

@@ -57,7 +57,7 @@ func (j releaseJob) commands(t *testing.T, makefile string) []string {
 }
 
 // Code of a dependency that runs while the release is compiled reaches neither the registry nor the identity that signs: the job with
-// these rights compiles nothing. docs/threat-model.md names the programs that it runs all the same.
+// these rights compiles nothing. docs/threat-model.md names the programs that it runs in spite of this.
 func TestTheReleaseIsCompiledWithoutTheRightsToPublishIt(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)

@@ -21,4 +21,10 @@
 // changed, or its file is gone. A program whose build failed never counts as up to
 // date. An error is one line that names the program, the cause and the log. Not
 // guaranteed: two builds into the same folder at the same time.
+//
+// Missing returns the names of programs that are not there; the callers' errors then name
+// the make target that builds them. KubernetesVersion is the version of the kubelets, too.
+//
+// FindRoot returns an error outside of the repository. The default release is
+// KubernetesVersion; a release that equals it counts as the default.
 package controlplane

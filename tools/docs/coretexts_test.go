@@ -54,7 +54,7 @@ var unpublished = map[string]*regexp.Regexp{
 
 var errorText = regexp.MustCompile(`(?:fmt\.Errorf|fmt\.Sprintf|errors\.New)\("([^"%]{6,})`)
 
-// Each reason for which core publishes FailedScheduling has a row, or a reason why it has none.
+// Each reason for which core publishes FailedScheduling has a row, or a reason for having no row.
 func TestTextsOfFailedSchedulingHaveARow(t *testing.T) {
 	checked := 0
 	var quotes []string

@@ -158,7 +158,7 @@ func operatorCalls(t *testing.T) []string {
 	return slices.Compact(operations)
 }
 
-// Every resource that the chart gives the controller a right to has its reason in docs/cluster-rights.md, and none else.
+// Every resource that the chart gives the controller a right to has its reason in docs/cluster-rights.md. The page has no other.
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
 	values := "{apiToken: a, region: us-ord, verticalPodAutoscalerRights: true, settings: {clusterName: a, mode: instance, " +

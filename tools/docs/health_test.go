@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// health is a NodePool and what GitOps tools have to make of it.
+// health is a NodePool with the health that GitOps tools must compute.
 var health = map[string]struct {
 	pool       string
 	argo, flux string

@@ -109,7 +109,7 @@ func (e *environment) alphaPool(t *testing.T, nodes int) int {
 	return made.ID
 }
 
-// alphaNodeClaim makes the NodeClaim of a node that has joined, as it is after it was initialized.
+// alphaNodeClaim makes the NodeClaim of a node that has joined and was initialized.
 func (e *environment) alphaNodeClaim(t *testing.T, name string, instance linodesim.Instance) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)

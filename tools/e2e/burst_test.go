@@ -123,7 +123,7 @@ func (e *environment) quiet(t *testing.T) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// callsSince returns the number of requests after the given ones, and a text that counts them by route and status.
+// callsSince returns the number of requests since an earlier count, and a text that counts them by route and status.
 func (e *environment) callsSince(before []linodesim.CallCount) (cost int, routes string) {
 	counts := map[string]int{}
 	count := func(calls []linodesim.CallCount, sign int) {

@@ -121,7 +121,7 @@ func everyField(t *testing.T, e *environment) {
 	g, ctx := NewWithT(t), t.Context()
 	g.Expect(e.kube.Get(ctx, client.ObjectKeyFromObject(stored), stored)).To(Succeed())
 	g.Expect(stored.Object["spec"]).To(BeEquivalentTo(given.Object["spec"]))
-	// The firewall does not exist, and Standard clusters take none.
+	// The firewall does not exist, and Standard clusters accept no firewall.
 	g.Eventually(ctx, func(g Gomega) {
 		class := &v1alpha1.LinodeNodeClass{}
 		g.Expect(e.kube.Get(ctx, client.ObjectKeyFromObject(stored), class)).To(Succeed())

@@ -106,7 +106,7 @@ func heldBack(t *testing.T, e *environment, pods []corev1.Pod, restarted func())
 	e.annotate(t, node, karpv1.DoNotDisruptAnnotationKey, "")
 }
 
-// merged: two half empty nodes become one, and none is made for it.
+// merged: two half empty nodes become one, and no node is made for it.
 func merged(t *testing.T, e *environment, app string) {
 	ctx, g, since := t.Context(), NewWithT(t), e.now()
 	before := e.karpenterNodes(ctx, g)

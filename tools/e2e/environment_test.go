@@ -85,7 +85,7 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 	return e
 }
 
-// run runs one scenario and checks, whatever it was, that nothing of it stays: no
+// run runs one scenario and checks that the scenario leaves nothing behind: no
 // NodeClaim, no node, no pool or instance that is not the user's, and that the
 // user's own pools were never touched.
 func (e *environment) run(t *testing.T, name string, scenario func(*testing.T, *environment)) {

@@ -112,7 +112,7 @@ spec:
 `, name, requesting(oneCPU))
 }
 
-// bufferReason is the reason of a buffer's condition; "" while it has none.
+// bufferReason is the reason of a buffer's condition; "" while the condition is missing.
 func (e *environment) bufferReason(t *testing.T, name, condition string) string {
 	t.Helper()
 	object := &autoscalingv1beta1.CapacityBuffer{}

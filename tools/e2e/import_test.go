@@ -95,7 +95,7 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: %[1]s}}}
 `, name)
 }
 
-// served waits until all pods are ready: pods of the named apps on nodes of Karpenter's, the others on LKE's own.
+// served waits until all pods are ready: pods of the named apps on Karpenter's nodes, all other pods on LKE's own nodes.
 func (e *environment) served(t *testing.T, moved ...string) {
 	t.Helper()
 	e.settled(t, "web", 4)

@@ -310,7 +310,7 @@ func (e *environment) rebooted(t *testing.T, b boot) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// contract compares a node with what was counted on, whatever its way to join.
+// contract compares a node with the plan of the scheduler, for every way to join.
 func (e *environment) contract(t *testing.T, name string) {
 	t.Helper()
 	g := NewWithT(t)

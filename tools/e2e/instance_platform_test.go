@@ -22,7 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
-// withoutMetadata: Linodes join by the Metadata service. In a region without it none is created, until the region has it.
+// withoutMetadata: Linodes join by the Metadata service. In a region without this service no Linode is created until the region has it.
 func withoutMetadata(t *testing.T, e *environment) {
 	e.Sim.WithdrawCapability(linodesim.NoCapability{Region: "us-ord", Capability: status.CapabilityMetadata})
 	t.Cleanup(e.Sim.RestoreCapabilities)
@@ -52,7 +52,7 @@ func withoutMetadata(t *testing.T, e *environment) {
 	e.oneEach(t, since, 1)
 }
 
-// creations counts the requests for a Linode, whatever their answer.
+// creations counts the requests for a Linode, with any answer.
 func (e *environment) creations() int {
 	n := 0
 	for _, call := range e.Sim.Calls() {

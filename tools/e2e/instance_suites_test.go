@@ -23,7 +23,7 @@ import (
 
 // The suites of lke mode whose scenarios are the same for plain Linodes, and what only these have.
 
-// plainLinodes are nodes of instance mode on few real kubelets: kwok simulates the others from their registration on.
+// plainLinodes are nodes of instance mode. Few of them have a real kubelet; kwok simulates all others from their registration on.
 func plainLinodes(kubelets int) func(*localcluster.Options) {
 	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.Instance, kubelets }
 }

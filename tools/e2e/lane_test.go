@@ -86,7 +86,7 @@ func (e *environment) calmed(t *testing.T) {
 	}
 }
 
-// beside is this environment as a scenario sees it that has one lane of the cluster.
+// beside returns the environment of a scenario that has one lane of the cluster.
 func (e *environment) beside(t *testing.T, lane string) *environment {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
@@ -221,7 +221,7 @@ func (e *environment) into(object *unstructured.Unstructured) {
 	}
 }
 
-// withoutKubeadm is the name of the class that installs leaves as it is.
+// withoutKubeadm is the name of the class that installs does not change.
 const withoutKubeadm = "without-kubeadm"
 
 // installs gives a class of kubeadm on a public image an install step, without which it is refused.

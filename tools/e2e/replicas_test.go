@@ -63,7 +63,7 @@ func oneWorksOneWaits(t *testing.T, e *environment) {
 }
 
 // leaderKilled kills the leader with SIGKILL while half of the claims are written:
-// the other one finishes, with not an instance more.
+// the other one finishes, without an additional instance.
 func leaderKilled(t *testing.T, e *environment) {
 	leader, other := e.leaderAndOther(t)
 	since := e.now()

@@ -134,7 +134,7 @@ spec:
 	}, func() { e.apply(t, class(specOf("diskEncryption: disabled", fields))) })
 }
 
-// volumeOf is the volume of a claim; "" while it has none.
+// volumeOf is the volume of a claim; "" while the claim has no volume.
 func (e *environment) volumeOf(ctx context.Context, claim string) string {
 	object := &corev1.PersistentVolumeClaim{}
 	if err := e.kube.Get(ctx, client.ObjectKey{Namespace: string(e.namespace()), Name: claim}, object); err != nil {

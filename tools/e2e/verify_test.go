@@ -155,7 +155,7 @@ func verifyKilled(t *testing.T, e *environment) {
 	g.Expect(e.remains(ctx)).To(BeEmpty(), printed)
 }
 
-// TestVerifyInstance runs the operator's part of it where nodes are plain Linodes.
+// TestVerifyInstance runs the operator's part of verify in instance mode.
 func TestVerifyInstance(t *testing.T) {
 	t.Parallel()
 	e := start(t, "verify-plain", "standard", soonCollected(), plainLinodes(2))

@@ -198,7 +198,7 @@ func (e *environment) waits(t *testing.T, w workload) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// transformed returns objects as they are in the lane.
+// transformed returns objects in the form of the lane.
 func (e *environment) transformed(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder

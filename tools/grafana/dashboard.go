@@ -4,6 +4,8 @@
 // It is called by the end-to-end test that scrapes an operator, and by cmd/panels, whose answers the page in panels draws.
 // The folder schema has the types with which the chart's dashboard is checked. A variable of the dashboard always has the
 // value All, because no user chooses another one.
+//
+// A panel's line has at most 240 points. A rate is computed over a minute at least. An error names the panel and the query.
 package grafana
 
 import (

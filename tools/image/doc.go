@@ -14,4 +14,7 @@
 // image specification. The same commit, version, base and Go toolchain give the same digest,
 // on every machine: creation times are the commit's, paths are trimmed. Modified files make
 // the commit "...-dirty".
+//
+// A base that is not named with its digest, or has no image for a platform, is an error.
+// The layout is replaced only when all images are built.
 package image

@@ -70,7 +70,7 @@ type Account struct {
 }
 
 // Start starts everything and waits until it is ready or ctx ends. When it
-// fails, what was started is stopped again.
+// fails, it stops all parts that it had started.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("localcluster: %w", err)

@@ -28,7 +28,7 @@ import (
 
 const patience = 3 * time.Minute
 
-// world is a running cluster with what the tests need of it.
+// world is a running cluster with the clients of the tests.
 type world struct {
 	*testing.T
 	*localcluster.Cluster

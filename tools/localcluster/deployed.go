@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/workload"
 )
 
-// deployment is how the operator is to be run.
+// deployment describes how to run the operator.
 type deployment struct {
 	program   Program
 	args, env []string

@@ -26,4 +26,7 @@
 // error.
 //
 // Errors are one line: what failed, why, and the place of the log. A Cluster's methods are safe for concurrent use.
+//
+// Start gives up after four minutes. When it fails, it stops all that it has started. If a cluster of the same name runs, the error is
+// ErrRunning; if a program was not built, the error names the make target. Progress is a line for each part.
 package localcluster

@@ -21,7 +21,7 @@ const metricsTimeout = 15 * time.Second
 var errNoLeader = errors.New("no replica of the operator leads")
 
 // Leader is the replica that leads, by its own metrics. After a replica
-// was frozen, two replicas may report so for a moment; then Leader is either of them.
+// was frozen, two replicas may report this for a moment; then Leader returns either.
 func (c *Cluster) Leader(ctx context.Context) (*Operator, error) {
 	problem := errNoLeader
 	for _, operator := range c.Operators {

@@ -102,7 +102,7 @@ type Options struct {
 	// ReapplyRemoved and PoolTaints in it are honoured here.
 	Behaviour linodesim.Behaviour
 
-	// Memory is how much of it workers of LKE keep from pods, where that was not recorded.
+	// Memory chooses how much memory LKE's workers keep from pods, for plans without a recording.
 	Memory simulatedlke.Memory
 
 	// CloudController has flags of the cloud controller manager of instance mode.

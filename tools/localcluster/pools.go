@@ -10,11 +10,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// ownPool is how a pool of the user's is written: plan, nodes, and what LKE's autoscaler may make of it.
+// ownPool is the text form of a pool of the user's: plan, nodes, and the bounds of LKE's autoscaler.
 var ownPool = regexp.MustCompile(`^([a-z0-9-]+):([0-9]{1,3})(?::([0-9]{1,3})-([0-9]{1,3}))?$`)
 
 // ParsePools reads pools of the user's, such as g6-standard-2:2:1-4,g6-dedicated-4:1. The simulated LKE has the autoscaler's setting and
-// does not scale: nothing of it is documented but the setting.
+// does not scale: only its setting is documented.
 func ParsePools(text string) (pools []linodesim.PoolSpec, _ error) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item == "" {

@@ -12,4 +12,6 @@
 // dot, and contain files of nested modules. Package zip of golang.org/x/mod packs as
 // the go command packs a tag, which is the subject of the release check. A directory
 // needs no server.
+//
+// Errors name the module and the step. The proxy stays until its directory is removed.
 package moduleproxy

@@ -6,4 +6,8 @@
 // The module itself does not change: the mutated file is in a temporary directory,
 // and an overlay of the compiler puts it in the place of the module's file. A test
 // that reads the module's source sees no mutation.
+//
+// Load refuses a list that does not fit the source: a text that is to be replaced and is
+// not there, or a name that stands twice. A mutant that does not compile is an error,
+// because it shows nothing. Program cmd/mutants (`make mutants`) calls it.
 package mutants

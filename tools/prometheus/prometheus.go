@@ -3,6 +3,10 @@
 //
 // The end-to-end tests use it to scrape an operator and to evaluate the chart's alerts. grafana/cmd/panels uses it with samples that are
 // further apart than they were scraped (see Lapse). A Server is safe for concurrent use.
+//
+// A query or an evaluation that takes longer than 30 seconds is an error. Close removes nothing: the folder is the caller's.
+//
+// A query may load a million samples. Evaluate returns an error for a file that promtool would refuse, and each alert with its state.
 package prometheus
 
 import (

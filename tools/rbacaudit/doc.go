@@ -15,4 +15,8 @@
 // The log must be complete, at level Metadata or above, with the stage
 // ResponseStarted, which shows a watch before it ends. An incomplete last line is left
 // out. A Usage is not for concurrent use.
+//
+// Granted reads Roles, ClusterRoles and their bindings, and returns the error of the first
+// that cannot be read. Read returns an error with the number of an entry that is no audit
+// event.
 package rbacaudit

@@ -12,4 +12,8 @@
 // A release starts only from a clean tree, with a version whose major number is 0 or 1, a section
 // of that version in CHANGELOG.md, and no tag of that version. It runs the check, tags the modules
 // and then the commit, and pushes the branch and all tags in one atomic push.
+//
+// Check returns the verified properties up to the step that failed. Release changes the remote only
+// in its last step, the atomic push: after an earlier error nothing was published. Publish runs in
+// the workflow of the tag, and refuses a tree that is not at the tag.
 package release

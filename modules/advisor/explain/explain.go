@@ -10,6 +10,12 @@
 // A name is the name of a pod, a node or a NodeClaim. A pod without a namespace is searched in all namespaces, and a name of several
 // objects is an error that lists them. A cluster in files has no Reports. If a part of the Reports could not be read, the last sentence
 // names it.
+//
+// Explanations are sentences with a reason and, where there is one, a remedy. A Lease counts as held for its duration and five seconds
+// more. Warnings older than five minutes are left out. Errors: no object or several objects with the name, a kind other than pod, node and
+// nodeclaim.
+//
+// A sentence names three objects at most.
 package explain
 
 import (

@@ -165,7 +165,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 			[]string{"is not launched yet: NotFound: The cluster, pool or Linode was not found.", "!" + plans}},
 		"recycled-node": {func(_ *testing.T, r *running) {
 			r.claim("", "Provisioning", "The node is on its way (attempt 1)")
-			r.nominated("another") // of before, which is gone
+			r.nominated("another") // of an earlier object, which is gone
 			r.reports.Events[len(r.reports.Events)-1].LastTimestamp = metav1.NewTime(now.Add(-time.Hour))
 		}, []string{"NodeClaim default-x7k2p of NodePool default is for it", "!another", "!" + plans}},
 		"revoked-token": {func(_ *testing.T, r *running) {
@@ -207,7 +207,7 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		"a refused class": {func(_ *testing.T, r *running) {
 			r.reports.Refusals = []launches.Refusal{{NodeClass: launches.Version{UID: types.UID("class"), Generation: 1}, Message: "no firewall 7",
 				Until: now.Add(time.Minute)}}
-		}, []string{"the last launch was refused, and none is tried before a change, until 12:01:00 UTC: no firewall 7", "!" + plans}},
+		}, []string{"the last launch was refused, and no launch is tried before a change, until 12:01:00 UTC: no firewall 7", "!" + plans}},
 		"a class that was corrected": {func(_ *testing.T, r *running) {
 			r.NodeClasses[0].Generation = 2
 			r.reports.Refusals = []launches.Refusal{{NodeClass: launches.Version{UID: "class", Generation: 1}, Until: now.Add(time.Minute)}}

@@ -45,7 +45,7 @@ const (
 	renewals = 5 * time.Second
 )
 
-// Read reads the reports of a cluster. What it may not read is named in Unread.
+// Read reads the reports of a cluster. Unread names the parts that it may not read.
 func Read(ctx context.Context, kube client.Reader) *Reports {
 	r := &Reports{}
 	unread := func(what string, err error) {
@@ -140,7 +140,7 @@ func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, no
 		for _, refusal := range r.Refusals {
 			if class != nil && now.Before(refusal.Until) && refusal.NodeClass == version(class) &&
 				(refusal.NodePool == launches.Version{} || refusal.NodePool == version(pool)) {
-				return "the last launch was refused, and none is tried before a change" + until(refusal.Until) + ": " + refusal.Message
+				return "the last launch was refused, and no launch is tried before a change" + until(refusal.Until) + ": " + refusal.Message
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func at(event *corev1.Event) time.Time {
 	return last
 }
 
-// warnings are the newest warning of each reason about an object, newest first, as far as they are recent.
+// warnings returns the newest recent warning of each reason about an object, newest first.
 func (r *Reports) warnings(kind, name string, now time.Time) (all []corev1.Event) {
 	const recent = 5 * time.Minute // as long as the shortest rests of plans and NodePools last, and a little more
 	if r == nil {

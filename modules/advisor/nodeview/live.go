@@ -40,7 +40,7 @@ type seen struct {
 	err  error
 }
 
-// due is the message that the interval is over.
+// due is the message at the end of an interval.
 type due struct{}
 
 func (m live) Init() tea.Cmd { return m.readNow }

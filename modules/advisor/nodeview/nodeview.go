@@ -5,6 +5,12 @@
 // are USD, without NodeOverlays; a plan without a price counts as free and is marked by Node.Priced.
 //
 // Write draws the view for a terminal, in colours where the terminal has them.
+//
+// The program karpenter-linode top calls it. Live reads again after each interval; an error of a read is shown, and the next read follows.
+// Nothing is written to the cluster.
+//
+// Nodes are in the order of their pools and names. A node has the first State that applies, in the order of the constants: a node in
+// deletion that has also drifted is deleting.
 package nodeview
 
 import (

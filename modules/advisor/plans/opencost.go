@@ -33,7 +33,7 @@ func OpenCostPrices(plans []catalog.Plan, regions []string) (prices []Price, _ e
 		}
 	}
 	if len(prices) == 0 {
-		return nil, fmt.Errorf("none of %d plans has a price in %v", len(plans), regions)
+		return nil, fmt.Errorf("no plan of %d has a price in %v", len(plans), regions)
 	}
 	return prices, nil
 }

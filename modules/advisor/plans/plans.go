@@ -4,6 +4,11 @@
 // It is the pure half of `karpenter-linode plans`, of `karpenter-linode opencost-prices` and of the generated page docs/plans.md:
 // cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays.
 // Allocatable resources are the estimate before the first node of a plan has registered.
+//
+// Errors come from the writer, except for a price list without a single price, which is an error of its own. All functions are pure.
+//
+// Rows are in the order of regions, and by price in each. For a NodePool the first region counts: first the plans that it can buy, then
+// each other plan with the requirement, the availability or the setting that excludes it.
 package plans
 
 import (
@@ -36,7 +41,7 @@ type Shown struct {
 	Plans          []catalog.Plan
 	Regions        []Region
 	Selection      selection.Selection // the plans that the settings allow
-	Tier           string              // see instancetype.Settings, and the next
+	Tier           string              // see catalog.Settings, and the next
 	MemoryOverhead *float64
 }
 
@@ -195,7 +200,7 @@ func (o offer) columns() []string {
 	}
 }
 
-// memory returns what pods can have of it.
+// memory returns the part of the memory that pods can use.
 func (o offer) memory() string {
 	allocatable := o.it.Allocatable()
 	return gib(allocatable.Memory().Value())

@@ -11,6 +11,13 @@
 // Quantities that no node can have are bounded (package quantity). Read returns an error for an object without a kind or a name, and for
 // requirements with which core's scheduler would fail. Other validation is the API server's: it has validated the objects, or refuses them
 // later.
+//
+// Callers are the programs dump, whatif, explain and top of karpenter-linode. Nothing is written to a cluster.
+//
+// Of two objects with one kind and name the later counts. FromCluster leaves out kinds that the cluster does not have, and returns the
+// error of any other failed read. A Snapshot is for one goroutine.
+//
+// Tier returns enterprise if a class has a version such as v1.33.6+lke7, or if nodes reserve more than 255 MiB of memory.
 package snapshot
 
 import (
@@ -369,7 +376,7 @@ func (s *Snapshot) Region() string {
 	return most
 }
 
-// Newest returns when the newest object was made: the time of the snapshot as far as it is known.
+// Newest returns when the newest object was made, which is the best estimate of the time of the snapshot.
 func (s *Snapshot) Newest() (newest metav1.Time) {
 	for _, object := range s.Objects() {
 		if made := object.GetCreationTimestamp(); newest.Before(&made) {

@@ -6,6 +6,15 @@
 // counts deletes the NodePool and fails.
 //
 // Callers are the program karpenter-linode and the end-to-end tests.
+//
+// A short scenario may take 15 minutes, a long one 25, and the removal eight. A scenario that fails says what it saw last; the run
+// continues with the next one. The run needs the rights of an administrator of the cluster. Remove returns the names of the objects that
+// it could not remove.
+//
+// A number of nodes must stay as it is for 30 seconds to count.
+//
+// Without a StorageClass in Config.Volumes there is no scenario with a volume, and without Config.Uninstall none that uninstalls. The
+// cluster is looked at every two seconds (Config.Poll).
 package verify
 
 import (
@@ -206,7 +215,7 @@ func (p *Part) prepare(ctx context.Context) error {
 	return err
 }
 
-// Remove implements lkeprobe.Operator. The operator removes the Linodes; what it leaves is removed by the run's own clean-up.
+// Remove implements lkeprobe.Operator. The operator removes the Linodes; the run's own clean-up removes the rest.
 func (p *Part) Remove(ctx context.Context) []string {
 	p.ready = false
 	var left []string

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/advisor/whatif"
 )
 
-// A burst that fills several nodes rests in more than one state: two kinds of pods, of which the one needs CPUs and the other slots.
+// A burst that fills several nodes rests in more than one state: two kinds of pods: one kind needs CPUs, the other needs places for pods.
 func TestTheOrderOfArrivalsGivesARange(t *testing.T) {
 	burst := &snapshot.Snapshot{Nodes: nodes(40)}
 	withToken := func(pod *corev1.Pod) { // every pod has its ServiceAccount's token, a volume that binds it to no node

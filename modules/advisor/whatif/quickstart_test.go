@@ -53,7 +53,7 @@ func TestTheQuickstartIsNotDearerThanWhatWhatifFinds(t *testing.T) {
 	}
 }
 
-// withoutBounds is a NodePool as a user has it who read nothing about plans. One for GPUs stays as it is.
+// withoutBounds returns a NodePool without bounds on plans, as a new user may write it. A NodePool for GPUs stays unchanged.
 func withoutBounds(nodePool *karpv1.NodePool) *karpv1.NodePool {
 	nodePool = nodePool.DeepCopy()
 	spec := &nodePool.Spec.Template.Spec

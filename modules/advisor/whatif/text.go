@@ -98,8 +98,8 @@ func (r *Report) Range() string {
 	if r.HighMonthly-r.LowMonthly < 0.005 {
 		return ""
 	}
-	return fmt.Sprintf("By the order in which nodes join and pods are placed it ends between $%s and $%s a month.", money(r.LowMonthly),
-		money(r.HighMonthly))
+	return fmt.Sprintf("Depending on the order in which nodes join and pods are placed, it costs between $%s and $%s a month.",
+		money(r.LowMonthly), money(r.HighMonthly))
 }
 
 func money(usd float64) string {

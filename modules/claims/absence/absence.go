@@ -15,8 +15,14 @@
 // An [Evidence] adds when the object was seen, and takes every fact in by one rule. An engine that keeps one for each object needs
 // nothing else to know which objects exist.
 //
+// A reading that shows the object ends the proof, and the next proof begins anew: two more 404s are needed. Two readings do not end it: a
+// reading that began before the first reading that lacked the object, and, once the object is proven gone, a list that may be older than
+// the proof.
+//
 // A Proof does not decide whether a list must show the object: a list that began shortly after the creation may lack it rightly. So the
 // caller reports only lists that began the list lag after the object existed, as Evidence does.
+//
+// Package belief of module instances calls it. The caller serializes the calls for one object.
 package absence
 
 import "time"

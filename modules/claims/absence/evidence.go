@@ -46,7 +46,7 @@ type Evidence struct {
 	Proof
 }
 
-// Hear takes a fact in, and reports whether it is believed. removed is when the removal
+// Hear takes a fact in, and reports whether it counts. removed is when the removal
 // of the object was accepted, zero for never.
 func (e *Evidence) Hear(f Fact, b Bounds, removed time.Time) bool {
 	if f.Shows {

@@ -23,6 +23,9 @@
 //
 // Runner and Loop are safe for concurrent use. A Runner starts no goroutine, a Loop one while
 // callers wait or requests are under way, and one for each request.
+//
+// The callers are the engines' shells. Errors are the backend's; ErrUnsent is the cause of a
+// write that was not sent in time.
 package effects
 
 import (

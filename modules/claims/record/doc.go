@@ -23,4 +23,6 @@
 //	gone       it does not exist any more
 //
 // The package has no clock: the caller passes when requests began and when they were answered. It imports claims and time.
+//
+// Callers are the packages known and decide of module lkepool. A Record belongs to one goroutine.
 package record

@@ -40,4 +40,12 @@
 // the Metadata service until that is blocked for pods. kubeadm's token should
 // be of one node and short-lived; the file that holds it is removed after the join.
 // The token of k3s and RKE2 is the cluster's own.
+//
+// # Errors
+//
+// An *Error names the field of Config or the variable, and the value unless it is secret. Custom
+// refuses a variable in a key, an unknown variable of the operator's form, and a variable in a
+// place where it cannot be quoted; it leaves texts that are no variables of the operator alone. All
+// functions are pure and safe for concurrent use; package mode/instance of the operator calls them
+// for each launch, and once for the check of a class.
 package bootstrap

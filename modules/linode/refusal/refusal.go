@@ -6,6 +6,11 @@
 // answered with a failure of the API's own, may have had one. The API has one status,
 // 400, for everything that it refuses, and no codes; only there, and only for a field
 // that a lack of capacity or a limit can concern, is the text of a reason searched.
+//
+// Example: POST of a pool is answered 400 with field "type" and words about capacity:
+// KindInsufficientCapacity, EffectNone. The same request without an answer: KindUnavailable,
+// EffectUnknown. Callers are the backends of the engines, package reboot of the operator, and the
+// experiments of module lkeprobe. All functions are pure.
 package refusal
 
 import (

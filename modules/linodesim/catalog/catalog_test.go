@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// What the API listed without a token on 2026-09-17; a later list has its own numbers.
+// The numbers of the API's list on 2026-09-17, read without a token; a later list has its own numbers.
 func TestThePlansAndRegionsThatWereListed(t *testing.T) {
 	c := catalog.New()
 	if _, err := time.Parse(time.DateOnly, c.Date); err != nil {

@@ -30,4 +30,7 @@
 // network_out in Mbit/s.
 //
 // Everything is read-only and shared by all catalogs of a program.
+//
+// New parses facts.json once for the whole program; a damaged file panics there, and a test reads
+// it. The callers are the simulator, and `make catalogue`, which writes the file with Encode.
 package catalog

@@ -4,6 +4,11 @@
 // Profile and a Behaviour.
 //
 // Durations are milliseconds, times are relative to the start of the run, and nothing in a report names an account.
+//
+// Read refuses another schema, a report without delays, and a delay whose bounds are impossible. Callers: lkeprobe writes a report,
+// linodesim reads it as a profile, and the local cluster's profiles may be such a file.
+//
+// Each Assumption can be broken on request by the simulator (Sim.Lie), so that tests show that a run notices it. There are thirteen.
 package report
 
 import (

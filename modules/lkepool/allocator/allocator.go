@@ -1,5 +1,25 @@
-// Package allocator has the [Allocator]: it runs the state machine of package core over a Backend, one goroutine
-// for its callers and its requests together.
+// Package allocator has the [Allocator], which gives each claimant exactly one node of a pool. It runs the state machine of package core
+// over a lkepool.Backend: it passes calls and the ends of requests to the core, one at a time, and makes the requests that the core
+// chooses, at most 64 at once.
+//
+// The caller is a controller, for Karpenter package mode/lke of module operator. It calls Claim for a claimant again and again until Claim
+// returns a node or a kind that it gives up for. A call waits until its context ends. The end of a call cancels no purchase: capacity that
+// was requested stays, and the next call of the claimant finds it.
+//
+//	nodes, err := allocator.New(backend, lkepool.Config{Records: records})
+//	nodes.Begin(allocator.MayStillWrite) // at each election
+//	node, err := nodes.Claim(ctx, lkepool.Request{Claimant: claimant, Key: key})
+//
+// Errors are *claims.Error. KindProvisioning is no failure: the node is on its way. KindNotFound is a proof that the instance is gone.
+// KindConflict means that the instance is another claimant's, or not the engine's.
+//
+// Run one Allocator for a cluster, in the process that leads: two that write at once may buy twice. New takes the process before for one
+// that may still write; a process that is elected calls Begin. Nothing is kept on disk: after a restart the tags at the platform and
+// Config.Records are the memory. An Allocator is safe for concurrent use. Without callers and without writes under way it has no
+// goroutine.
+//
+// A call with wrong parameters is KindInvalid with the field: a claimant's name of more than 253 characters, a tag of fewer than 3 or more
+// than 50, an instance ID below 1.
 package allocator
 
 import (
@@ -40,13 +60,13 @@ func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 type Predecessor = claims.Predecessor
 
 const (
-	// MayStillWrite is a process that may have writes under way, or such as failed and
-	// take effect later: it died, or nothing is known of it. Pools that it made are neither made larger nor deleted for
+	// MayStillWrite is a process that died, or about whose end nothing is known. Its writes may be under
+	// way, or may have failed and take effect later. Pools that it made are neither made larger nor deleted for
 	// Config.LateEffect and Config.SettleTime; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
 	// Ended is a process of which no write may take effect any more, nor a write of an
 	// earlier process: each was answered with success or a refusal, or is older than Config.LateEffect. Or
-	// there was none. Config.SettleTime is waited for, and no more.
+	// there was none. The Allocator waits for Config.SettleTime, and no longer.
 	Ended = claims.Ended
 )
 

@@ -37,7 +37,7 @@ func TestFreeNodesAreCollected(t *testing.T) {
 	})
 }
 
-// The age of the claim counts, not that of the instance.
+// The age of the claim counts, not the age of the instance.
 func TestYoungClaimOnAnOldInstanceIsKept(t *testing.T) {
 	onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})

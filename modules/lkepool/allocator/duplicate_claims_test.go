@@ -44,7 +44,8 @@ func twins(t *testing.T, l *lab, claimant string) [2]int {
 	return [2]int{ids[0], ids[1]}
 }
 
-// Of two nodes of one claimant the one goes that Claim does not give back: the caller's records decide, and without a record the lower ID.
+// If one claimant has two nodes, Claim gives one of them back and Collect removes the other. The caller's records decide which one stays;
+// without a record the lower ID stays.
 func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -95,7 +96,7 @@ func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
 	}
 }
 
-// What this process handed out counts more than what tags say.
+// A node that this process handed out outranks tags.
 func TestHandedOutNodeIsKeptOfTwo(t *testing.T) {
 	for _, thief := range []int{0, 1} {
 		onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// A count changed by hand is taken as it is: more nodes are used or collected,
+// A count that a person changed is accepted: more nodes are used or collected,
 // fewer are bought again. A client that keeps lowering it is not fought: the pool is set aside, and the missing nodes come in another one.
 func TestCountEditedByHand(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {

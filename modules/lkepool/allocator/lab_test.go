@@ -103,7 +103,7 @@ type process struct {
 type sentRequest struct {
 	*http.Request
 	by context.Context
-	// status is that of the answer, 0 if the process got none.
+	// status is the HTTP status of the answer, 0 if the process got no answer.
 	status int
 }
 

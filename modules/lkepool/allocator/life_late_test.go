@@ -28,7 +28,7 @@ const (
 	lateEffect   = 2 * time.Minute
 	latestEffect = 100 * time.Second
 	onItsWay     = 5 * time.Second
-	// manyLives is how many lives have to have met a fault that half of them draw.
+	// manyLives is the number of lives that must have met a fault that half of the lives draw.
 	manyLives = 30
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// personToken is that of a person who uses the API beside the engine.
+// personToken is the API token of a person who uses the API at the same time as the engine.
 const personToken = "zz-person"
 
 // kills ends the leading process now and then; another one starts, or one that
@@ -158,7 +158,7 @@ func (s *life) retag(random *rand.Rand) {
 	}
 }
 
-// holders are the claimants that have a node, as they are now.
+// holders are the claimants that have a node now.
 func (s *life) holders() []claimant {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ func (l *lab) loseCluster() {
 	}
 }
 
-// A cluster that disappears is an error of its own, whatever was under way, and
+// A cluster that disappears is an error of its own, in every state of the engine, and
 // no instance is reported as gone for it.
 func TestClusterDisappears(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic()}, func(t *testing.T, l *lab) {

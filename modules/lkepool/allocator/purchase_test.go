@@ -53,7 +53,7 @@ func TestNodesOnTheirWayCount(t *testing.T) {
 	})
 }
 
-// A changed template is another pool, whatever it is that changed.
+// A change of any field of the template needs another pool.
 func TestTemplateHasItsOwnPool(t *testing.T) {
 	onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
@@ -84,7 +84,7 @@ func TestTemplateHasItsOwnPool(t *testing.T) {
 	})
 }
 
-// refusing is an account whose limits both tiers enforce by refusals; by default LKE Enterprise says nothing.
+// refusing is an account whose limits both tiers enforce by refusals; by default LKE Enterprise accepts them without an error.
 var refusing = linodesim.Behaviour{RefuseBeyondLimits: true}
 
 // A refused scale-up is reported to the claimants that cannot be served, at once, and

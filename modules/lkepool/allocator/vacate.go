@@ -12,7 +12,7 @@ import (
 )
 
 // vacate calls may for all nodes, a bounded number at a time, and returns the IDs
-// of the nodes that may go. With a nil may, all of them may.
+// of the nodes that may go. If may is nil, all nodes may go.
 func vacate(ctx context.Context, may func(context.Context, claims.Node) (bool, error), nodes []lkepool.Node) ([]int, error) {
 	agreed, errs := make([]bool, len(nodes)), make([]error, len(nodes))
 	slots := make(chan struct{}, core.ParallelRemovals)

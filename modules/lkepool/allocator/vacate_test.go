@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
 )
 
-// A node without a claim may run pods all the same. It goes only after
+// Pods may run on a node without a claim. The node goes only after
 // Vacate was called for it and agreed, whatever the result for other nodes.
 func TestNodesGoWhenTheyAreVacant(t *testing.T) {
 	errBroken := errors.New("cannot say")

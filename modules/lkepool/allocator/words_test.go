@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
 )
 
-// Programs make one series for each action: a name that Actions lacks would get none.
+// Programs make one series for each name in Actions: an action that Actions lacks would have no series.
 func TestEveryReportedActionIsOfActions(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex

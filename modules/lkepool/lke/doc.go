@@ -16,8 +16,8 @@
 // cluster is read for it first. Otherwise each method is one call of the client,
 // which pages and repeats on its own.
 //
-// Errors. A refusal had no effect, an answer that cannot be read is that of
-// a write that took effect, and after no answer or a 5xx the effect is unknown.
+// Errors. A refusal had no effect. An answer that cannot be read means that the
+// write took effect. After a 5xx or without an answer the effect is unknown.
 // A 404 is KindNotFound where it is about one instance or pool, and KindConflict
 // where the cluster does not exist. Of a removal it is success. A removal that
 // the API refuses (a locked pool, the last one of a Standard cluster) is
@@ -28,4 +28,12 @@
 // capacity and a limit of the account from a mistake in the request: the texts of
 // a 400 whose field is empty, type or count, and no others. Words that are not
 // known make it KindInvalid.
+//
+// A method makes one request, with the exceptions above, and returns when its context ends. A write
+// whose time (lkepool.SendBefore) has passed is not sent. The backend is safe for concurrent use and
+// remembers nothing. Callers are package mode/lke of the operator, and the conformance suite pooltest.
+//
+// A pool has at most 100 nodes on Standard and 500 on Enterprise. A label's key has at most 63
+// characters, with a prefix 128 of which 62 follow the slash; a value has at most 63. CheckLabel and
+// CheckTaint return the reason for a refusal.
 package lke

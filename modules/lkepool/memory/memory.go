@@ -7,6 +7,9 @@
 // from a clock, so it works under testing/synctest. It has no HTTP, no limits
 // of rate, and no capacity but the limits in Config; package linodesim is the
 // model of the real platform. All methods are safe for concurrent use.
+//
+// Stall, Edit and Recycle do what a platform or a person may do. Calls counts the requests of
+// each kind, for tests of costs. Nothing is kept after the process.
 package memory
 
 import (

@@ -2,6 +2,9 @@
 // engine paces the purchases for a key by it, and the operator paces the plans that it launches for a NodePool.
 //
 // It has no clock and starts nothing; a Record belongs to one goroutine, or to its caller's lock.
+//
+// Example with Joins: the first node that does not join delays nothing, because one may be chance. After the second the next purchase
+// waits a minute, then five, then 15 minutes, again and again. A caller ends the row with a new Record when a node joins.
 package pacing
 
 import "time"

@@ -5,6 +5,15 @@
 // The suite waits for the platform with time.Sleep, so run it inside a
 // testing/synctest bubble, or against a platform that is quick. It creates and
 // deletes pools, and expects to be alone with pools of its own tags.
+//
+// A backend's own test calls Run with a Harness: the Backend, a key that the platform accepts
+// and one that it refuses, a way to let a node never get an instance, and how long the
+// platform takes at most. Packages lke (against linodesim) and memory run it.
+//
+// The tests are: a created pool and its tags; members that arrive, each in one pool; scaling;
+// tags of instances and pools; a removal takes exactly the named node, or a place without an
+// instance; removing what is gone is no error; dropping a pool takes its nodes; a missing
+// object is KindNotFound; a refused key is KindInvalid; the end of the context ends a call.
 package pooltest
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// What the suite demands of removals: of nodes, of places, of pools.
+// The suite's tests of removals: of nodes, of places, of pools.
 
 func (s *suite) remove() {
 	pool := s.made(3)

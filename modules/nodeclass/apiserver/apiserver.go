@@ -2,6 +2,10 @@
 // Only tests import it.
 //
 // The programs come from `make build`, which puts them into .bin beside go.work, or from $KUBEBUILDER_ASSETS.
+//
+// A start takes about 20 seconds of processor time, so the tests of one package share a server
+// (Shared); with -short these tests are skipped. An error names the missing program and the command
+// that builds it. A start that takes longer than three minutes is an error.
 package apiserver
 
 import (

@@ -3,6 +3,9 @@
 //
 // The definition of LinodeNodeClass is a generated copy (charts/karpenter-crd/generate.sh); the definitions of
 // Karpenter's core come from the version of core that this module requires.
+//
+// Importing the package parses the files; a damaged file panics there. All returns copies, because envtest
+// writes into them.
 package crds
 
 import (

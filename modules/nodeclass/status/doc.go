@@ -16,6 +16,9 @@
 //   - Apply leaves the object unchanged, times included, when nothing is different from before.
 //   - Ready carries the reason and message of the first condition that is not true, so that a client that
 //     reads Ready alone, as Karpenter's core does for a NodePool, has the reason.
+//   - With a nil Lookup every condition that needs one is true, with the reason CheckSkipped.
+//   - A token without the scope for an object (ErrForbidden) makes its condition False with the reason Forbidden. A token that
+//     is not accepted at all is a failed read.
 //
 // # Where a rule is checked
 //

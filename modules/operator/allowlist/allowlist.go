@@ -9,6 +9,12 @@
 //
 // Check is a pure function of a class and the image that its nodes would get. It is called when a class is checked, and again before each
 // purchase, because a class may change in between.
+//
+// Callers: package options parses the setting CLASS_ALLOW at the start, and an error ends the start; mode/instance calls Check. The
+// Refusal names the field and the value of the class, and becomes the condition BootstrapReady with the reason NotAllowed.
+//
+// The JSON has the lists images, firewalls, vpcs, authorizedKeys and authorizedUsers. An image is an ID, with * for any text. Text after
+// the object is an error.
 package allowlist
 
 import (

@@ -75,7 +75,7 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return p.Excluded(c.cfg.Plans) != "" })
 	switch {
 	case len(usable) == 0:
-		return errors.New("reading Linode types: the API lists none that LKE could use")
+		return errors.New("reading Linode types: the API lists no plan that LKE could use")
 	case len(plans) == 0:
 		return &ExclusionError{Plans: usable, By: c.cfg.Plans}
 	}

@@ -19,4 +19,12 @@
 //
 // Units: memory and disk of a Plan are MiB (the API writes MB and means MiB: a plan of 4096 MB boots with 4022024 KiB), network MBit/s,
 // transfer GB, prices USD per hour. All methods of Catalog are safe for concurrent use. Callers must not change the instance types.
+//
+// Package cmd/controller makes one Catalog, whose Start reads every five minutes (Config.Interval) on every replica, so that a replica
+// that takes over needs no read. An ExclusionError means that the settings exclude every plan. The programs whatif, plans and import lke
+// make catalogs of their own.
+//
+// A plan has an unavailable offering if it has no price in the region (Unpriced), if its last launch was refused, or if its disk is too
+// small for the disks of the class: the root disk needs at least 8192 MiB. A node has 110 pods unless the class or registered nodes say
+// otherwise.
 package catalog

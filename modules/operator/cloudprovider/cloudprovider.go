@@ -19,7 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog lists the instance types that can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are
+// Catalog lists the instance types that can be bought; *catalog.Catalog is one. The slice is the caller's, the instance types are
 // shared.
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType

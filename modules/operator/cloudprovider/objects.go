@@ -82,7 +82,7 @@ func (o *objects) noteClass(ctx context.Context, nodePool *karpv1.NodePool, exis
 			logger.Info("the LinodeNodeClass of a NodePool exists now")
 		}
 	} else if was, _ := o.missing.Swap(nodePool.Name, name); was != name {
-		logger.Error(nil, "the LinodeNodeClass of a NodePool does not exist; it gets no nodes")
+		logger.Error(nil, "the LinodeNodeClass of a NodePool does not exist; the NodePool gets no nodes")
 	}
 }
 

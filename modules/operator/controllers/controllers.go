@@ -1,5 +1,11 @@
 // Package controllers has what all controllers of the provider share: For begins one, with pauses after failures as core's have, from
 // 100 ms to a minute; Lock and Requeue write to objects that other clients write to as well.
+//
+// Lock makes a patch that the API server refuses with a conflict if another client has changed the object since it was read. Requeue turns
+// that conflict into another reconcile, and "not found" into the end. NodesOf returns the Nodes of an instance: the Nodes with its
+// provider ID, or else the Node with its name that has no other provider ID. All functions may be called concurrently.
+//
+// A reconcile after a conflict comes after 250 ms.
 package controllers
 
 import (

@@ -5,6 +5,12 @@
 // reports with every answer are compared. Whether the token's user is restricted to roles is read, too. Which roles a user has only an
 // administrator of the account can read, so a role that is missing shows in a refusal although the scope is there. It does not retry
 // beyond what the client does; the caller's context bounds it.
+//
+// Callers are the Find functions of the modes, at the start of the operator. A token that lacks a scope, or an account without the
+// cluster, ends the start: the error names the scope or the label and what to do. Scopes is a RoundTripper that only notes a header.
+//
+// A 401 names LINODE_TOKEN; a 403 names the scope or, if the token has the scope, the role of its user; a 404 or an answer that is not the
+// Linode API's names LINODE_URL. If the API sends no scopes, they are not compared.
 package discovery
 
 import (

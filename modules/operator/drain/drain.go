@@ -1,18 +1,29 @@
-// Package drain empties Nodes that no NodeClaim owns, before their instances go.
+// Package drain empties Nodes that no NodeClaim owns, before their instances go. Karpenter core drains only the Nodes of NodeClaims.
 //
-// Karpenter core drains only the Nodes of NodeClaims. A Drainer keeps new pods off another Node with core's taint karpenter.sh/disrupted,
-// and evicts its pods through the Eviction API, so PodDisruptionBudgets hold. Core's own code decides which pods have to leave: not
-// mirror pods, and not pods that tolerate the taint. The Drainer waits for a pod with the annotation karpenter.sh/do-not-disrupt and
-// never evicts it. Pods of DaemonSets and critical pods leave last.
+// Vacate does one step for one Node and returns whether the Node is vacant. It never waits, and its caller calls it again until it returns
+// true:
 //
-// An instance that is being drained is still free, so a NodeClaim may get it, often the NodeClaim for the evicted pods. Keep removes the
-// taint before the NodeClaim shows its instance. Core's disruption controller would remove it too, but up to ten seconds later. In these
-// seconds core would see a node of the NodeClaim that no pod can use, and plan another node.
+//   - A NodeClaim owns the Node, or has just got it: Vacate changes nothing and returns false.
+//   - The Node takes pods: Vacate puts core's taint karpenter.sh/disrupted on it.
+//   - Pods have to leave: Vacate evicts them through the Eviction API. If a PodDisruptionBudget refuses, the pod stays until a later call.
+//     A pod with the annotation karpenter.sh/do-not-disrupt is never evicted.
+//   - No pod has to leave, and the Node has been closed for five seconds: Vacate asks the API server, not the cache, and returns true.
+//   - The deadline has passed: Vacate returns true although pods are left, with the event FailedDraining. Without a deadline (0) it waits
+//     for ever.
 //
-// Callers: garbagecollection, for instances that it is going to release; registrationtaint, for Nodes on which pods came while no
-// operator ran; the cloud provider, for instances that a NodeClaim has got. A call never waits: it checks once and returns the state. The
-// cause that holds a Node is reported once, in an event on the Node and in the log, and again when it changes. A Drainer is safe for
-// concurrent use for different Nodes.
+// Core's own code decides which pods have to leave: not mirror pods, and not pods that tolerate the taint. The order of eviction is:
+// ordinary pods, pods of DaemonSets, critical pods, critical pods of DaemonSets. The next group follows only when the previous one is
+// gone.
+//
+// An instance that is being drained is still free, so a NodeClaim may get it, often the NodeClaim for the evicted pods. Keep then removes
+// the taint, before the NodeClaim shows its instance, and for a minute Vacate leaves this Node alone. Core's disruption controller would
+// remove the taint too, but up to ten seconds later. In these seconds core would see a node of the NodeClaim that no pod can use, and plan
+// another node.
+//
+// Callers: garbagecollection, for instances that it is going to release; registrationtaint, for Nodes on which pods came while no operator
+// ran; the cloud provider calls Keep, for instances that a NodeClaim has got. The cause that holds a Node is an event on the Node and a
+// line in the log, once, and again when the cause changes. The state is on the Node, so a restarted process continues. A Drainer is safe
+// for concurrent use for different Nodes.
 package drain
 
 import (

@@ -2,6 +2,20 @@
 // controllers run in, and the work-arounds for core v1.15.0. Each of them names the line of core that makes it necessary and the
 // test that fails when core no longer needs it.
 //
+// An operator with these parts differs from core's own in what a user may notice:
+//
+//	a line of the log           above 16 KiB it keeps its first 7 KiB and its length
+//	a profile (pprof)           is served to loopback addresses only, and 403 to others
+//	a replacement for spot      is made for on-demand (OnDemand)
+//	a static NodePool           makes no NodeClaim while its last one got no node (Held)
+//	a Node of another name      than its NodeClaim's is not registered: event NodeRefused on the NodeClaim (Named)
+//	a quantity above 10^15      counts as 10^15 (package quantity)
+//	a pod with a successor      that is on its way is not evicted yet (Evicting, package surge)
+//	/readyz                     fails until the caches are filled and core's two definitions are served
+//
+// NewOperator returns ErrNoNamespace in a process outside of a pod without LEADER_ELECTION_NAMESPACE; NewReplan returns ErrNoPlanner if
+// core has lost the controller that plans. Both end the start of the operator.
+//
 // Built here, from core's exported parts, because core's operator.NewOperator offers no option for them:
 //
 //   - NewOperator, as core's (pkg/operator/operator.go:138), but with errors where core panics, listen addresses, the elector's lock and

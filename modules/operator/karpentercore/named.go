@@ -161,7 +161,7 @@ func (n named) report(claim *karpv1.NodeClaim, node, name string) {
 		InvolvedObject: claim.DeepCopy(), Type: corev1.EventTypeWarning, Reason: EventNodeRefused,
 		Message: fmt.Sprintf("Node %s has this NodeClaim's provider ID %s, and its node must be named %s: it is not registered "+
 			"and stays tainted; "+
-			"remove it if its Linode is another one", node, claim.Status.ProviderID, name),
+			"delete that Node if it belongs to another Linode", node, claim.Status.ProviderID, name),
 		DedupeValues: []string{string(claim.UID), node},
 	})
 }

@@ -146,7 +146,7 @@ func TestAVerdictIsAFunctionOfItsArguments(t *testing.T) {
 	for inARow, pause := range []string{"0s", "1m0s", "1m0s"} {
 		for range 2 {
 			v := launches.Judge(conflict, l, time.Unix(0, 0), 0, pacing.Record{InARow: inARow})
-			if want := "Launch given up, next one after " + pause; !v.GivenUp || !strings.HasPrefix(v.Event.Message, want) {
+			if want := "Launch given up; the next launch follows after " + pause; !v.GivenUp || !strings.HasPrefix(v.Event.Message, want) {
 				t.Errorf("after %d in a row: %+v", inARow, v)
 			}
 		}

@@ -273,11 +273,11 @@ func (v Verdict) refused(l Launch, field string, now time.Time) Verdict {
 	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass)
 	if OfClass(field) {
 		v.refusal.NodePool = Version{}
-		until = fmt.Sprintf("the LinodeNodeClass %s is changed, for no NodePool of it", l.NodeClass)
+		until = fmt.Sprintf("the LinodeNodeClass %s is changed, for all NodePools of the class", l.NodeClass)
 	}
 	v.limited = field == claims.FieldPlacementGroups
 	v.Event = Event{Reason: v.Reason, Silence: RefusalLasts, Message: fmt.Sprintf(
-		"Launch refused, none is tried until %s, or for %s: %s", until, RefusalLasts, v.Message)}
+		"Launch refused; the next launch is not tried before %s, or for %s: %s", until, RefusalLasts, v.Message)}
 	return v.forGood(l)
 }
 
@@ -287,7 +287,8 @@ func (v Verdict) givenUp(l Launch, failures pacing.Record, now time.Time) Verdic
 	if l.NodePool != "" {
 		v.failures = failures
 	}
-	v.Event = Event{Reason: v.Reason, Silence: time.Minute, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, v.Message)}
+	v.Event = Event{Reason: v.Reason, Silence: time.Minute,
+		Message: fmt.Sprintf("Launch given up; the next launch follows after %s: %s", pause, v.Message)}
 	return v.forGood(l)
 }
 

@@ -41,6 +41,10 @@
 // elector decides whether to go on.
 //
 // A Fence is safe for concurrent use.
+//
+// A write that the Fence holds back fails with ErrNotLeading as a connection that could not be made does, so the client knows that it was
+// not sent. Start returns ErrReplaced if another replica leads, which ends the process. ErrUnanswered is the cause when the Lease was not
+// released.
 package leadership
 
 import (

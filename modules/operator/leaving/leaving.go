@@ -14,6 +14,11 @@
 // reported, because the user has asked for it.
 //
 // Of is a pure function, except for the clock. Callers: controllers/nodepoolstatus, for the condition, and explain.
+//
+// Times in a text are those at which the state began, so that the same state gives the same text. LimitsOf makes one list; its error is
+// the API server's.
+//
+// A sentence names three nodes at most, and counts the others. An error is a budget that cannot be read, such as a wrong schedule.
 package leaving
 
 import (

@@ -30,7 +30,7 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", labelOutcome),
 
 		actions: d.counter("linode_pool", "actions_total",
-			"What the claim engine did to LKE node pools and their nodes, a list counted as one, by result: ok, or the kind of the error.",
+			"Requests of the claim engine about LKE node pools and their nodes, by result: ok, or the kind of the error. A list counts as one.",
 			labelAction, labelResult),
 		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", labelAction),
 		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),

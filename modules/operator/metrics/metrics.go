@@ -7,6 +7,10 @@
 //
 // Offerings and facts of instance types are read from the catalog at every scrape: a refused offering is back at 1 at
 // the moment at which the refusal ends.
+//
+// The names of all metrics begin with karpenter_linode_. The counts are lost with the process.
+//
+// The label nodepool has at most 200 names; further NodePools count as "other".
 package metrics
 
 import (

@@ -4,6 +4,14 @@
 // Each has Find, which finds the cluster by the Linode API before anything else is set up, and New, which makes the mode's Nodes once the
 // Kubernetes cluster can be used. Deps and Nodes are the same for all, so cmd/controller wires them without a difference between modes,
 // apart from the table that has one line for each.
+//
+// Nodes.Begin gets released, which is true if no write of an earlier replica may take effect any more: it released the Lease, or there
+// was none. Deps.Lookup is nil with DISABLE_DRY_RUN: then no object that a class names is looked up. Answers about the cluster and these
+// objects are at most four minutes old (AnswerTTL).
+//
+// Errors of Find are *options.Error, one line for the user; cmd/controller repeats Find while the API does not answer. One attempt may
+// take 30 seconds (StartTimeout). New is called once. Nodes.Begin is called each time this replica is elected, before any controller
+// starts.
 package mode
 
 import (

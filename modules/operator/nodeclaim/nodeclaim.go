@@ -1,5 +1,15 @@
 // Package nodeclaim has what the cloud provider and the controllers read from a NodeClaim: whether it is this provider's, and which Linode
 // is behind it.
+//
+// A provider ID is linode://<ID>, with a decimal number without a sign and without leading zeros. InstanceID returns an error for every
+// other spelling, so two spellings never name one Linode.
+//
+// Holders tells the engines which NodeClaim has an instance, from the status of NodeClaims. It makes no request. Of an instance that the
+// status of two NodeClaims names, Holder returns neither. A process that begins to lead calls Read first, because the cache may lack the
+// last writes of the leader before.
+//
+// The list of Read counts beside the cache for a minute. A NodeClaim is ours if its nodeClassRef has the group karpenter.k8s.linode and
+// the kind LinodeNodeClass; the name does not count.
 package nodeclaim
 
 import (

@@ -7,6 +7,11 @@
 // error and no empty list. Writes are errors. There are no watches, no defaulting, no validation and no resource versions.
 //
 // A Store is safe for concurrent reads; puts and deletes must not run at the same time as reads.
+//
+// Callers are packages whatif and explain.
+//
+// A read of an object that is not there is the API server's "not found". A write is ErrReadOnly, and a field that is not served is an
+// error that names it. Put replaces an object of the same kind, namespace and name, and keeps a copy.
 package objectstore
 
 import (

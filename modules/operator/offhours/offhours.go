@@ -7,6 +7,14 @@
 //
 // All functions are pure. Callers: controllers/offhours writes what they decide and deletes the nodes; controllers/podevents, explain and
 // nodeview show it.
+//
+// Example: {timeZone: Europe/Berlin, wakeBefore: 10m, windows: [{schedule: "0 19 * * mon-fri", duration: 12h}]} holds the NodePool from
+// 19:00 to 6:50 the next morning. Windows that overlap or touch are one period. Without timeZone the times are UTC. A duration counts
+// hours of the clock on the wall, also in a night when the clock changes. A schedule that cannot be read holds nothing, and the condition
+// OffHours is Unknown with the field at fault.
+//
+// A schedule has 1 to 20 windows. Parse refuses an unknown field, an unknown time zone, and a wakeBefore that is not shorter than each
+// duration.
 package offhours
 
 import (

@@ -3,11 +3,16 @@
 // Parse is called once, by cmd/controller, before anything else happens; every other package gets
 // values. A flag wins over its environment variable, which wins over the default; an empty
 // environment variable counts as not set. The API token is taken from the environment or a file only,
-// because a command line can be read by every user of a machine. Errors are *Error: one line,
+// because a command line can be read by every user of a machine. Callers end the program after an error, and print Usage after
+// flag.ErrHelp. Errors are *Error: one line,
 // the setting's name first, the token never in it.
 //
 // Karpenter core's settings are read together with these, by core's own parser, which does not name a
 // variable that is wrong: Parse checks them first.
+//
+// An Error is "NAME: found (cause); fix". Some settings have two names, of which the first has
+// precedence. Usage and Describe list every setting with its default; docs/configuration.md is made of
+// Describe. A Secret never prints its value.
 package options
 
 import (

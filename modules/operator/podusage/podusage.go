@@ -8,6 +8,11 @@
 // refuse. Only CPU and memory change.
 //
 // Not guaranteed: that a workload runs well with these requests. A reading of metrics-server is an average over seconds.
+//
+// The callers are the program karpenter-linode and package whatif, for whatif --use.
+//
+// The percentile is above 0 and at most 100. A ReplicaSet whose name ends in the hash of the pod's template belongs to a Deployment; a pod
+// without a controller is a workload of its own.
 package podusage
 
 import (

@@ -3,6 +3,12 @@
 //
 // Printable is what unicode.IsPrint says: letters, marks, numbers, punctuation, symbols and the ASCII space. Marks that turn the direction
 // of writing are not.
+//
+// Text keeps the length in characters: each other character becomes a space. Message cuts to 1,000 bytes. Every program and every package
+// that shows a text of the API, of a user or of an object uses it. All functions are pure.
+//
+// Bytes that are no UTF-8 become a question mark. A text that is cut ends in three dots, which count for its length. Lines also keeps line
+// feeds and tabs.
 package printable
 
 import (

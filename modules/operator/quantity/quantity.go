@@ -7,6 +7,8 @@
 //
 // Guarantees: Bound looks at the size of a quantity without computing it, so it costs the same for every exponent. It reaches every
 // resource.Quantity in exported fields, slices, maps and pointers of a typed object. Not reached: unstructured objects and interfaces.
+//
+// Max is 10^15 cores or bytes. Package podevents warns about a pod with a request of Max.
 package quantity
 
 import (

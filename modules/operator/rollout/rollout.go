@@ -7,6 +7,9 @@
 // Nodes that join or leave because pods come and go are no part of a rollout. A static NodePool also has to have its replicas.
 //
 // Called by controllers/rollout, for the condition, and by cmd/karpenter-linode, for `rollout status`.
+//
+// Read makes three lists at most, and returns an error if the API server does not answer. Obstacles names what holds a rollout now, such
+// as a budget that lets no node go. Of is a pure function.
 package rollout
 
 import (

@@ -11,6 +11,10 @@
 // The state is in annotations of the Deployment, so a restarted operator does not restart the Deployment twice, and does not wait twice as
 // long. Each call reads from the API server: a cached Deployment would be restarted again. Callers: core's eviction queue and
 // controllers/drain, through karpentercore.Evicting.
+//
+// The annotation has true, false or a duration of at most an hour, such as 5m; true is ten minutes (DefaultLimit). Another value counts as
+// false, with the event SurgeNotPossible. When the time is over, the pod is evicted as usual, with the event SurgeTimedOut. An error of
+// Hold keeps the pod for one more attempt of the queue. A Surger is safe for concurrent use.
 package surge
 
 import (

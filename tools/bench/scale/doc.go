@@ -15,12 +15,20 @@
 // Linode API, and the share of functions of this repository in a profile. It
 // watches once more after the NodePool's policy left core nothing to plan.
 //
+// The time at rest is twice Settle and Rest, and up to a minute for the profile:
+// with Settle 2m and Rest 5m that is 15 minutes. If nodes or pods come or go in a
+// window, the window is measured again, three times at most, and then the run fails.
+// In the profile a sample is ours if a function of this repository is on its stack,
+// except for functions that only pass core's calls on.
+//
 // Each pod requests a tenth of a node, and the NodePool takes one plan, so that the
 // number of nodes is known beforehand.
 //
 // The window should be a multiple of five minutes: that is how often Karpenter core
 // looks at all nodes for consolidation and for drift, and the operator at prices.
 //
-// Linux only: the figures are read from /proc. Whatever ends a run, ctx included, the
-// cluster is stopped. One run at a time per name of a cluster.
+// Run returns an error if pods do not all run within Config.Patience, and as soon as
+// the operator or a part of the control plane ends; the error names the folder with
+// the logs. Linux only: the figures are read from /proc. Whatever ends a run, ctx
+// included, the cluster is stopped. One run at a time per name of a cluster.
 package scale

@@ -152,7 +152,7 @@ func (r *run) settle(ctx context.Context, what string) error {
 	return pause(ctx, r.Settle)
 }
 
-// errNoRest is the cause when a cluster changed while it was to be at rest.
+// errNoRest is the cause if a cluster changed during a window in which it should be at rest.
 var errNoRest = errors.New("this was no rest")
 
 // rest watches the operator for the length of Rest. A window in which a node or a pod came or went, as it does when the

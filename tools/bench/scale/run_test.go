@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/bench/scale"
 )
 
-// A run on three nodes: that everything is measured, and that nothing of it stays.
+// A run on three nodes measures everything, and leaves nothing behind.
 // The test measures and does not judge.
 func TestRun(t *testing.T) {
 	if testing.Short() {

@@ -33,7 +33,7 @@ func readMethod(op *openapi3.Operation) (method, error) {
 	return method{Name: name, Doc: doc, body: body}, nil
 }
 
-// entry describes an element of a collection, and the fields that distinguish two of them.
+// entry describes an element of a collection, and the fields that distinguish two elements.
 type entry struct {
 	Schema string
 	key    []string

@@ -22,7 +22,7 @@ var (
 	watching = regexp.MustCompile(` (--watch|-w)\b|^make logs\b|^kubectl .*logs.* (--follow|-f)\b`)
 )
 
-// Steps reads a block of code. Other languages than sh and console have none.
+// Steps returns the steps of a block of code. Blocks in languages other than sh and console have no steps.
 func Steps(language, text string) []Step {
 	var steps []Step
 	more := false // the command goes on in the next line

@@ -12,4 +12,7 @@
 // class's hash, a chart value's variable by rendering the chart.
 //
 // Not guaranteed: that a text is right. Texts about core's settings and metrics are written here.
+//
+// Errors name the cause: a metric of Karpenter core that has a text here and does not exist any more, a setting of core without a text, a
+// field without an example, a chart that cannot be rendered. Then no page is written.
 package reference

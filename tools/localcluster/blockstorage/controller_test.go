@@ -127,7 +127,7 @@ func (d *driver) want(what string, err error, code codes.Code) {
 	}
 }
 
-// A volume is made once, attached to one Linode at a time and while that has room, and removed when it is attached to none.
+// A volume is made once. It is attached to one Linode at a time, if that Linode has room, and removed only while it is not attached.
 func TestVolumesOfTheAccount(t *testing.T) {
 	d := newDriver(t, fake.NewFakeClient())
 	one, two := d.linode(), d.linode()

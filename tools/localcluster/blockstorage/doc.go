@@ -14,4 +14,7 @@
 // Not simulated: snapshots, clones, resizing, tags, encryption, and the mount: kwok starts a pod whether its volume is attached or not.
 //
 // Source: the repository linode/linode-blockstorage-csi-driver, 2026, whose files the comments name.
+//
+// A volume is cut to whole GiB, of which there are at least 10. A request that waits for the account ends after five minutes. A volume
+// that exists, is attached or is gone already is a success, as the driver has it. Run ends with ctx.
 package blockstorage

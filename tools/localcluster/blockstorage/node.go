@@ -61,7 +61,7 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 	})
 }
 
-// driver returns what the plugin on a node reports of it: the Linode's ID, and how many volumes it takes.
+// driver returns the report of the plugin on a node: the Linode's ID, and how many volumes the Linode takes.
 func (p nodePlugin) driver(ctx context.Context, node *corev1.Node) (storagev1.CSINodeDriver, error) {
 	id, err := linodeOf(node)
 	if err != nil {

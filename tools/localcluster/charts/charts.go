@@ -9,6 +9,9 @@
 // validation apply; nothing of the user's Helm environment (repositories,
 // plugins, HELM_* variables) is used. It does not wait for pods: the program
 // that simulates them may come later. Errors are one line.
+//
+// An installation that does not end within two minutes is an error. Check and Render need
+// no cluster. Keep decides which values of the previous revision stay at an upgrade.
 package charts
 
 import (

@@ -15,4 +15,7 @@
 // The rebooted Linode has a real kubelet. The Linode with the volume must not have one: the simulated storage driver mounts nothing, and
 // a real kubelet would wait for the mount. The caller runs one real kubelet, which the first node gets; the StatefulSet keeps away from
 // it.
+//
+// Scaling up and down may each take eight minutes, a reboot five. Run returns an error if a step takes longer, or if a count of the last
+// line is not as it must be: surplus and leaked 0, all pods running. The Result is returned with the error.
 package demo

@@ -37,7 +37,7 @@ type neighbours struct {
 	err    error             // of the last reading
 }
 
-// beside has the figures of these objects in a row.
+// beside returns the figures of these objects for a row.
 type beside struct {
 	up, backends      int // backends that answer, and nodes and backends together
 	attached, volumes int // volumes where their pods run, and all
@@ -140,5 +140,5 @@ func (b beside) missing() []string {
 	return missing
 }
 
-// left is how many of them exist.
+// left counts the existing objects.
 func (b beside) left() int { return b.balancers + b.volumes }

@@ -5,6 +5,9 @@
 // HTTP: to the simulator's admin interface, and actions of the account's owner to the API itself. A file in the folder of
 // the cluster's state has the changes to undo, so mending ends only the faults of this package and leaves the profile's
 // own faults in force. docs/breaking.md walks through all faults.
+//
+// One fault is in force at a time. An unknown name is an error that lists the names. If mending fails, the record of the fault stays, and
+// the next call tries again.
 package faults
 
 import (

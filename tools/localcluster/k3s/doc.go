@@ -20,4 +20,6 @@
 // balancer, its containerd, flannel and kube-proxy are not here.
 //
 // A [Server] is safe for concurrent use; [Join] is one agent's start.
+//
+// A request may take ten seconds and its body 64 KiB. Errors of Join have the words that the projects' agents print.
 package k3s

@@ -4,7 +4,7 @@
 // It is called by package localcluster, which serves one Handler for all nodes: each Node names that server's port, and the API
 // server finds it by the Node's InternalDNS address. A container that is a process of this machine has its log file
 // served, with --tail, --limit-bytes and --follow; any other container's log is one line: it is simulated.
-// What it cannot do is refused by name: --since, --timestamps, --previous, exec, attach, port-forward.
+// Requests that it cannot serve are refused by name: --since, --timestamps, --previous, exec, attach, port-forward.
 //
 // The caller lets in only clients with a certificate of the cluster's authority.
 package kubelet

@@ -2,6 +2,11 @@
 //
 // Unlike modules/linode it has all operations and no rate limit, and repeats nothing: a simulated program tries again as the real one does.
 // Safe for concurrent use.
+//
+// A request may take two minutes. An answer that is no success is an *Error with the status and the body; IsNotFound recognizes a 404.
+// Callers are the simulated parts of the cluster: CAPL, the cloud controller manager, the storage driver, and the demo.
+//
+// List reads pages of 500 entries until the last one.
 package linodehttp
 
 import (

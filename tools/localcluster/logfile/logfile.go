@@ -2,6 +2,8 @@
 //
 // It is called by package kubelet, for `kubectl logs`, and by cmd/localcluster, for `make logs`. The work is done by the
 // system's tail: a file that was replaced or truncated, as a new start of the cluster does, is read again from its beginning.
+//
+// Copy returns when ctx ends or, without Follow, at the end of the file. It returns an error if the file cannot be opened.
 package logfile
 
 import (

@@ -8,4 +8,9 @@
 //
 // Webhooks are registered with the certificate of the local cluster's authority. Only version v1beta2 of the definitions is served, so
 // that nothing is converted: conversion is not tested here.
+//
+// Start returns an error if the definitions are not served, if the API server does not call the webhooks, or if the controllers do not
+// become ready before ctx ends. The controllers end with the process that Start returns.
+//
+// Start waits for up to two minutes until the API server calls the webhooks.
 package management

@@ -77,7 +77,7 @@ func TestAConditionIsFoundByItsType(t *testing.T) {
 	}
 }
 
-// The webhooks that complete and those that refuse are registered apart.
+// Mutating and validating webhooks are registered separately.
 func TestTheWebhooksAreCalledWhenBothKindsAre(t *testing.T) {
 	const refusal = "must be a valid semantic version"
 	answering := func(answers ...string) ctrlclient.Client {

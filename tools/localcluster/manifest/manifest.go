@@ -1,6 +1,10 @@
 // Package manifest applies YAML files to a cluster as `kubectl apply --server-side`
 // would, so that the demo and the end-to-end tests use the very files that the
 // documentation shows.
+//
+// An object that another manager has changed is taken over (force). The error names the
+// file, the kind and the name of the object at which Apply has stopped; earlier objects
+// stay applied.
 package manifest
 
 import (

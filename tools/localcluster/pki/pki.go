@@ -7,6 +7,10 @@
 // for ten, from an hour ago (a clock that is set back a little does no harm).
 //
 // Nothing here is safe for concurrent use.
+//
+// An authority can sign the certificate of another one (Cross): clients that trust the
+// first then trust servers of the second, as in a rotation. A file is written beside its
+// name and renamed, so a reader sees the old file or the new one, never a part.
 package pki
 
 import (
@@ -91,7 +95,7 @@ func (a *Authority) SignClient(public any, user string, groups ...string) ([]byt
 	}, public)
 }
 
-// Cross returns the certificate of another authority, signed by this one. Who trusts this one thereby trusts what the other signs.
+// Cross returns the certificate of another authority, signed by this one. Clients that trust this authority then trust the other one, too.
 func (a *Authority) Cross(other *Authority) ([]byte, error) {
 	template := &x509.Certificate{
 		Subject: other.cert.Subject, SerialNumber: other.cert.SerialNumber, NotBefore: other.cert.NotBefore, NotAfter: other.cert.NotAfter,

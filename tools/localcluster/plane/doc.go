@@ -23,4 +23,11 @@
 //
 // Errors are one line: what failed, why, and the log. A Plane's methods are safe
 // for concurrent use.
+//
+// Start returns an error if a program is missing, a port cannot be reserved, or a component
+// does not become healthy before ctx ends. Died delivers one error when a component ends
+// without Stop. Ports are reserved between processes, so that planes that start at the same
+// time get different ones.
+//
+// Ports are between 15000 and 32767.
 package plane

@@ -72,7 +72,7 @@ type Plane struct {
 }
 
 // Start starts everything and waits until it is ready or ctx ends. When it
-// fails, what was started is stopped.
+// fails, it stops the components that it had started.
 func Start(ctx context.Context, cfg Config) (*Plane, error) {
 	if err := checkPort(cfg.Port); err != nil {
 		return nil, err

@@ -11,8 +11,11 @@
 // log file, appended, so that a second start loses nothing.
 //
 // Not guaranteed: on other systems than Linux a child survives a parent that was
-// killed by SIGKILL; what a child itself starts outside its process group is not
+// killed by SIGKILL; processes that a child starts outside of its process group are not
 // ended.
 //
 // A Process is safe for concurrent use.
+//
+// Start returns ErrMissing if the program was not built. Failure has the last line of the
+// log. Stop waits for the grace and then kills the group.
 package process

@@ -219,7 +219,7 @@ func environment(home string) []string {
 	return []string{"HOME=" + home, "PATH=/nonexistent", "TMPDIR=" + os.TempDir()}
 }
 
-// console collects what a boot writes, the end of it if that is long.
+// console collects the output of a boot, and only the end of a long output.
 type console struct {
 	mu   sync.Mutex
 	text []byte

@@ -21,4 +21,7 @@
 //
 // Not simulated: routes, node CIDRs, annotations of Services, TLS, UDP, firewalls of NodeBalancers, IPv6 backends and addresses in a VPC,
 // reserved addresses, --subnet-names, a token that is read again.
+//
+// An error of the API is an error of that lookup alone, and Kubernetes' controllers try again: no Node is deleted for it. Run ends with
+// ctx.
 package simulatedccm

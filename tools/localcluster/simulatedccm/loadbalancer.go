@@ -244,7 +244,7 @@ func rebuilding(c api.NodeBalancerConfigCreate) api.NodeBalancerConfigRebuild {
 	}
 }
 
-// backendsOf has all nodes or none.
+// backendsOf returns the backends of all nodes, or an error.
 func backendsOf(nodes []*corev1.Node, port int32, subnet int) ([]api.NodeBalancerNodeCreate, error) {
 	all := make([]api.NodeBalancerNodeCreate, 0, len(nodes))
 	for _, node := range nodes {

@@ -19,7 +19,7 @@ type Machine struct {
 	Memory           Memory
 }
 
-// Memory is how much of it a worker shows and how much its kubelet keeps back,
+// Memory chooses how much memory a worker shows and how much its kubelet reserves,
 // where that was not recorded.
 type Memory string
 

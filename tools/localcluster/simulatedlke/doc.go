@@ -18,7 +18,7 @@
 //   - LKE carries later changes of the pool's labels and taints to existing Nodes. With Config.TaintsAfter it sets the pool's taints that
 //     long after the registration: Standard starts kubelets without them (FACTS 18.16), and how soon it sets them is not known.
 //
-// Guarantees: what a pool change did not touch stays as a client set it, so a
+// Guarantees: labels and taints that a change of the pool does not concern stay as a client set them, so a
 // startup taint that was removed from a Node does not come back, unless
 // Config.ReapplyRemoved. A Node that a user deletes does not come back while
 // its Linode lives: a kubelet registers once.
@@ -31,4 +31,7 @@
 //
 // Failed API calls are repeated with growing pauses. A Runner is used by one
 // goroutine calling Run.
+//
+// The pauses grow from 20 ms to 5 s, and one attempt may take 30 s. An event about a Node of another cluster is ignored. When Run returns,
+// all kubelets that it started have ended.
 package simulatedlke

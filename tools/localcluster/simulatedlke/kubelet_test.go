@@ -42,7 +42,7 @@ func (k *kubelets) Start(e linodesim.Event) (func(context.Context), error) {
 	return func(context.Context) { k.live.Add(-1) }, err
 }
 
-// A Node of a real kubelet is initialised as the others are, and its kubelet ends with its Linode.
+// A Node of a real kubelet is initialised like every other Node, and its kubelet ends with its Linode.
 func TestNodesOfRealKubeletsComeAndGo(t *testing.T) {
 	nodes := fake.NewClientset().CoreV1().Nodes()
 	real := &kubelets{nodes: nodes}

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
-// Each lie about Nodes shows on the next Node that registers. This Node is removed with its Linode all the same.
+// Each lie about Nodes shows on the next Node that registers. The Node is removed with its Linode in spite of the lie.
 func TestLiesAboutNodes(t *testing.T) {
 	for _, lie := range []report.Assumption{"", report.LateTaints, report.LessMemory, report.OtherNames} {
 		t.Run(string(lie), func(t *testing.T) {

@@ -120,7 +120,7 @@ func NoExports(stateDir string) string {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// quoted is a word that a shell reads back as it is.
+// quoted returns a word in the form that a shell reads back unchanged.
 func quoted(word string) string {
 	if plain.MatchString(word) {
 		return word

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
 
-// A shell that evaluates the exports has every value as it is, also a path of a folder with spaces and quotes.
+// A shell that evaluates the exports gets every value unchanged, also the path of a folder with spaces and quotes.
 func TestAShellReadsTheExportsBack(t *testing.T) {
 	odd := filepath.Join(t.TempDir(), "it's a folder", "admin")
 	info := supervisor.Info{

@@ -35,7 +35,7 @@ func kubeconfig(t *testing.T, server string) string {
 	return path
 }
 
-// The operator's own readiness says nothing about an API that does not answer.
+// The operator is ready even while an API does not answer.
 func TestStatusNamesWhatTheOperatorCannotWorkWith(t *testing.T) {
 	const gone = "http://127.0.0.1:1"
 	refused := "dial tcp 127.0.0.1:1: connect: connection refused"

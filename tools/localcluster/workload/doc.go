@@ -15,4 +15,8 @@
 //
 // Errors name the container, the variable and the missing object. Values of Secrets
 // are in no error.
+//
+// Resolve makes one read for each named object. A missing object or key is an error,
+// except where the reference is optional. A resource without a limit gets the node's
+// allocatable, as in a kubelet.
 package workload

@@ -5,7 +5,7 @@
 // It reads and prints; only verify, which asks first, changes the cluster and the account. As kubectl-karpenter_linode on the PATH it is
 // the kubectl plugin `kubectl karpenter-linode`. An error is one line on stderr with exit status 1.
 //
-// The version is that of Karpenter core's package operator, as in cmd/controller.
+// The version is the variable of Karpenter core's package operator, as in cmd/controller.
 package main
 
 import (

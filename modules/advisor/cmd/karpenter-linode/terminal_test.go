@@ -98,7 +98,7 @@ func (s *terminal) types(keys string) {
 	}
 }
 
-// lines are the rows of the screen as they are now.
+// lines returns the present rows of the screen.
 func (s *terminal) lines() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -131,7 +131,7 @@ func follow(ctx context.Context, a *access) (client.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A pod keeps what Running reads of it: a cluster has many.
+	// A pod keeps only the fields that Running reads, because a cluster has many pods.
 	slim := func(object any) (any, error) {
 		if pod, ok := object.(*corev1.Pod); ok {
 			(&snapshot.Snapshot{Pods: []*corev1.Pod{pod}}).Trim()

@@ -128,8 +128,8 @@ func newWhatif() *cobra.Command {
 	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it the region of the nodes")
 	completeRegions(cmd, "region")
 	cmd.Flags().StringSliceVar(&keep, "keep", nil, "IDs of LKE pools that stay as they are, with their pods")
-	cmd.Flags().BoolVar(&sensitivity, "sensitivity", true, "also compute the range by the order of arrivals, and what changes of each "+
-		"NodePool would make of it")
+	cmd.Flags().BoolVar(&sensitivity, "sensitivity", true, "also compute the range of prices over several orders of arrival, and the "+
+		"price after changes of each NodePool")
 	return cmd
 }
 

@@ -6,6 +6,10 @@
 //
 // The result is a proposal to be read, not a promise: sizes of EC2 instance types are mapped by vCPUs, families by their purpose,
 // and nothing is checked against an account. All functions are pure.
+//
+// The caller is the command karpenter-linode import eks. Older versions, such as karpenter.sh/v1beta1, are an error that names the object
+// and the tool to convert it with, and so is an input without a NodePool and an EC2NodeClass. Part of the output may be written before an
+// error.
 package eks
 
 import (

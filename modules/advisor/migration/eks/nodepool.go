@@ -112,7 +112,7 @@ func translated(r mapping) (reason string, keep bool) {
 	return because + reason, keep
 }
 
-// narrow keeps of a choice the one value that Linode has.
+// narrow reduces a choice to the one value that Linode has.
 func narrow(r mapping, operator string, values []string, only, reason string) (string, bool) {
 	switch {
 	case operator == string(corev1.NodeSelectorOpIn) && len(values) == 1 && values[0] == only:
@@ -192,7 +192,7 @@ func classOf(family string) string {
 	return ""
 }
 
-// gpus keeps that a node has a GPU, or none. Which GPU it is cannot be translated.
+// gpus translates whether a node has a GPU. The model of the GPU cannot be translated.
 func gpus(r mapping, operator string) (string, bool) {
 	const reason = "Linode has other GPUs, each of them NVIDIA's: `karpenter-linode plans` has their names"
 	switch operator {

@@ -8,6 +8,12 @@
 // Guarantees: nothing in the cluster or the account is changed; the steps are commands for the user. Pools that Karpenter manages are
 // left out. Not translated: the autoscaler's minimum, because Karpenter holds no empty nodes; labels that belong to LKE or Kubernetes; an
 // Enterprise pool's Kubernetes version and update strategy, which nodes of Karpenter's get from the control plane.
+//
+// The caller is the command karpenter-linode import lke. Read makes two or three requests and returns an error if no cluster, or more than
+// one, has the label. New returns an error if no pool would be left for the operator, or if no other pool is there to take over. With keep
+// 0 it chooses the cheapest pool that LKE does not scale.
+//
+// A NodePool has the name of the pool's label, or else of its plan; a name that stands twice gets the pool's ID. Prices are USD a month.
 package lke
 
 import (

@@ -13,6 +13,11 @@
 //
 // The test itself has the model of the platform and the invariants. An Agenda is for one
 // goroutine; [Seeds.Run] calls its function concurrently.
+//
+// An event whose time has passed is due now. Seeds.Run stops early after Seeds.Failures
+// violations. Shrink takes one thing after another away from a schedule, and keeps a shorter
+// schedule only if it breaks the same invariant with the same text. Times are durations since the
+// beginning of the life.
 package schedule
 
 import (

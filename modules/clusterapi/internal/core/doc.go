@@ -30,4 +30,17 @@
 // replicas are lowered, the oldest MachineSet shrinks first, whichever has the annotated Machine
 // (machinedeployment_rollout_ondelete.go). Where that is another set, the deployment is paused, the set is shrunk by itself, and the
 // deployment resumed: see remove.go.
+//
+// # Times and errors
+//
+//	one reading at a time      a second after the one before (Config.ReadInterval), at once for a new call, two seconds after an error
+//	a write is answered 409    or 404: nothing is remembered, and the next reading decides anew
+//	another error              the object is tried again after a reading; Forbidden and Invalid go to the callers
+//	no Machine comes           two minutes after replicas was raised (Config.StuckTimeout): KindInsufficientCapacity
+//	no usable deployment       KindConflict with the reason of each
+//	the infrastructure fails   its error goes to the caller, and the Machine is marked for deletion
+//
+// After Begin the version of every Machine that is free is changed first, because a write of the process before
+// may still take effect; claimants wait for that. A Core is for one goroutine, and keeps nothing on disk: claims
+// are annotations.
 package core

@@ -8,6 +8,9 @@
 //
 // Everything else is an error, never ignored. Values of this package are
 // immutable.
+//
+// Parse returns an *Error, in the API's words where these are known, for a field that may not be
+// filtered, an unknown operator, or no JSON; package linodesim answers it with a 400.
 package filter
 
 import (

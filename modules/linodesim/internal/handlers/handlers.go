@@ -31,7 +31,7 @@ type Request struct {
 	Missing int           // how many entries a list lacks; Chance chooses them
 	Chance  float64       // from 0 to below 1
 	Shift   int           // how many entries pages after the first begin later
-	// What a list does where the platform's answer is not known.
+	// The behaviour of lists where the platform's answer is not known.
 	IgnoreFilter, LenientPages bool
 	Operation                  *operation.Operation
 	HTTP                       *http.Request // below its version, with the values of its path

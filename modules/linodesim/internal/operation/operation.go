@@ -4,6 +4,9 @@
 //
 // Both are generated from the description, so an operation that is added to it
 // needs no entry anywhere here. Read-only after Load, safe for concurrent use.
+//
+// Package linodesim calls CheckBody before a handler runs, and CheckAnswer with Config.ValidateAnswers. A defect of a body is answered
+// with a 400; a wrong answer is an error of the simulator.
 package operation
 
 import (

@@ -3,6 +3,10 @@
 //
 // A request over the limit does not count. Time is the caller's. Safe for
 // concurrent use.
+//
+// Package linodesim gives it the documented limits; a class without a limit is not
+// counted. Example, a limit of 20 in 15 s: 20 requests at 10:00:00 pass, the next one is
+// refused until 10:00:15. The state is lost with the process.
 package ratelimit
 
 import (

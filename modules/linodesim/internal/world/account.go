@@ -29,7 +29,7 @@ func initialSettings(backups bool) api.AccountSettings {
 	}
 }
 
-// GetAccountSettings returns the settings, which are about objects to come.
+// GetAccountSettings returns the settings, which apply to new objects.
 func (w Account) GetAccountSettings() (api.AccountSettings, error) { return w.assets.settings, nil }
 
 // UpdateAccountSettings changes the given settings.

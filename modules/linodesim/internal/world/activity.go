@@ -24,7 +24,7 @@ type activity struct {
 	failed          bool
 }
 
-// activities are all of them, by ID, and the IDs of open ones by Linode.
+// activities has all events by ID, and the IDs of the unfinished events by Linode.
 type activities struct {
 	all  []*activity
 	open map[int][]int

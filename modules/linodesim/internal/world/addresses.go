@@ -92,7 +92,7 @@ func (w Interfaces) public(i *Instance) api.IPAddress {
 	return out
 }
 
-// address describes an address by the length of its network: 17 is that of private ones, 64 of IPv6.
+// address describes an address by the length of its network: private addresses have 17, IPv6 addresses 64.
 func (i *Instance) address(a string, bits int) api.IPAddress {
 	out := api.IPAddress{
 		Address: a, Type: "ipv4", Public: bits != 17, Prefix: bits, Region: i.Region, LinodeID: new(i.ID), SubnetMask: mask(bits, 32),

@@ -58,7 +58,7 @@ func (w Offers) GetRegionAvailability(regionID string) (api.RegionAvailabilityLi
 	return w.catalog.AvailabilityOf(regionID), err
 }
 
-// ListAccountAvailability lists what the account may use in the regions: what they have.
+// ListAccountAvailability lists the features that the account may use in each region: all features of the region.
 func (w Offers) ListAccountAvailability() ([]api.AccountAvailability, error) {
 	return each(w.regions(), services), nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// AddCluster makes a cluster with its pools, which may be none, and whose
+// AddCluster makes a cluster with its pools, if any, whose
 // control plane can be reached at once.
 func (w Clusters) AddCluster(spec account.ClusterSpec) (account.Cluster, error) {
 	c, err := w.addCluster(spec, false)

@@ -27,7 +27,7 @@ var deviceNames = func() []string {
 	return all
 }()
 
-// alwaysShown devices are in every configuration, the others up to the last one in use.
+// alwaysShown devices are in every configuration. Further devices are shown up to the last device in use.
 const alwaysShown = 8
 
 // drop takes devices out of a configuration.

@@ -18,4 +18,7 @@
 // are written before the end; Snapshot, Audit and events are copies.
 //
 // Units: MB (MiB) for memory and disks; times as time.Time and time.Duration.
+//
+// A cluster of Standard has at most 250 nodes and its pools 100; a pool of Enterprise has
+// at most 500 nodes. IDs begin with recorded numbers and grow.
 package world

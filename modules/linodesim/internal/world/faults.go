@@ -109,7 +109,7 @@ func (w Faults) Describe() []string {
 	return all
 }
 
-// Clear ends all faults, for nodes to come.
+// Clear ends all faults for new nodes.
 func (w Faults) Clear() {
 	w.faults = faults{}
 	for _, n := range w.Nodes().waiting() {
@@ -213,7 +213,7 @@ func beyondLimits() *Refusal {
 	return Refuse("", "Account Limit reached. Please open a support ticket.")
 }
 
-// lacks finds what says that a plan has no capacity, nil for nothing.
+// lacks returns the fault by which a plan has no capacity, nil if it has capacity.
 func (c faults) lacks(plan, region string) *account.NoCapacity {
 	at := slices.IndexFunc(c.noCapacity, func(o account.NoCapacity) bool {
 		return (o.Type == "" || o.Type == plan) && (o.Region == "" || o.Region == region)

@@ -20,7 +20,7 @@ type subscriber struct {
 
 func newFeed() feed { return feed{subscribers: map[*subscriber]struct{}{}} }
 
-// wake makes every subscriber look again when the next thing is due.
+// wake makes every subscriber look again at the time of the next planned change.
 func (f *feed) wake() {
 	for s := range f.subscribers {
 		select {

@@ -81,7 +81,7 @@ func (w Groups) DeletePlacementGroup(groupID int) error {
 	return nil
 }
 
-// AssignPlacementGroup puts Linodes into a group, all or none.
+// AssignPlacementGroup puts all given Linodes into a group, or fails and puts in none.
 func (w Groups) AssignPlacementGroup(groupID int, b *api.PlacementGroupAssign) (api.PlacementGroup, error) {
 	g, err := lookup(w.assets.groups, groupID)
 	if err != nil {

@@ -94,7 +94,7 @@ func thin(all []past) []past {
 	return append(kept, all[last])
 }
 
-// Freeze gives a copy of the world that stays as it is: what a reader gets
+// Freeze returns a copy of the world that does not change any more: a reader gets it
 // whose reads lag behind.
 func (w History) Freeze() *World {
 	return &World{state: &state{

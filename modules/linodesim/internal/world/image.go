@@ -13,7 +13,7 @@ import (
 
 const cloudInit = "cloud-init"
 
-// ListImages lists private ones by ID, then public ones; without images:read_only there are only these.
+// ListImages lists private images by ID, then public images. A token without images:read_only gets public images only.
 func (w Images) ListImages() ([]api.Image, error) {
 	if !w.May("images:read_only") {
 		return w.catalog.Images, nil

@@ -106,7 +106,7 @@ func (f *nic) readAddress(from map[string]any, legacy bool) {
 	}
 }
 
-// checkInterfaces refuses interfaces that cannot be; firewall is that of the Linode.
+// checkInterfaces refuses invalid interfaces; firewall is the firewall of the Linode.
 func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, list []nic, firewall int) {
 	if generation == linodeInterfaces && len(list) == 0 {
 		list = []nic{{purpose: "public"}} // what it gets then

@@ -97,7 +97,7 @@ func (w Linodes) chooseGeneration(b *api.InstanceCreate) error {
 	return nil
 }
 
-// notHere refuses what names things of which there are none: backups and
+// notHere refuses requests that name objects which the simulator does not have: backups and
 // StackScripts.
 func notHere(b *api.InstanceCreate) error {
 	switch {

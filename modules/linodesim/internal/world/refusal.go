@@ -32,7 +32,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("refused with %d: %s", r.Status, strings.Join(parts, "; "))
 }
 
-// Refuse is a refusal with status 400 because of one field, or of none.
+// Refuse returns a refusal with status 400 about one field, or about no field.
 func Refuse(field, format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Reasons: []Reason{{field, fmt.Sprintf(format, args...)}}}
 }

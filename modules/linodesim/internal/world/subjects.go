@@ -36,7 +36,7 @@ type (
 	Tags struct{ *Moment }
 	// Account is the account, its user and its events.
 	Account struct{ *Moment }
-	// Offers are plans, regions and versions: what can be had.
+	// Offers are the plans, regions and versions that can be bought.
 	Offers struct{ *Moment }
 	// Faults are the faults of the platform in force.
 	Faults struct{ *Moment }

@@ -1,5 +1,11 @@
 // Package plan decides where the nodes that are missing are added, as functions without
 // effects. Nothing here depends on a platform, a clock or a context.
+//
+// Example: seven nodes are missing, and pool 1 holds 98 of at most 100: pool 1 grows by two, and a new pool gets five. Package decide
+// calls it.
+//
+// Pools are filled in the order of their IDs, lowest first, each up to the limit; a pool at or above the limit is passed over. New pools
+// of at most limit nodes take the rest. No step lowers a count.
 package plan
 
 import (

@@ -119,7 +119,7 @@ var renameQuestions = []Question{
 // watchRenamed is how long LKE has to change a label back.
 const watchRenamed = 20 * time.Second
 
-// rename changes the label of a worker's Linode and looks what LKE makes of it.
+// rename changes the label of a worker's Linode and watches how LKE reacts.
 func rename(ctx context.Context, t *trial) {
 	label := "lkeprobe-" + t.Run
 	p, a := t.settled(ctx, func(c *api.LKENodePoolCreate) { c.Label = &label }, 1)

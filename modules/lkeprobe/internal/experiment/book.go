@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// What sources have about a question: no answer, or that something is refused, in whatever words.
+// The state of the sources about a question: no answer, or a refusal with unknown words.
 const (
 	Unknown = "unknown"
 	refused = "refused"

@@ -6,6 +6,13 @@
 //
 // Every pool carries three marks. The run's tag shows the run. A tag of its own finds the pool when the answer to its creation is lost. A
 // taint keeps other pods away, and shows the owner when the API loses tags.
+//
+// Package lkeprobe runs the experiments of All, one at a time. When the time of an experiment is over, or the API gives no answer, its
+// open questions have that reason in the report, and the run goes on with the next experiment. Only a token that the API refuses ends the
+// run.
+//
+// A deleted node is watched for three minutes, a deleted Linode for ten, a renamed one for 20 seconds; the burst makes 20 pools. A change
+// without an effect is made again.
 package experiment
 
 import (
@@ -23,7 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// Experiment is one of them.
+// Experiment is one experiment: its step of the plan, its questions, and its script.
 type Experiment struct {
 	plan.Step
 	Questions []Question

@@ -24,7 +24,7 @@ const (
 	TaintKey = "lkeprobe-run"
 )
 
-// What the operator assumes by default; record.go of the module says which setting changes it.
+// The operator's assumptions by default; record.go of the module names the setting that changes each.
 const (
 	settleTime = 4 * time.Second
 	listLag    = 2 * time.Minute
@@ -117,7 +117,7 @@ func (l *Lab) taints(more ...api.LKETaint) *[]api.LKETaint {
 	return &all
 }
 
-// request is that of a pool with the run's marks.
+// request returns the request for a pool with the run's marks.
 func (l *Lab) request(count int) api.LKENodePoolCreate {
 	tags := []api.Tag{l.Tag(), fmt.Sprintf("%s%s-%d", poolTag, l.Run, l.made.Add(1))}
 	return api.LKENodePoolCreate{Type: l.Type, Count: count, Tags: &tags, Taints: l.taints()}

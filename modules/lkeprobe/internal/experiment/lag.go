@@ -142,7 +142,7 @@ var (
 // made again. The first view shows the effect.
 //
 // A view that lags may show the change and lack it again, so each is read until it has had the change for some time without a break; the
-// lag is then that of the last reading without it.
+// lag is then the lag of the last reading without it.
 func (l *Lab) measure(ctx context.Context, question string, write func() error, views ...view) {
 	for {
 		w, err := poll.Around(write)

@@ -11,6 +11,12 @@
 //
 // The guard learns from the API's answers alone which objects are the run's: a pool whose tags or taints the rule recognizes, its nodes,
 // their Linodes, and Linodes with such a tag. A Guard is safe for concurrent use.
+//
+// A refused request has a reason that Refused recognizes, so that a refusal of the guard is never taken for one of the API. A creation
+// without an answer may show later: Lost and Late report it, for ten minutes.
+//
+// Refused are, for example: a read that shows secrets (a kubeconfig, the profile, the account), a pool without the run's tag or taint, a
+// pool of another plan than the run's, and an update whose body cannot be read.
 package guard
 
 import (
@@ -30,7 +36,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// NoSuchPlan is a plan that cannot exist: a pool of it costs nothing, whatever else is wrong with it.
+// NoSuchPlan is a plan that cannot exist: so a pool of it costs nothing.
 const NoSuchPlan = "lkeprobe-no-such-plan"
 
 // Rule bounds a run.
@@ -67,7 +73,7 @@ type Guard struct {
 	unseen  map[string]*creation // without an answer, by tagKey
 	late    []poll.Sample
 
-	// What the API's answers showed to be the run's.
+	// The objects of the run, as the API's answers have shown them.
 	pools   map[int]bool
 	nodes   map[string]bool
 	linodes map[int]bool
@@ -76,7 +82,7 @@ type Guard struct {
 	bought  int             // Linodes requested, in all
 }
 
-// creation is that of a pool, without an answer.
+// creation is the creation of a pool that had no answer.
 type creation struct {
 	sent poll.Window
 	poll.Mark
@@ -229,7 +235,7 @@ func (g *Guard) Entries() []Entry {
 	return slices.Clone(g.entries)
 }
 
-// Owned lists what is known to be the run's: pools and Linodes, also deleted ones, and the tags that only the probe can have made.
+// Owned lists the known objects of the run: pools and Linodes, deleted ones included, and the tags that only the probe can have made.
 func (g *Guard) Owned() (pools, linodes []int, tags []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// tagKey names a pool by its tags, whatever their order and case are.
+// tagKey names a pool by its tags; order and case do not count.
 func tagKey(tags []string) string {
 	sorted := slices.Sorted(slices.Values(tags))
 	return strings.ToLower(strings.Join(sorted, "\n"))

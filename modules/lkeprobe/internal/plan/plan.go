@@ -3,6 +3,10 @@
 // Linode bills each Linode by the hour begun. The bound therefore counts every Linode that any step may create, also a Linode that exists
 // for a minute, for all hours that the step, its removal and the clean-up may begin. A step whose removal fails is the last one, so no
 // Linode lives longer.
+//
+// Clean-up has 15 minutes (CleanUp), a removal between two steps four (Tidying). Prices are dollars, from the API, for the cluster's
+// region. Make returns an error that names the flag to change: the budget is too small, the duration is not positive, or no plan with a
+// price is available. A plan without a price is never chosen.
 package plan
 
 import (
@@ -126,7 +130,7 @@ func (in Input) offers() []api.LinodeType {
 	return out
 }
 
-// choose returns the plan of the nodes: the one that is named, or else the cheapest.
+// choose returns the plan of the nodes: the named plan, or else the cheapest.
 func (in Input) choose(offers []api.LinodeType) (api.LinodeType, error) {
 	at := slices.IndexFunc(in.Types, func(t api.LinodeType) bool { return t.ID == in.Type })
 	switch {

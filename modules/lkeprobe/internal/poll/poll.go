@@ -3,6 +3,11 @@
 // A reading only brackets a moment: it came after the start of the last reading without it and before the end of the first reading with
 // it. Everything here keeps both bounds, so a report never claims more than was seen. Times are of package time, which is virtual inside
 // a testing/synctest bubble.
+//
+// Until reads every 50 ms at first and every 2 s at most. Example: a read from 10:00:00.0 to 10:00:00.2 lacks the node, the next one from
+// 10:00:01.0 to 10:00:01.2 shows it: it came between 0.0 and 1.2 s. Until returns the error of a read, or of the context.
+//
+// A Mark without a reading that lacked it has the lower bound 0. Readings that lack it after one that showed it are counted as Lost.
 package poll
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// The bounds contain the true delay, whatever the readings cost and whenever it
+// The bounds contain the true delay, for every duration of the readings and every moment at which it
 // happens, and they are narrow.
 func TestBoundsContainTheTrueDelay(t *testing.T) {
 	for _, truth := range []time.Duration{0, 70 * time.Millisecond, time.Second, 31 * time.Second, 299 * time.Second} {

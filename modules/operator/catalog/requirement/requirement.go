@@ -3,6 +3,11 @@
 //
 // Karpenter core reports that nothing fits, and not which requirement is the reason. All functions here are pure; the packages
 // cloudprovider and nodepoolstatus publish what they return, and `karpenter-linode plans` prints it.
+//
+// Example: a NodePool requires instance-type g6-standard-3. Unmet returns "no plan has node.kubernetes.io/instance-type = g6-standard-3.
+// Similar: g6-standard-2, g6-standard-4". A plan that cannot be bought now meets a requirement all the same. Equivalent maps
+// karpenter.k8s.aws/instance-cpu to karpenter.k8s.linode/instance-cpu; in a NodePool such a label of another provider selects no plan and
+// excludes none.
 package requirement
 
 import (

@@ -2,6 +2,14 @@
 //
 // Example: PLANS_ALLOW=class=dedicated and PLANS_DENY=g6-dedicated-2 allow every dedicated plan but that one. All functions are pure.
 // Package options checks the texts with it, and every list of plans uses it.
+//
+// A pattern is a plan's ID with * for any text, or class=<class>. Deny has precedence over Allow, and the text none matches no plan. The
+// zero Selection stands for the defaults of the mode. A pattern that can match no plan, and a list that is empty, are errors, with which
+// the operator does not start. Prices (PLAN_PRICES) are USD per hour, for plans without a price in the API; the first pattern that matches
+// counts.
+//
+// The default denies nanode plans, RTX 6000 GPU plans and accelerated plans in lke mode, and no plan in the other modes. A pattern of
+// Prices names plans by ID only; class= is refused there.
 package selection
 
 import (

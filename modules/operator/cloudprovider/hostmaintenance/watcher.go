@@ -8,6 +8,11 @@
 // The cloud provider reports such a node as drifted, so core replaces it within the budgets of its NodePool.
 //
 // Package cmd/controller sets it up; it runs on the leader only. A Watcher is safe for concurrent use.
+//
+// After a restart two reads are needed again, so a node may be found one interval later.
+//
+// The event of the same maintenance is published once in 24 hours. Maintenance that has begun, is completed or was cancelled does not
+// count; an unknown kind does.
 package hostmaintenance
 
 import (

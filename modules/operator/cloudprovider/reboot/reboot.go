@@ -8,6 +8,9 @@
 // repeats the call. A 404 proves nothing here, so it is an error to repeat: package cloudprovider proves earlier that a Linode is gone.
 //
 // Package cloudprovider calls it, concurrently.
+//
+// A request that was accepted is remembered for an hour. Example: core repeats the operation 7f after a lost connection of its own: Reboot
+// returns nil and sends nothing.
 package reboot
 
 import (

@@ -1,6 +1,13 @@
-// Package controllertest runs the Ginkgo specs of a controller's package with a manager on an API server of their own, beside a
-// simulated Linode API. It is used by tests alone: the package of a controller calls Suite in its one test function, and its
-// specs use the variables and the objects from here. Objects are deleted after the spec that made them.
+// Package controllertest runs the Ginkgo specs of one controller's package. The API server, etcd and the manager are real; the Linode API
+// is the simulator, without delays. No kubelet and no other controller runs.
+//
+// Only tests use it. The package of a controller calls Suite once, in its one test function: the environment is in package variables, so a
+// test program has one suite, and its specs run one after another. With -short the suite is skipped. Eventually waits for up to 20
+// seconds, Consistently for one.
+//
+// NewNode, NewPod, NewClaim and Budget make objects, and wait until the cache has NodeClaims and running pods. Each object is deleted
+// after the spec that made it, Nodes with a finalizer too. Recorded keeps every event, repetitions included; core's recorder would drop
+// them.
 package controllertest
 
 import (

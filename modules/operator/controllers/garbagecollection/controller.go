@@ -1,20 +1,24 @@
 // Package garbagecollection finds instances that no NodeClaim owns and releases them.
 //
-// On an interval it reads the names of all NodeClaims from the API server, not from a cache, and passes them to the mode's engine. The
-// engine releases what no NodeClaim in the list claims: instances whose NodeClaim is gone, nodes without a claim, and empty pools. The
-// engine measures ages from the claim, and keeps what a running Create has reserved. Example, with 5 minutes: a NodeClaim disappears at
-// 12:00; the first sweep after 12:05 releases its instance. If the NodeClaims cannot be read, the sweep does nothing. The other
-// direction, a NodeClaim whose instance is gone, is Karpenter core's own garbage collection, through CloudProvider.List every two
-// minutes; Nodes is faster for a NodeClaim that has a Node.
+// On an interval, two minutes by default, it reads the names of all NodeClaims from the API server, not from a cache, and passes them to
+// the mode's engine. The engine releases what no NodeClaim in the list claims: instances whose NodeClaim is gone, nodes without a claim,
+// and empty pools. The engine measures ages from the claim, and keeps what a running Create has reserved. Example, with 5 minutes: a
+// NodeClaim disappears at 12:00; the first sweep after 12:05 releases its instance. If the NodeClaims cannot be read, the sweep does
+// nothing. The other direction, a NodeClaim whose instance is gone, is Karpenter core's own garbage collection, through
+// CloudProvider.List every two minutes; Nodes is faster for a NodeClaim that has a Node.
 //
 // An instance goes only when it has no Node or its Node is empty, because pods may run on it. Between two sweeps the controller drains
 // the Nodes that are not empty, without a request to the Linode API, and the next sweep begins as soon as one of them is empty. A Node
-// that cannot be drained keeps its own instance, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has
-// passed.
+// that cannot be drained keeps its own instance, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout (an hour),
+// has passed.
 //
 // The Node of an instance is the Node with its provider ID, or else the Node with its name if that Node has no provider ID. If no such
 // Node is found, the instance stays while a Node without provider ID could be its own. Package cmd/controller registers it; it runs on
 // the leader only.
+//
+// While it drains, it looks every two seconds. Nodes looks at silent Nodes every five seconds and reads a Linode at most every 15 seconds,
+// after ten minutes of silence every minute; it deletes a Node only if its Linode is proven gone and the Node is not Ready. Both are
+// called by one goroutine, and keep nothing over a restart: ages begin anew.
 package garbagecollection
 
 import (

@@ -6,6 +6,9 @@
 //
 // If a mark had passed before this process saw the NodeClaim, the previous process has reported it. The package makes no request to the
 // Linode API. Package cmd/controller registers it; it runs on the leader only.
+//
+// The node's registration is reported again every five minutes for an hour (Joined may be called more than once), so that a restarted
+// process ends the pauses too. Core gives a NodeClaim up 15 minutes after its launch (GivenUpAfter).
 package joining
 
 import (

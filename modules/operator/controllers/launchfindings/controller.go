@@ -7,7 +7,10 @@
 //   - KubernetesVersionProvided is False while nodes of the class's image join with another minor version than the control plane's, which
 //     the class follows.
 //
-// The package makes no request to the Linode API. Package cmd/controller registers it; it runs on the leader only.
+// The controller looks every 30 seconds and at changes of the class. The package makes no request to the Linode API. Package
+// cmd/controller registers it; it runs on the leader only.
+//
+// A class without a finding has neither condition. An error of the API server is repeated with growing pauses.
 package launchfindings
 
 import (

@@ -12,6 +12,13 @@
 //
 // Package status of module nodeclass decides whether a class is ready, by the mode of the cluster. Karpenter core makes no nodes for
 // NodePools whose class is not ready. Package cmd/controller registers it; it runs on the leader only.
+//
+// The Lookup reads the objects that a class names, for Config.Lookup at most four minutes old, and for a class that is not Ready at most
+// 20 seconds old (Lookup.Young). It keeps a missing object and an error for 20 seconds. Reconciles that need the same object at the same
+// time share one request.
+//
+// An annotation of the class has the tags that it has had, 200 at most, the newest last. A write that meets a change of another client is
+// repeated by the next reconcile.
 package nodeclass
 
 import (

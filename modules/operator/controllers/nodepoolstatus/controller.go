@@ -11,7 +11,8 @@
 //     refused, paused, without a price or sold out, or the Linode API refuses the token.
 //   - LimitsSet is False while neither the NodePool's limits nor a setting bounds its purchases.
 //
-// A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions.
+// The controller looks at each NodePool every minute. A condition that no longer holds is removed. Each change is an event too, and a
+// warning that lasts is repeated every 30 minutes. Core does not read these conditions.
 //
 // The package also publishes events about settings that core accepts or ignores in silence: a nodeClassRef of a kind that is not served,
 // requirements on labels of other clouds' providers, and a NodePool that is not ready. Package cmd/controller registers it; it runs on

@@ -7,6 +7,9 @@
 //
 // At the end it restores the limit. The condition OffHours of a NodePool shows the present state and its end, or the error of a
 // schedule. Registered by cmd/controller; it runs on the leader only and makes no request to the Linode API.
+//
+// Events are OffHoursBegan, OffHoursEnded, OffHoursNodeKept and OffHoursInvalid on the NodePool. An error of the API server ends a
+// reconcile, and the next one continues: limit, copy and condition are in the NodePool, so a restarted operator restores the limit, too.
 package offhours
 
 import (

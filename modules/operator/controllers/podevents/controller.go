@@ -11,8 +11,11 @@
 //   - The pod requests more than any node can have, such as a cpu of 1e9999999. The cache bounds it (package quantity), and core's event
 //     says only that no instance type has enough resources.
 //
-// It reads from the cache only, publishes at most podsPerRound events in a round and one per pod in five minutes. Static NodePools do
-// not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
+// If several causes apply, a pod gets the event of the first in this order: an impossible request, the token, no NodePool, the zone,
+// off-hours and limits. A pod with several node selector terms gets no event about its zone, because another term may fit.
+//
+// It looks every 30 seconds, reads from the cache only, publishes events on at most 50 pods in a round and one per pod in five minutes.
+// Static NodePools do not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
 package podevents
 
 import (

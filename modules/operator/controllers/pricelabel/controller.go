@@ -1,9 +1,12 @@
 // Package pricelabel keeps the label eks-node-viewer/instance-price on each node of Karpenter: its price in USD per hour, which the
 // program eks-node-viewer shows.
 //
-// It is opt-in, because the label belongs to another program. Existing nodes get the label too, and it follows the region's price within
-// Config.Interval. A node with an unknown plan keeps its label. Prices are Linode's: a NodeOverlay changes what Karpenter plans with, and
-// not what a node costs.
+// It is opt-in, because the label belongs to another program. A node of Karpenter is a Node with the label karpenter.sh/nodepool. Existing
+// nodes get the label too. The controller looks at each node after each of its events and again after Config.Interval, so the label
+// follows the region's price, and a value that a user wrote is replaced. A node with an unknown plan, and a node that is being deleted,
+// keep their label. Prices are Linode's: a NodeOverlay changes what Karpenter plans with, and not what a node costs.
+//
+// Package cmd/controller registers it; it runs on the leader only, makes no request to the Linode API, and needs the right to patch Nodes.
 package pricelabel
 
 import (
@@ -23,7 +26,7 @@ import (
 // Label is where eks-node-viewer looks for a price.
 const Label = "eks-node-viewer/instance-price"
 
-// Catalog has the prices; *instancetype.Catalog is one.
+// Catalog has the prices; *catalog.Catalog is one.
 type Catalog interface {
 	HourlyUSD(plan string) (usd float64, known bool)
 }

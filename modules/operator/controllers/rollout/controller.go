@@ -4,6 +4,9 @@
 // GitOps tools wait for the condition: docs/rollouts.md has the health checks for Argo CD and Flux. The controller writes it when it
 // changes, and when the generation of the NodePool changes: by observedGeneration a reader knows that the condition is about the last
 // change. Core does not read it. Package cmd/controller registers it; it runs on the leader only and makes no request to the Linode API.
+//
+// The condition's reasons are NodesUpToDate, NodesOutdated, ReplicasMissing and ChangeNotObserved. A conflict with another writer leads to
+// another reconcile.
 package rollout
 
 import (

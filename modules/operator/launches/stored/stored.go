@@ -4,7 +4,9 @@
 // Each kind is an annotation of the ConfigMap with the learned capacity, which the chart makes and the operator may get and update. The
 // leader reads the annotations when it begins, seconds before the engines buy anything. It writes a change within a second or two.
 // Without the ConfigMap, or without the right to it, the results last as long as the process. An annotation that cannot be read counts as
-// missing.
+// missing. An annotation has at most 80 KiB; the rest is left out, and lasts as long as the process.
+//
+// Package cmd/controller runs a Keeper on the leader; explain reads the same annotations with Read. Times are UTC, in whole seconds.
 package stored
 
 import (

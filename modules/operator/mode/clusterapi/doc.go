@@ -31,4 +31,9 @@
 // Limits: a Machine with a provider ID other than linode://<ID> is not a node of this operator, and a claim of it is a Conflict. The mode
 // does not put the tags of a class on Linodes: tags are in the LinodeMachineTemplate. All deployments are in the one region of the
 // operator.
+//
+// Errors are *claims.Error. A MachineDeployment that cannot be used does not stop the others: check.go names it in the class's condition.
+// Package cmd/controller wires the mode; the program karpenter-linode calls Offers, which reads the deployments once.
+//
+// The view of the deployments is read every 15 seconds, and a template every five minutes.
 package clusterapi

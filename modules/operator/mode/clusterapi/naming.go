@@ -20,7 +20,7 @@ func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node stri
 	m, known := b.view.machine(id)
 	if !known {
 		if _, err := b.Get(ctx, id); err != nil {
-			return false, "", fmt.Errorf("reading the Machine of Linode %d, which Node %s says to be: %w", id, node, err)
+			return false, "", fmt.Errorf("reading the Machine of Linode %d, whose provider ID Node %s has: %w", id, node, err)
 		}
 		m, _ = b.view.machine(id)
 	}

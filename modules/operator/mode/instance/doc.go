@@ -12,6 +12,12 @@
 // Not guaranteed: that a Linode joins. Core replaces a NodeClaim whose node has not registered within 15 minutes.
 //
 // All methods are safe for concurrent use.
+//
+// Errors are *claims.Error. A Secret that the class names is read anew for each launch. Check tells the controller of classes, without a
+// request to the Linode API that is not remembered, whether a class could make nodes: its result is the condition BootstrapReady.
+//
+// A Linode that is not in the subnets of its class has drifted when two different reads of the VPC, both after its registration, lack it.
+// Check makes no bootstrap token.
 package instance
 
 // ContractVersion is the version of the facts that a node gets: its name, labels, taints, kubelet settings and cluster. User data that a

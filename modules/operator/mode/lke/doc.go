@@ -11,4 +11,14 @@
 //
 // Packages below it: registrationtaint keeps pods off nodes without NodeClaim, adoption takes over nodes of the alpha provider. All methods
 // are safe for concurrent use.
+//
+// A node that is on its way for longer than this platform usually takes is refused as InsufficientCapacity, and its plan rests; after
+// three minutes (PendingTimeout) garbage collection removes its place in the pool. Errors are *claims.Error, which package cloudprovider
+// translates for core. Tracker reads the cluster's version at most once in four minutes, so new nodes of an Enterprise cluster have an
+// upgraded version within that time.
+//
+// The start fails if no cluster or several clusters have the label, if the API version hides the Enterprise tier, or if CLUSTER_REGION is
+// set to another region. A class with isolation on LKE Standard is KindInvalid. A node has drifted if its instance is gone or stopped, or
+// if labels, taints, firewall or Kubernetes version of its pool differ from a new pool; an unknown value is no difference. Labels
+// and taints in reserved domains stay off the pool.
 package lke

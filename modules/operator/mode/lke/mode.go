@@ -31,8 +31,9 @@ func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (
 	return cluster, err
 }
 
-// PendingTimeout is how long a node may be on its way before its plan rests. Recorded Linodes have their ID within seconds. Core deletes a
-// NodeClaim without a node after 5 minutes: if the purchase outlived it, the next NodeClaim would buy the same plan again, without end.
+// PendingTimeout is how long a place of a pool may stay without a Linode until garbage collection removes the place. Recorded Linodes have
+// their ID within seconds. Core deletes a NodeClaim without a node after 5 minutes: if its place outlived it, each further NodeClaim would
+// add one more.
 const PendingTimeout = 3 * time.Minute
 
 // New returns the nodes of a cluster's pools.

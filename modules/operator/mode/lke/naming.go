@@ -22,7 +22,7 @@ func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node stri
 	instance, known := b.cfg.Inventory.Known(id)
 	if !known || instance.Name == "" {
 		if instance, err = b.Get(ctx, id); err != nil {
-			return false, "", fmt.Errorf("reading the label of Linode %d, which Node %s says to be: %w", id, node, err)
+			return false, "", fmt.Errorf("reading the label of Linode %d, whose provider ID Node %s has: %w", id, node, err)
 		}
 		b.cfg.Inventory.Note(instance)
 	}

@@ -1,7 +1,7 @@
 // Command localcluster starts, breaks and stops the local cluster. `localcluster help` lists its verbs, and
 // `localcluster completion` prints a shell's completion.
 //
-// What a shell is to evaluate goes to standard output, all else to standard
+// Output for a shell to evaluate goes to standard output, all other output to standard
 // error. Exit status 0 means that it worked; else one line names what did not.
 package main
 

@@ -22,4 +22,15 @@
 //
 // The package depends on no engine or platform: of an action it uses only the fields of
 // [Request]. It imports package claims, for kinds of errors and effects.
+//
+// # Errors, time and other processes
+//
+//	a read fails                   claims.KindUnavailable, EffectNone; a wrong 404 is KindNotFound
+//	a write fails                  KindUnavailable, EffectNone
+//	a write loses its answer       KindUnavailable, EffectUnknown. If it has had no effect yet, it may take effect
+//	                               until Bound.LateEffect after that, or never
+//	the process dies (Crash)       at any step, once in a life; its writes may take effect as in the row above
+//	the process ends (Clean)       once, only while no write is under way or may take effect later
+//
+// A world has at most Bound.Faults faults, of the kinds in Bound.Only.
 package fate

@@ -15,4 +15,7 @@
 //
 // The token's text appears in no log, error or event. Errors are the API server's, or describe a Secret by name. Safe for concurrent use;
 // core calls Create for one NodeClaim by one goroutine at a time.
+//
+// Issue returns an error for a NodeClaim without a UID, and for one whose token would have less than two minutes left: Karpenter replaces
+// that NodeClaim.
 package bootstraptoken

@@ -35,4 +35,11 @@
 //
 // That the sending process runs on that Linode: a process with the token within its 15 minutes, or with a credential of the node, can be
 // that node. Approvers run on the leader only.
+//
+// An objection that time may remove is checked again after 5 seconds, then after pauses that grow, until the request is 15 minutes old.
+// The same objection is reported once in 25 hours for a request. The events are ClientCertificateNotApproved and
+// ServingCertificateNotApproved.
+//
+// A request has at most 600 characters of its objection in an event. A request that the last read of the Linode does not satisfy costs one
+// read a minute.
 package certificates

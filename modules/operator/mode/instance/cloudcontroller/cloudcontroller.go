@@ -1,8 +1,23 @@
-// Package cloudcontroller finds out how Linode's cloud controller manager of the cluster was started, and what of a class's Linodes does
-// not fit it.
+// Package cloudcontroller finds out whether the Linodes of a class fit the flags of Linode's cloud controller manager.
 //
-// It reads the manager's flags from the DaemonSet that its chart installs. A manager that runs elsewhere, or whose flags come from its
-// environment, is not found; nothing is reported then. It makes no request to the Linode API and never writes.
+// Reader.Flags reads the flags from the cluster: of the first DaemonSet, in any namespace, with a container whose image name contains
+// linode-cloud-controller-manager. A manager that runs in another way is not found, and flags from its environment are not seen. Then
+// Flags returns nil and no error, and only the last row of the table is checked.
+//
+// Flags.Misfit compares a class with the flags and returns the first row that applies:
+//
+//	--linode-tag-filter without such a tag on the Linodes       fatal: TagFilterMismatch
+//	--vpc-names or --vpc-ids without the class's VPC            fatal: VPCMismatch
+//	--subnet-names or --subnet-ids without the class's subnet   fatal: VPCMismatch
+//	a VPC, and none in the flags, without private address       VPCMismatch
+//	VPC backends disabled, and Linodes without private address  VPCMismatch
+//	neither a VPC nor a private address                         NoPrivateAddress
+//
+// After a fatal misfit the class is not Ready, because the manager would never initialize its nodes. After another one nodes are made, and
+// the class has a warning: NodeBalancers do not reach these nodes. A filter with the word karpenter always fits, because every Linode of
+// the operator has such tags. VPCs without --subnet-names and --subnet-ids mean the subnet named default.
+//
+// The caller is the check of BootstrapReady in package instance. It makes no request to the Linode API and never writes.
 //
 // What the flags mean follows linode/linode-cloud-controller-manager: main.go (names), cloud/linode/services/instances.go and vpc.go
 // (which Linodes exist for it), cloud/linode/loadbalancers.go (which address a NodeBalancer gets).

@@ -4,7 +4,12 @@
 // The address and the CA come from the settings, or else from the ConfigMap cluster-info in kube-public, which kubeadm keeps for
 // joining nodes. Without the ConfigMap, as with k3s, the CA is the one by which this process verifies the API server.
 //
-// Answers are remembered for a few seconds. It never writes. Safe for concurrent use.
+// Answers are remembered for ten seconds. After an error the facts of the last read are returned together with the error. Callers are the
+// check of a class and each launch of package instance: without an address or a CA the class is not Ready (EndpointUnknown, CAUnknown).
+// The package never writes. Safe for concurrent use.
+//
+// A read may take ten seconds. Errors name the ConfigMap and the part that cannot be used: no kubeconfig, no server of the form host:port
+// or https://host:port, no certificate in PEM.
 package clusterinfo
 
 import (

@@ -15,6 +15,10 @@
 // remembers nothing beyond the process. The next attempt resolves an answer that was lost.
 //
 // Callers: controllers/upkeep, which reconciles NodeClaims, and the drift of instance mode.
+//
+// A second attempt follows after 30 seconds. The events are FirewallAttached and FirewallNotAttached on the NodeClaim. Keep returns an
+// error only if a request failed for another reason than a refusal; the caller repeats it. Nothing is done before the node has registered,
+// or for a NodeClaim whose class has changed since its launch.
 package firewalls
 
 import (
@@ -49,7 +53,7 @@ const (
 	retryPause   = 30 * time.Second // before the second attempt; longer than the memory behind Recheck
 	refusalPause = 10 * time.Minute // before each later one
 	remembered   = time.Hour        // longer than every pause
-	enough       = 2                // refusals in a row that are believed
+	enough       = 2                // refusals in a row that count
 )
 
 // Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is the time of the request; nil entities
@@ -180,7 +184,7 @@ func (k *Keeper) restore(ctx context.Context, s subject, found finding) (time.Du
 	return 0, fmt.Errorf("putting instance %d behind firewall %d: %w", s.linode, s.firewall, err)
 }
 
-// deny counts refusals, reports the one that is believed, and returns the pause before the next attempt.
+// deny counts refusals, reports the refusal that decides, and returns the pause before the next attempt.
 func (k *Keeper) deny(ctx context.Context, s subject, reason string) time.Duration {
 	a := attempt{at: time.Now(), refusals: s.last.refusals + 1, pause: refusalPause}
 	if a.refusals < enough {
@@ -190,7 +194,7 @@ func (k *Keeper) deny(ctx context.Context, s subject, reason string) time.Durati
 	if a.refusals == enough {
 		log.FromContext(ctx).Info("a Linode stays without its firewall", "instance", s.linode, "firewall", s.firewall, "reason", reason)
 		k.publish(s, corev1.EventTypeWarning, EventNotAttached, fmt.Sprintf(
-			"Linode %d lacks firewall %d (spec.firewallID), and its node is to be replaced: %s", s.linode, s.firewall, reason))
+			"Linode %d lacks firewall %d (spec.firewallID), and Karpenter replaces its node: %s", s.linode, s.firewall, reason))
 	}
 	return a.pause
 }

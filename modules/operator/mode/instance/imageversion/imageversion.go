@@ -8,6 +8,9 @@
 //
 // The version is the kubelet's report, which a node with a stolen credential may forge: it can delay the replacement of its class's
 // nodes, and cause none. The package reads NodeClaims and Nodes from a cache, and writes nothing.
+//
+// Differs returns nil without a proof: no such node, a node whose Node object is missing or has another provider ID, or a version that
+// cannot be read. Only minor versions are compared. The result names the node, the image, the wanted minor version and the node's version.
 package imageversion
 
 import (

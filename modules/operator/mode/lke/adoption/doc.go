@@ -22,4 +22,6 @@
 //   - The pool has nodes of several NodePools.
 //   - A node of the pool has no Linode yet; the next attempt may adopt it.
 //   - Its NodePool or LinodeNodeClass does not exist, or the class is not Ready.
+//
+// It tries again after 2 seconds, then after pauses that grow to 5 minutes. Events are Adopted and NotAdopted on the NodeClaim.
 package adoption

@@ -35,6 +35,12 @@
 //
 // If core registers a Node before the taint is there, it logs an error that needs nothing, and goes on. Package cmd/controller registers
 // the Controller; it runs on the leader only.
+//
+// # Times
+//
+// A Node without a known pool is looked at again after a second, then after pauses that grow to a minute. A Node that is drained is looked
+// at every two seconds. An instance that is not ours is not read again for 30 seconds. A taint that is back within 24 hours counts as put
+// back.
 package registrationtaint
 
 import (
@@ -233,9 +239,9 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 	c.recorder.Publish(events.Event{
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintReturned",
 		Message: "LKE puts the pool's taint " + karpv1.UnregisteredTaintKey + " back after it was removed, so that no pod can run here. " +
-			"The node is replaced by one without; set LKE_UNREGISTERED_TAINT to false",
+			"Karpenter replaces the node by a node without the taint; set LKE_UNREGISTERED_TAINT to false",
 	})
-	log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools come without, set "+
+	log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools have no such taint; set "+
 		"LKE_UNREGISTERED_TAINT to false",
 		"node", node.Name, "NodeClaim", claim.Name)
 	return true, nil
@@ -253,9 +259,9 @@ func (c *Controller) remove(ctx context.Context, node *corev1.Node) error {
 	c.recorder.Publish(events.Event{
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintLate",
 		Message: "LKE has put the pool's taint " + karpv1.UnregisteredTaintKey + " on this node after Karpenter had registered it, which " +
-			"drives its pods away. The taint is removed and new pools come without it; set LKE_UNREGISTERED_TAINT to false",
+			"drives its pods away. The operator has removed the taint, and new pools have no such taint; set LKE_UNREGISTERED_TAINT to false",
 	})
-	log.FromContext(ctx).Info("removed an unregistered taint that LKE has put on a registered node; new pools come without, set "+
+	log.FromContext(ctx).Info("removed an unregistered taint that LKE has put on a registered node; new pools have no such taint; set "+
 		"LKE_UNREGISTERED_TAINT to false", "node", node.Name)
 	return nil
 }
