@@ -11,6 +11,10 @@
 // What a reading changes in a record is decided by package record of module claims. This package adds what a reading of one
 // object says of another: a pool lists instances, and an instance names its pool and its claimant.
 //
+// A new field of a pool or an instance that a decision rests on has to be compared in differ or differs: a list that differs in nothing
+// that these compare changes no value. A fact that counts at once, and ends by a later reading alone, has a time of its own that is set
+// after the merge, as the state Leaving is.
+//
 // # Where things are
 //
 //	known.go      all records together, and how they are found
