@@ -194,7 +194,7 @@ func (s *sim) show(d Done) {
 }
 
 // unknowable: the claim was in no record when its tag was taken away by hand, or when the claim of a process before landed over it. The
-// answer to that claimant was lost, too, so that nobody was told of its instance.
+// answer to that claimant was lost, too, so that no claimant was told of its instance.
 func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
 	return i.edited && (c.instance == 0 || !s.plan.known) || i.lateOf && c.instance == 0
 }

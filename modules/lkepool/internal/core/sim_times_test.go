@@ -102,8 +102,8 @@ func (s *sim) checkRate(a Action) {
 }
 
 // serveOneMore is I10 in calm after faults: when all is at rest, and nothing goes wrong any more, one more claimant is served within the
-// bound. Reads are as old as before, so that a look before a write may cost the settle time. A key that has no room, that its user edited, or
-// whose nodes did not join, waits for other reasons.
+// bound. Reads are as old as before, so that a look before a write may cost the settle time. A key that has no room, that its user edited,
+// or whose nodes did not join, waits for other reasons.
 func (s *sim) serveOneMore() {
 	w := s.plan.world
 	if s.plan.calm || w.room > 0 || s.plan.maxNodes > 0 || s.plan.maxPrice > 0 || s.facts.unjoined || s.process.core == nil {

@@ -60,25 +60,26 @@ func (t claimer) ofAnother(claim *callers.Claim, n *known.Node) bool {
 	return n.Claim().Source == record.Tag && claim.ID().UID != "" && n.Claim().Claimant.UID == "" && shown && p.Hash() != claim.Hash()
 }
 
-// chosenFor returns the instance to which the tag of a claimant was sent. One that cannot be read or tagged is passed over, and the claimant
-// gets another one, but not ever more: after [tuning.HopelessLimit] of them the last one that can be read is tried again.
+// chosenFor returns the instance to which the tag of a claimant was sent last. One that cannot be read or tagged is passed over, and the
+// claimant gets another one, but not ever more: after [tuning.HopelessLimit] of them the last one that can be read is tried again.
 func (t claimer) chosenFor(who claims.ClaimID) *known.Node {
+	var chosen *known.Node
 	for n := range t.known.ClaimedFor(who) {
-		if t.sentTo(n) && !t.known.Hopeless(n) {
-			return n
+		if t.sentTo(n) && !t.known.Hopeless(n) && (chosen == nil || t.sentAt(chosen).Before(t.sentAt(n))) {
+			chosen = n
 		}
 	}
-	passed := t.passedFor(who)
-	if len(passed) < tuning.HopelessLimit {
-		return nil
-	}
-	for _, n := range slices.Backward(passed) {
-		if !t.known.Request(instance(n.ID())).Hopeless() {
-			return n
+	if passed := t.passedFor(who); chosen == nil && len(passed) >= tuning.HopelessLimit {
+		for _, n := range passed {
+			if chosen == nil || !t.known.Request(instance(n.ID())).Hopeless() {
+				chosen = n
+			}
 		}
 	}
-	return passed[0]
+	return chosen
 }
+
+func (t claimer) sentAt(n *known.Node) time.Time { return t.known.Request(tagsOf(n.ID())).Started }
 
 // passedFor returns the instances to which a claimant's tag was sent, and that it does not wait for any more.
 func (t claimer) passedFor(who claims.ClaimID) (passed []*known.Node) {

@@ -34,8 +34,8 @@ func (k instanceReadings) mergeInstances(d event.Done) {
 	k.survey()
 }
 
-// meetListed follows a list that shows an instance for the first time. Instances of a pool that this process made came while it led, so that
-// the time that they took is known.
+// meetListed follows a list that shows an instance for the first time. Instances of a pool that this process made came while it led, so
+// that the time that they took is known.
 func (k instanceReadings) meetListed(reading lkepool.Instance) {
 	n := k.meet(reading.ID)
 	if k.supply.witnessed {

@@ -323,8 +323,8 @@ func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable, edited []*Pool) 
 	return usable, edited
 }
 
-// Vanished counts the pools of a key that this process made and that do not exist: the platform accepted their creation and made nothing, or
-// a person deleted them.
+// Vanished counts the pools of a key that this process made and that do not exist: the platform accepted their creation and made nothing,
+// or a person deleted them.
 func (v Objects) Vanished(hash string) (n int) {
 	for p := range v.k.View().Pools() {
 		if p.hash == hash && p.Made() && p.rec.Removing.IsZero() && v.k.View().Absent(p.ID()) {
