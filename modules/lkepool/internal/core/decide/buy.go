@@ -52,11 +52,11 @@ func (t buyer) creationDue(d *demand) time.Time {
 	return last.Until
 }
 
-// clear reports whether it is known what the pools of the key have. Otherwise it reads a purchase without an answer, pools that this process
-// has not read yet, pools whose last read was not believed because it may be older than a write, and instances that no pool lists: an old
-// list may show one that is gone, and a person may have deleted one that was seen minutes ago. Example: a Linode was tagged at 10:00:00 and
-// deleted at 10:00:20, and its pool lists nothing at 10:01:20. The Linode is read, is gone, and the Linode that replaces it counts as on its
-// way.
+// clear reports whether it is known what the pools of the key have. Otherwise it reads a purchase without an answer, pools that this
+// process has not read yet, pools whose last read was not believed because it may be older than a write, and instances that no pool
+// lists: an old list may show one that is gone, and a person may have deleted one that was seen minutes ago. Example: a Linode was
+// tagged at 10:00:00 and deleted at 10:00:20, and its pool lists nothing at 10:01:20. The Linode is read, is gone, and the Linode that
+// replaces it counts as on its way.
 func (t buyer) clear(d *demand) bool {
 	clear := true
 	if since := t.known.Key(d.hash).NotBefore(); !since.IsZero() {
