@@ -30,7 +30,7 @@
 // # Shape
 //
 // The engine is a state machine without goroutine, clock, I/O or context, in
-// internal/engine. Its parts are packages: the record of the platform (belief), the waiting
+// internal/core. Its parts are packages: the record of the platform (known), the waiting
 // calls (callers), and the decisions (decide). A call requests its next step until it is
 // answered: an effect, a wait, or the answer. This package has the vocabulary and the shell:
 // order.go takes from a Spec the part that the engine needs, shell.go runs calls and, with

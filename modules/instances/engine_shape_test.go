@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	engineDir    = "internal/engine"
-	engineModule = "github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	coreDir    = "internal/core"
+	coreModule = "github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
 // sources returns the files below a folder that are no tests, by their paths.
@@ -39,19 +39,19 @@ func TestTheEnginesPackagesImportDownwards(t *testing.T) {
 	may := map[string][]string{
 		"event": {}, "tuning": {}, "byclaim": {},
 		"tagging": {"event"},
-		"belief":  {"event", "tuning", "byclaim", "tagging"},
+		"known":  {"event", "tuning", "byclaim", "tagging"},
 		"callers": {"event", "tuning", "byclaim"},
-		"decide":  {"event", "tuning", "tagging", "belief", "callers"},
-		"engine":  {"event", "tuning", "tagging", "belief", "callers", "decide"},
+		"decide":  {"event", "tuning", "tagging", "known", "callers"},
+		"core":  {"event", "tuning", "tagging", "known", "callers", "decide"},
 	}
-	for path, file := range sources(t, engineDir) {
+	for path, file := range sources(t, coreDir) {
 		of := filepath.Base(filepath.Dir(path))
 		allowed, known := may[of]
 		if !known {
 			t.Errorf("%s: the imports of package %s are not stated here", path, of)
 		}
 		for _, spec := range file.Imports {
-			below, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), engineModule+"/")
+			below, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), coreModule+"/")
 			if ours && !slices.Contains(allowed, below) {
 				t.Errorf("%s imports %s", path, below)
 			}
@@ -65,10 +65,10 @@ func TestTheEngineIsAStateMachine(t *testing.T) {
 	const claims = "github.com/karpenter-linode/karpenter-linode/modules/claims"
 	pure := []string{"cmp", "errors", "fmt", "maps", "slices", "strings", "time", claims, claims + "/absence"}
 	clock := regexp.MustCompile(`^(Now|Since|Until|After|AfterFunc|Sleep|Tick|NewTimer|NewTicker)$`)
-	for path, file := range sources(t, engineDir) {
+	for path, file := range sources(t, coreDir) {
 		for _, spec := range file.Imports {
 			name := strings.Trim(spec.Path.Value, `"`)
-			if !slices.Contains(pure, name) && !strings.HasPrefix(name, engineModule+"/") {
+			if !slices.Contains(pure, name) && !strings.HasPrefix(name, coreModule+"/") {
 				t.Errorf("%s imports %s", path, name)
 			}
 		}
@@ -89,22 +89,22 @@ func TestTheEngineIsAStateMachine(t *testing.T) {
 // Only the shell, which is in the root, uses the engine, and only by its front package.
 func TestOnlyTheShellUsesTheEngine(t *testing.T) {
 	for path, file := range sources(t, ".") {
-		if strings.HasPrefix(path, engineDir+"/") {
+		if strings.HasPrefix(path, coreDir+"/") {
 			continue
 		}
 		for _, spec := range file.Imports {
 			name := strings.Trim(spec.Path.Value, `"`)
-			if strings.HasPrefix(name, engineModule) && (name != engineModule || strings.Contains(path, "/")) {
+			if strings.HasPrefix(name, coreModule) && (name != coreModule || strings.Contains(path, "/")) {
 				t.Errorf("%s imports %s", path, name)
 			}
 		}
 	}
 }
 
-// Package decide reads the record, and assigns to no field of a record of belief.
+// Package decide reads the record, and assigns to no field of a record of known.
 func TestDecideChangesNothingThatIsKnown(t *testing.T) {
 	known := map[string]bool{}
-	for _, file := range sources(t, engineDir+"/belief") {
+	for _, file := range sources(t, coreDir+"/known") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if record, ok := n.(*ast.StructType); ok {
 				for _, field := range record.Fields.List {
@@ -117,15 +117,15 @@ func TestDecideChangesNothingThatIsKnown(t *testing.T) {
 		})
 	}
 	if !known["Orphan"] || !known["Since"] {
-		t.Fatalf("the fields of belief were not found: %v", known)
+		t.Fatalf("the fields of known were not found: %v", known)
 	}
-	for path, file := range sources(t, engineDir+"/decide") {
+	for path, file := range sources(t, coreDir+"/decide") {
 		for _, target := range assigned(file) {
 			if index, ok := target.(*ast.IndexExpr); ok {
 				target = index.X
 			}
 			if field, ok := target.(*ast.SelectorExpr); ok && known[field.Sel.Name] {
-				t.Errorf("%s assigns to %s, which package belief alone changes", path, field.Sel.Name)
+				t.Errorf("%s assigns to %s, which package known alone changes", path, field.Sel.Name)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func TestFunctionsAndTypesStaySmall(t *testing.T) {
 			}
 		}
 	}
-	if methods["internal/engine/belief World"] < 10 {
+	if methods["internal/core/known World"] < 10 {
 		t.Fatalf("the methods were not found: %v", methods)
 	}
 	for of, n := range methods {
