@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
-// Config tunes a Manager. Only Cluster is required.
+// Config tunes a Manager. Cluster and Records are required; everything else has a default.
 type Config struct {
 	// Cluster is the name of the cluster. Labels begin with it, and with ClusterUID it
 	// makes the tag by which the cluster's instances are found.
@@ -39,9 +39,9 @@ type Config struct {
 	// Creations bounds the creations in 15 seconds, for accounts with less than the
 	// documented limit. 0 means 20.
 	Creations int
-	// Holder returns the claimant that has an instance. An instance with a holder
-	// that exists is never collected. Nil means that there are no records.
-	Holder claims.Holder
+	// Records are the caller's own records of who has which instance: see [claims.Records] for what they have to hold. An instance with a
+	// holder that exists is never collected. For programs that store their claims themselves there is claims.RecordMap.
+	Records claims.Records
 	// Tags configures the keys of the tags that record claims.
 	Tags claims.Tags
 	// Clock is the source of time; nil means the real one.
@@ -67,7 +67,7 @@ func (c Config) ClusterTag() string { return c.tags().Cluster }
 func (s settings) engine() core.Settings {
 	return core.Settings{
 		Cluster: s.Cluster, SettleTime: s.SettleTime, LateEffect: s.LateEffect, ListLag: s.ListLag, OrphanTTL: s.OrphanTTL,
-		BootTimeout: s.BootTimeout, FinishTimeout: s.FinishTimeout, Ceilings: s.Ceilings, Creations: s.Creations, Holder: s.Holder,
+		BootTimeout: s.BootTimeout, FinishTimeout: s.FinishTimeout, Ceilings: s.Ceilings, Creations: s.Creations, Records: s.Records,
 	}.WithDefaults()
 }
 
@@ -97,6 +97,8 @@ func (c Config) withDefaults() (settings, error) {
 		return settings{}, claims.Invalid("configure", "Config.Cluster",
 			"%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
 			c.Cluster)
+	case c.Records == nil:
+		return settings{}, claims.Invalid("configure", "Config.Records", "is nil; a program without an own store uses claims.RecordMap")
 	case c.Creations < 0 || c.Creations > core.MostCreations:
 		return settings{}, claims.Invalid("configure", "Config.Creations",
 			"%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,

@@ -7,7 +7,7 @@
 //
 //	backend, err := linodeapi.New(client)
 //	...
-//	manager, err := instances.New(backend, instances.Config{Cluster: "demo"})
+//	manager, err := instances.New(backend, instances.Config{Cluster: "demo", Records: &claims.RecordMap{}})
 //	...
 //	instance, err := manager.Create(ctx, instances.Spec{
 //		Claimant:     claims.Claimant{Name: "default-x7k2p", UID: uid},

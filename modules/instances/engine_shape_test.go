@@ -39,10 +39,10 @@ func TestTheEnginesPackagesImportDownwards(t *testing.T) {
 	may := map[string][]string{
 		"event": {}, "tuning": {}, "byclaim": {},
 		"tagging": {"event"},
-		"known":  {"event", "tuning", "byclaim", "tagging"},
+		"known":   {"event", "tuning", "byclaim", "tagging"},
 		"callers": {"event", "tuning", "byclaim"},
 		"decide":  {"event", "tuning", "tagging", "known", "callers"},
-		"core":  {"event", "tuning", "tagging", "known", "callers", "decide"},
+		"core":    {"event", "tuning", "tagging", "known", "callers", "decide"},
 	}
 	for path, file := range sources(t, coreDir) {
 		of := filepath.Base(filepath.Dir(path))

@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/decide"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
@@ -16,7 +16,7 @@ import (
 // no goroutine, no clock, no I/O and no context, so that one order of events always has
 // one result. It is not safe for concurrent use.
 type Core struct {
-	known  *known.Known
+	known   *known.Known
 	callers *callers.Callers
 	decider *decide.Decider
 }

@@ -152,7 +152,7 @@ func (s *sim) process(clean bool) {
 		SettleTime: s.plan.settleTime, ListLag: s.plan.listLag, LateEffect: s.plan.lateEffect,
 	}.WithDefaults()
 	if s.plan.holder {
-		s.settings.Holder = s.holder
+		s.settings.Records = claims.Holder(s.holder)
 	}
 	s.core = New(s.settings, simOwn, s.now)
 	if clean {

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 )
 
 // builder makes the data disks of instances, and boots them.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 

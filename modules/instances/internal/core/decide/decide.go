@@ -3,9 +3,9 @@ package decide
 import (
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 )
 
 // Decider decides what to do, from the record and the waiting callers.

@@ -3,8 +3,8 @@ package decide
 import (
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 

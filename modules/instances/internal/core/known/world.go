@@ -66,10 +66,7 @@ func (w *World) Has(who claims.ClaimID) []*Node {
 
 // Holder returns the claimant of an instance according to the caller's own records.
 func (w *World) Holder(id int) (claims.ClaimID, bool) {
-	if w.Settings.Holder == nil {
-		return claims.ClaimID{}, false
-	}
-	claimant, held := w.Settings.Holder(id)
+	claimant, held := w.Settings.Records.Holder(id)
 	return w.Tags.ID(claimant), held
 }
 

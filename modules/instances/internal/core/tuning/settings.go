@@ -15,11 +15,14 @@ type Settings struct {
 	SettleTime, LateEffect, ListLag, OrphanTTL, BootTimeout, FinishTimeout time.Duration
 	claims.Ceilings
 	Creations int
-	Holder    claims.Holder
+	Records   claims.Records
 }
 
 // WithDefaults replaces zero values.
 func (s Settings) WithDefaults() Settings {
+	if s.Records == nil {
+		s.Records = claims.Holder(nil)
+	}
 	s.SettleTime = cmp.Or(s.SettleTime, 4*time.Second)
 	s.LateEffect = cmp.Or(s.LateEffect, 2*time.Minute)
 	s.ListLag = cmp.Or(s.ListLag, 2*time.Minute)
