@@ -49,7 +49,7 @@ func (m *Manager) Create(ctx context.Context, spec Spec) (Instance, error) {
 	creation, order, err := newOrder(&m.cfg, spec)
 	var result core.Answer
 	if err == nil {
-		result, _ = m.shell.call(ctx, core.Ask{Kind: core.AskCreate, Order: order}, creation)
+		result = m.shell.call(ctx, core.Ask{Kind: core.AskCreate, Order: order}, creation)
 		err = result.Err
 	}
 	if hook := m.cfg.Observer.Claim; hook != nil {
@@ -189,11 +189,11 @@ func (m *Manager) evictOne(ctx context.Context, how claims.Sweep, orphan claims.
 			return false, nil
 		}
 	}
-	result, withdrawn := m.shell.call(ctx, core.Ask{Kind: core.AskEvict, ID: orphan.InstanceID, Alive: alive}, Creation{})
+	result := m.shell.ask(ctx, core.Ask{Kind: core.AskEvict, ID: orphan.InstanceID, Alive: alive})
 	if claims.KindOf(result.Err) == claims.KindNotFound {
 		return false, nil
 	}
-	return result.Err == nil && !withdrawn, result.Err
+	return result.Err == nil && !result.Withdrawn, result.Err
 }
 
 // Actions returns the values of ActionEnd.Op.

@@ -58,27 +58,25 @@ func (s *shell) survey(alive []claims.ClaimID) core.Survey {
 
 // ask runs a call until it is answered or ctx ends.
 func (s *shell) ask(ctx context.Context, ask core.Ask) core.Answer {
-	answer, _ := s.call(ctx, ask, Creation{})
-	return answer
+	return s.call(ctx, ask, Creation{})
 }
 
-// call is ask with the request for the instance that it makes. withdrawn reports that an
-// instance was needed when it was to be removed.
-func (s *shell) call(ctx context.Context, ask core.Ask, creation Creation) (_ core.Answer, withdrawn bool) {
+// call is ask with the request for the instance that it makes.
+func (s *shell) call(ctx context.Context, ask core.Ask, creation Creation) core.Answer {
 	c := s.enter(ask, creation)
 	defer s.exit(c)
 	for {
 		next, changed := s.step(ctx, c)
 		switch {
 		case next.End != nil:
-			return *next.End, c.Withdrawn
+			return *next.End
 		case next.Effect != nil:
 			continue
 		}
 		if ended := s.wait(ctx, next.Until, changed); ended {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return s.core.Leave(c.Call, context.Cause(ctx), s.cfg.Clock.Now()), false
+			return s.core.Leave(c.Call, context.Cause(ctx), s.cfg.Clock.Now())
 		}
 	}
 }

@@ -247,7 +247,7 @@ func (w *smallWorld) answered(c *smallCall, a Answer) {
 		w.edited(claimant, a)
 	default:
 		claimant.calling = false
-		w.served(claimant, c.Ask.Kind, a)
+		w.served(claimant, c.Ask().Kind, a)
 	}
 }
 

@@ -108,6 +108,6 @@ func exhaust(t *testing.T, b smallBound) {
 	explore.Search[*smallWorld, fate.Move]{
 		Start: func() *smallWorld { return newSmallWorld(&b) }, Workers: runtime.GOMAXPROCS(0), Most: cmp.Or(*exhaustMost, b.part), Recheck: 5000,
 		// Fields that a turn writes and that no later turn reads.
-		Ignore: []string{"known.Terms.Now", "event.Effect.Reason"},
+		Ignore: []string{"known.terms.now", "event.Effect.Reason"},
 	}.Test(t, *exhaustWhole)
 }

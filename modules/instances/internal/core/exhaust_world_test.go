@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/claimstest/explore/fate"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
 )
 
 // smallWorld is the core, the platform, one claimant or two, and the requests between them.
@@ -216,29 +219,69 @@ func sortKey(r *smallRequest) string {
 	return string(key)
 }
 
-// renumber replaces the numbers by which calls ignore what failed before them by their
-// ranks: only their order counts.
+// renumber replaces the numbers by which calls ignore what failed before them by their ranks: only their order counts.
 func (w *smallWorld) renumber() {
-	known := w.core.known
-	numbers := []*int{&known.Seq, &known.World.List.Failed}
+	numbers := seqsIn(reflect.ValueOf(w.core).Elem(), nil)
 	for _, c := range w.calls {
-		numbers = append(numbers, &c.Seq)
+		numbers = seqsIn(reflect.ValueOf(c.Call).Elem(), numbers)
 	}
-	for _, n := range known.World.Nodes {
-		numbers = append(numbers, &n.Failed, &n.Removal.Seq)
-	}
-	for _, r := range known.World.Reads {
-		numbers = append(numbers, &r.Failed)
-	}
-	for _, p := range known.Purchases.All() {
-		numbers = append(numbers, &p.Failed)
-	}
-	slices.SortFunc(numbers, func(a, b *int) int { return cmp.Compare(*a, *b) })
-	last, rank := 0, 0 // 0 is never
+	slices.SortFunc(numbers, func(a, b *event.Seq) int { return cmp.Compare(*a, *b) })
+	last, rank := event.Seq(0), event.Seq(0) // 0 is never
 	for _, n := range numbers {
 		if *n != last {
 			last, rank = *n, rank+1
 		}
 		*n = rank
 	}
+}
+
+// seqsIn adds the addresses of all numbers of calls and results in a value, each once.
+func seqsIn(v reflect.Value, all []*event.Seq) []*event.Seq {
+	if !hasSeq(v.Type()) {
+		return all
+	}
+	switch v.Kind() {
+	case reflect.Int:
+		if at := (*event.Seq)(v.Addr().UnsafePointer()); !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			all = seqsIn(v.Elem(), all)
+		}
+	case reflect.Struct:
+		for n := range v.NumField() {
+			all = seqsIn(v.Field(n), all)
+		}
+	case reflect.Slice:
+		for n := range v.Len() {
+			all = seqsIn(v.Index(n), all)
+		}
+	case reflect.Map:
+		for each := v.MapRange(); each.Next(); {
+			all = seqsIn(each.Value(), all)
+		}
+	}
+	return all
+}
+
+// seqTypes remembers which types contain numbers.
+var seqTypes sync.Map
+
+// hasSeq reports whether values of a type contain numbers of calls and results.
+func hasSeq(of reflect.Type) bool {
+	if has, known := seqTypes.Load(of); known {
+		return has.(bool)
+	}
+	has := of == reflect.TypeFor[event.Seq]()
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		has = has || hasSeq(of.Elem())
+	case reflect.Struct:
+		for n := range of.NumField() {
+			has = has || hasSeq(of.Field(n).Type)
+		}
+	}
+	seqTypes.Store(of, has)
+	return has
 }

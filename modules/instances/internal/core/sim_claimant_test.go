@@ -115,7 +115,7 @@ func (c *simClaimant) answered(i Instance) {
 	if !c.alive {
 		return
 	}
-	c.served, c.id, c.answeredAt, c.servedIn = true, i.InstanceID, c.now, [2]int{c.life, c.core.known.Term}
+	c.served, c.id, c.answeredAt, c.servedIn = true, i.InstanceID, c.now, [2]int{c.life, c.core.known.View().Term()}
 	c.checkBooted()
 	c.edit()
 	if i := c.find(c.id); c.plan.given && i != nil {
@@ -258,7 +258,7 @@ func (s *sim) happens(step simStep) {
 		}
 		i.Name, i.renamed = fmt.Sprintf("renamed-%d", i.InstanceID), true
 	case stepStrip:
-		if s.takesOver() || s.core.known.World.Nodes[i.InstanceID] == nil { // the process restores only tags that it read
+		if s.takesOver() || s.core.known.View().Node(i.InstanceID) == nil { // the process restores only tags that it read
 			return
 		}
 		i.Tags, i.stripped = nil, true
@@ -284,7 +284,7 @@ func (s *sim) quiet() bool { return len(s.writing) == 0 && s.unlanded == 0 }
 
 // give makes an instance another claimant's, by its tags, for two minutes.
 func (s *sim) give(i *simInstance) {
-	if i.gone || s.takesOver() || s.core.known.World.Nodes[i.InstanceID] == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
+	if i.gone || s.takesOver() || s.core.known.View().Node(i.InstanceID) == nil || simOwn.IsUnfinished(i.Tags) || i.stripped {
 		return
 	}
 	before := i.Tags

@@ -173,24 +173,24 @@ func (s *sim) checkUserTags(i *simInstance) {
 // checkSlots: while a creation may be sent, no caller waits for its turn behind
 // a claimant that sends none.
 func (s *sim) checkSlots() {
-	record := s.core.known
-	list := &record.World.List
 	s.core.callers.Expire(s.now)
-	if at := record.Pace.Slot(s.now); at.IsZero() || at.After(s.now) || list.Began.IsZero() {
+	view := s.core.known.View()
+	list := view.List()
+	if at := view.Slot(); at.IsZero() || at.After(s.now) || list.Began.IsZero() {
 		return
 	}
-	if list.Began.Before(known.Latest(record.CompleteAt(), record.FreshAt())) {
+	if list.Began.Before(known.Latest(view.CompleteAt(), view.FreshAt())) {
 		return
 	}
-	if s.settings.Bounded() && (list.Running || list.Began.Before(record.ShownAt())) {
+	if s.settings.Bounded() && (list.Running || list.Began.Before(view.ShownAt())) {
 		return
 	}
 	ready := func(who claims.ClaimID) bool {
-		p, exists := record.Purchases.Get(who)
-		return !exists || !p.Busy && !p.Resolving()
+		p := view.Purchase(who)
+		return !p.Busy() && !p.Resolving()
 	}
-	if who := s.core.callers.Turn(ready); who != nil {
-		s.violated("%s waits for its turn while a slot is free", who.ID.Value)
+	if who := s.core.callers.View().Turn(ready); who != nil {
+		s.violated("%s waits for its turn while a slot is free", who.Claimant().Value)
 	}
 }
 
@@ -253,7 +253,7 @@ func (s *sim) checkLoss(e Effect, sent time.Time) {
 // checkListed: a list shows what was returned to a claimant in this lead.
 func (c *simClaimant) checkListed(listed []Instance) {
 	i := c.find(c.id)
-	if !c.alive || !c.served || i == nil || c.servedIn != [2]int{c.life, c.core.known.Term} || c.releasing {
+	if !c.alive || !c.served || i == nil || c.servedIn != [2]int{c.life, c.core.known.View().Term()} || c.releasing {
 		return
 	}
 	if !slices.ContainsFunc(listed, func(i Instance) bool { return i.InstanceID == c.id }) {

@@ -76,22 +76,19 @@ func (s *sim) learned(r Result) {
 	if r.Op == OpTag && r.Err != nil && claims.EffectOf(r.Err) != claims.EffectNone {
 		b.unanswered[r.ID] = simWrite{r.Tags, r.Began}
 	}
-	if r.Err == nil && r.Term == s.core.known.Term {
+	if r.Err == nil && r.Term == s.core.known.View().Term() {
 		for _, i := range append(slices.Clone(r.Instances), r.Instance) {
 			b.shown[i.InstanceID] = true
 		}
 	}
 	switch {
-	case r.Err != nil || r.Term != s.core.known.Term:
+	case r.Err != nil || r.Term != s.core.known.View().Term():
 	case r.Op == OpFind:
 		// A label that is refused after its instance was proven gone refutes the
 		// proof: the engine begins again with what the list shows.
-		var taken time.Time
-		if p, known := s.core.known.Purchases.Get(r.Who); known {
-			taken = p.LabelTaken
-		}
+		taken := s.core.known.View().Purchase(r.Who).LabelTaken()
 		for _, i := range r.Instances {
-			if since, gone := s.core.known.World.Gone[i.InstanceID]; gone && taken.After(since) {
+			if since, gone := s.core.known.View().Gone(i.InstanceID); gone && taken.After(since) {
 				b.forget(i.InstanceID)
 			}
 		}

@@ -1,12 +1,8 @@
-// Package callers records the waiting calls, their claimants, and the positions of
-// claimants in the queue for creations. It admits and dismisses calls, and forgets
-// claimants whose callers do not come back.
+// Package callers records the waiting calls, their claimants, and the positions of claimants in the queue for creations. It admits and
+// dismisses calls, and forgets claimants whose callers do not come back. It is the only code that changes these records: what package
+// decide gets is a [View] and calls, which have no exported field. A decision passes a [Note] for what is to change.
 //
-// The package reads requests and the time that it is given, and writes only its own
-// records. [Callers.Turn] gets the record of the platform as an argument. Package decide
-// chooses every step and answer of a call. It changes one field here: a [Call] notes that
-// a removal was withdrawn, because this ends with the call. The package imports event,
-// byclaim and tuning, never known or decide.
+// The package imports event, byclaim and tuning, never known or decide. [View.Turn] gets what is known of the platform as an argument.
 package callers
 
 import (
@@ -31,7 +27,7 @@ func New() *Callers { return &Callers{claimants: byclaim.Index[*Claimant]{}} }
 
 // Claimant is the record of a claimant that waits for an instance, or waited lately.
 type Claimant struct {
-	ID claims.ClaimID
+	id claims.ClaimID
 	// waiting counts its calls; left is the time at which the last one ended.
 	waiting int
 	left    time.Time
@@ -39,46 +35,58 @@ type Claimant struct {
 }
 
 // Claimant returns who it is.
-func (c *Claimant) Claimant() claims.ClaimID { return c.ID }
+func (c *Claimant) Claimant() claims.ClaimID { return c.id }
 
 // Call is one caller that waits.
 type Call struct {
-	Ask   event.Ask
-	Began time.Time
-	// Seq numbers it among calls and results.
-	Seq int
-	// Who is the claimant of AskCreate, nil for other calls.
-	Who *Claimant
-	// Withdrawn reports that an instance was needed when it was to be removed.
-	Withdrawn bool
+	ask   event.Ask
+	began time.Time
+	// seq numbers it among calls and results.
+	seq event.Seq
+	// who is the claimant of AskCreate, nil for other calls.
+	who *Claimant
 }
 
+// Ask is the caller's request, Began when it came, and Seq its number among calls and results.
+func (c *Call) Ask() event.Ask   { return c.ask }
+func (c *Call) Began() time.Time { return c.began }
+func (c *Call) Seq() event.Seq   { return c.seq }
+
+// Who is the claimant of AskCreate, nil for other calls.
+func (c *Call) Who() *Claimant { return c.who }
+
+// View has the questions of decisions. None of them changes a record.
+type View struct{ c *Callers }
+
+// View returns what decisions are made from.
+func (c *Callers) View() View { return View{c} }
+
 // Admit records a call that begins.
-func (c *Callers) Admit(ask event.Ask, now time.Time, seq int) *Call {
-	call := &Call{Ask: ask, Began: now, Seq: seq}
+func (c *Callers) Admit(ask event.Ask, now time.Time, seq event.Seq) *Call {
+	call := &Call{ask: ask, began: now, seq: seq}
 	if ask.Order != nil {
 		who, known := c.claimants.Get(ask.Order.Who)
 		if !known {
-			who = &Claimant{ID: ask.Order.Who}
+			who = &Claimant{id: ask.Order.Who}
 			c.claimants.Add(who)
 		}
 		who.waiting++
-		call.Who = who
+		call.who = who
 	}
 	return call
 }
 
 // Dismiss records that a call ended.
 func (c *Callers) Dismiss(call *Call, now time.Time) {
-	if call.Who != nil {
-		call.Who.waiting--
-		call.Who.left = now
+	if call.who != nil {
+		call.who.waiting--
+		call.who.left = now
 	}
 }
 
 // Awaits reports whether a caller waits for the claimant's instance.
-func (c *Callers) Awaits(who claims.ClaimID) bool {
-	return slices.ContainsFunc(c.claimants.Matching(who), func(c *Claimant) bool { return c.waiting > 0 })
+func (v View) Awaits(who claims.ClaimID) bool {
+	return slices.ContainsFunc(v.c.claimants.Matching(who), func(c *Claimant) bool { return c.waiting > 0 })
 }
 
 // Needs reports whether a claimant has a caller or a position in the queue.

@@ -8,97 +8,96 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 )
 
-// builder makes the data disks of instances, and boots them.
-type builder struct {
-	*turn
-	tags *tagger
-}
-
 // needs lists the parts that an instance lacks.
 type needs struct{ building, late bool }
 
-// needs reports whether an instance is to be built up, and whether it is too late for
-// that.
-func (b *builder) needs(order *event.Order, n *known.Node) needs {
-	unfinished := b.known.World.Unfinished(n)
+// needs reports whether an instance is to be built up, and whether it is too late for that.
+func (t builder) needs(n *known.Node) needs {
+	unfinished, ran := t.known.Unfinished(n), t.known.Build(n).Ran()
 	return needs{
-		building: unfinished || len(order.Data) > 0 && !n.Build.Ran,
-		late:     unfinished && !n.Build.Ran && b.now().Sub(n.First) > b.known.Settings.FinishTimeout,
+		building: unfinished || len(t.ask.Order.Data) > 0 && !ran,
+		late:     unfinished && !ran && t.now().Sub(n.First()) > t.known.Settings().FinishTimeout,
 	}
 }
 
-// awaitDisk reads only the disk that is being made: listing the disks of 100
-// instances every ten seconds would take three times the limit of lists.
-func (b *builder) awaitDisk(n *known.Node) event.Step {
-	if b.now().Before(n.Build.Since) {
-		return event.Wait(n.Build.Since)
+// awaitDisk reads only the disk that is being made: listing the disks of 100 instances every ten seconds would take three times the limit
+// of lists.
+func (t builder) awaitDisk(n *known.Node, disk int) event.Step {
+	if since := t.known.Build(n).Since(); t.now().Before(since) {
+		return event.Wait(since)
 	}
-	return b.do(event.Effect{Op: event.OpDisk, ID: n.InstanceID, DiskID: n.Build.Making, Reason: "whether the disk is ready"})
+	return t.do(event.Effect{Op: event.OpDisk, ID: n.ID(), DiskID: disk, Reason: "whether the disk is ready"})
 }
 
-// next returns the next step of an instance with data disks: one disk after
-// another, their devices, the boot, and the removal of the unfinished tag.
-func (b *builder) next(order *event.Order, n *known.Node) event.Step {
-	build := &n.Build
-	if build.Ran {
-		return b.unmark(n)
+// poll reads what an instance has once more, at growing intervals.
+func (t builder) poll(n *known.Node) event.Step {
+	t.note(known.Polls(n.ID()))
+	return event.Wait(t.known.Build(n).NextPoll(t.now()))
+}
+
+// build returns the next step of an instance with data disks: one disk after another, their devices, the boot, and the removal of the
+// unfinished tag.
+func (t builder) build(n *known.Node) event.Step {
+	b := t.known.Build(n)
+	if b.Ran() {
+		return t.unmark(n)
 	}
-	if n.Status != "offline" {
-		return event.Wait(build.Poll(b.now()))
+	if n.Value().Status != "offline" {
+		return t.poll(n)
 	}
-	if !build.HasDisks {
-		return b.do(event.Effect{Op: event.OpDisks, ID: n.InstanceID, Reason: "which disks it has"})
+	disks, listed := b.Disks()
+	if !listed {
+		return t.do(event.Effect{Op: event.OpDisks, ID: n.ID(), Reason: "which disks it has"})
 	}
 	ids := map[string]int{}
-	for _, disk := range build.Disks {
+	for _, disk := range disks {
 		if !disk.Ready {
-			build.Await(disk, b.now())
-			return b.awaitDisk(n)
+			t.note(known.Awaits(n.ID(), disk))
+			return event.Step{}
 		}
 		ids[disk.Label] = disk.ID
 	}
-	for _, label := range order.Data {
-		switch until := b.known.World.Comes(n, label); {
+	for _, label := range t.ask.Order.Data {
+		switch until := t.known.Comes(n, label); {
 		case ids[label] != 0:
-		case build.Added[label]:
-			return event.Wait(build.Poll(b.now()))
-		case build.Listed.Before(until):
-			return event.Wait(build.Later(b.now(), until))
+		case b.Added(label):
+			return t.poll(n)
+		case b.Listed().Before(until):
+			t.note(known.ListsLater(n.ID(), until))
+			return event.Wait(known.NextList(t.now(), until))
 		default:
-			return b.do(event.Effect{Op: event.OpAddDisk, ID: n.InstanceID, Disk: label, Reason: "a disk is missing"})
+			return t.do(event.Effect{Op: event.OpAddDisk, ID: n.ID(), Disk: label, Reason: "a disk is missing"})
 		}
 	}
-	return b.boot(order, n, ids)
+	return t.boot(n, ids)
 }
 
 // unmark ends the mark of an instance that runs.
-func (b *builder) unmark(n *known.Node) event.Step {
-	if tags := b.known.Tags.Finished(n.Tags); len(tags) < len(n.Tags) {
-		return b.tags.write(n, tags, "it is finished")
+func (t builder) unmark(n *known.Node) event.Step {
+	has := n.Value().Tags
+	if tags := t.known.Tags().Finished(has); len(tags) < len(has) {
+		return t.write(n, tags, "it is finished")
 	}
-	n.Build.Unmark() // a user removed the tag
-	return event.End(event.Answer{Instance: b.known.World.View(n)})
+	t.note(known.Unmarks(n.ID())) // a user removed the tag
+	return event.Step{}
 }
 
-func (b *builder) boot(order *event.Order, n *known.Node, ids map[string]int) event.Step {
-	build := &n.Build
-	if !build.HasConfigs {
-		return b.do(event.Effect{Op: event.OpConfigs, ID: n.InstanceID, Reason: "which configuration it has"})
+func (t builder) boot(n *known.Node, ids map[string]int) event.Step {
+	configs, listed := t.known.Build(n).Configs()
+	if !listed {
+		return t.do(event.Effect{Op: event.OpConfigs, ID: n.ID(), Reason: "which configuration it has"})
 	}
-	if len(build.Configs) == 0 {
-		return event.Wait(build.Poll(b.now()))
+	if len(configs) == 0 {
+		return t.poll(n)
 	}
-	config := build.Configs[0]
-	if devices := withDisks(config.Devices, order.Data, ids); !maps.Equal(devices, config.Devices) {
-		return b.do(event.Effect{
-			Op: event.OpAttach, ID: n.InstanceID, Config: config.ID, Devices: devices, Reason: "disks are not attached",
-		})
+	config := configs[0]
+	if devices := withDisks(config.Devices, t.ask.Order.Data, ids); !maps.Equal(devices, config.Devices) {
+		return t.do(event.Effect{Op: event.OpAttach, ID: n.ID(), Config: config.ID, Devices: devices, Reason: "disks are not attached"})
 	}
-	return b.do(event.Effect{Op: event.OpBoot, ID: n.InstanceID, Config: config.ID, Reason: "everything is there"})
+	return t.do(event.Effect{Op: event.OpBoot, ID: n.ID(), Config: config.ID, Reason: "everything is there"})
 }
 
-// withDisks adds the data disks to the devices, in their order, at the first
-// free names. Attached disks stay where they are.
+// withDisks adds the data disks to the devices, in their order, at the first free names. Attached disks stay where they are.
 func withDisks(devices map[string]int, data []string, ids map[string]int) map[string]int {
 	all := maps.Clone(devices)
 	if all == nil {

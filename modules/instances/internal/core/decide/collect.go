@@ -9,25 +9,22 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 )
 
-// collector lists instances, and finds the instances that nothing needs.
-type collector struct{ *reader }
-
-// list returns the next step of a call that lists: it reads the instances that the list
-// lacks although it must show them.
-func (c *collector) list(call *callers.Call) event.Step {
-	if s := c.reader.list(call.Began, call.Seq, "a caller lists"); !s.None() {
+// list returns the next step of a call that lists: it reads the instances that the list lacks although it must show them.
+func (t collector) list() event.Step {
+	if s := t.reader.list(t.call.Began(), "a caller lists"); !s.None() {
 		return s
 	}
-	began := c.known.World.List.Began
+	nodes := t.known.Nodes()
 	var pending event.Step
-	for _, n := range c.known.World.Sorted() {
-		if !n.Listed.Before(began) || began.Sub(n.Seen()) <= c.known.Settings.ListLag {
+	for _, n := range nodes {
+		if !t.known.Lacking(n) {
 			continue
 		}
-		if l := c.known.World.Reads[n.InstanceID]; l != nil && !l.Absence.Since().Before(call.Began) && !l.Running {
+		missing, _, since := n.Missing()
+		if missing && !since.Before(t.call.Began()) && !t.known.Reading(n.ID()).Running {
 			continue // it answered 404: the next list reads it again
 		}
-		_, s := c.directly(n.InstanceID, call.Began, call.Seq, "the list lacks it")
+		_, s := t.directly(n.ID(), t.call.Began(), "the list lacks it")
 		switch {
 		case s.Effect != nil || s.End != nil:
 			return s
@@ -39,8 +36,8 @@ func (c *collector) list(call *callers.Call) event.Step {
 		return pending
 	}
 	var all []event.Instance
-	for _, n := range c.known.World.Sorted() {
-		all = append(all, c.known.World.View(n))
+	for _, n := range nodes {
+		all = append(all, t.known.Describe(n))
 	}
 	return event.End(event.Answer{Instances: all})
 }
@@ -55,55 +52,43 @@ type Survey struct {
 	Unclaimed []claims.Node
 }
 
-// Survey returns the actions on the instances when these claimants exist. It
-// also records when each one became unneeded.
-func (d *Decider) Survey(alive []claims.ClaimID) Survey {
-	c := d.collect
-	return Survey{Orphans: c.orphans(alive), Stripped: c.stripped(alive), Unclaimed: slices.Clone(c.known.World.Unclaimed)}
-}
-
-func (c *collector) orphans(alive []claims.ClaimID) []claims.Node {
-	var orphans []claims.Node
-	for _, n := range c.known.World.Sorted() {
-		unneeded := c.unneeded(n, alive)
-		n.Unneeded(unneeded, c.now())
-		if unneeded && (c.now().Sub(n.Orphan) >= c.known.Settings.OrphanTTL || c.resend(n)) {
-			orphans = append(orphans, c.known.World.View(n).Node)
+// Sweep returns the actions on the instances when these claimants exist, and the instances that none of them needs.
+func Sweep(k known.View, c callers.View, alive []claims.ClaimID) (found Survey, unneeded []int) {
+	t := collector{reader{&turn{known: k, callers: c}}}
+	found.Unclaimed = k.Unclaimed()
+	for _, n := range k.Nodes() {
+		if t.unneeded(n, alive) {
+			unneeded = append(unneeded, n.ID())
+			if t.now().Sub(k.Orphan(n.ID())) >= k.Settings().OrphanTTL || t.resend(n) {
+				found.Orphans = append(found.Orphans, k.Describe(n).Node)
+			}
+		}
+		if k.Stripped(n) && !k.Removing(n) && slices.ContainsFunc(alive, n.Claimant().Is) {
+			found.Stripped = append(found.Stripped, n.ID())
 		}
 	}
-	return orphans
+	return found, unneeded
 }
 
-// unneeded reports whether no existing claimant needs the instance, because it has
-// none or is served by another instance.
-func (c *collector) unneeded(n *known.Node, alive []claims.ClaimID) bool {
+// unneeded reports whether no existing claimant needs the instance, because it has none or is served by another instance.
+func (t collector) unneeded(n *known.Node, alive []claims.ClaimID) bool {
 	exists := func(who claims.ClaimID) bool { return slices.ContainsFunc(alive, who.Is) }
-	if c.awaited(n.Who) || c.known.World.Disputed(n) {
+	if t.awaited(n.Claimant()) || t.known.Disputed(n) {
 		return false
 	}
-	if holder, held := c.known.World.Holder(n.InstanceID); held && exists(holder) {
+	if holder, held := t.known.Holder(n.ID()); held && exists(holder) {
 		return false
 	}
 	switch {
-	case !exists(n.Who), c.resend(n):
+	case !exists(n.Claimant()), t.resend(n):
 		return true
-	case c.known.World.Unfinished(n) && !n.Build.Ran:
-		return c.now().Sub(n.First) > c.known.Settings.FinishTimeout
+	case t.known.Unfinished(n) && !t.known.Build(n).Ran():
+		return t.now().Sub(n.First()) > t.known.Settings().FinishTimeout
 	}
-	return c.known.World.Has(n.Who)[0] != n
+	return t.known.Has(n.Claimant())[0] != n
 }
 
 // awaited reports whether a caller waits for the claimant's instance, or it is being made.
-func (c *collector) awaited(who claims.ClaimID) bool {
-	return c.callers.Awaits(who) || c.known.Purchases.UnderWay(who)
-}
-
-func (c *collector) stripped(alive []claims.ClaimID) []int {
-	var ids []int
-	for _, n := range c.known.World.Sorted() {
-		if c.known.World.Stripped(n) && !c.known.World.Condemned(n) && slices.ContainsFunc(alive, n.Who.Is) {
-			ids = append(ids, n.InstanceID)
-		}
-	}
-	return ids
+func (t collector) awaited(who claims.ClaimID) bool {
+	return t.callers.Awaits(who) || t.known.UnderWay(who)
 }

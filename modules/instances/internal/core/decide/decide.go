@@ -6,74 +6,86 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/callers"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// Decider decides what to do, from the record and the waiting callers.
-type Decider struct {
-	turn    *turn
-	create  *creator
-	build   *builder
-	remove  *remover
-	tags    *tagger
-	collect *collector
+// Choice is the next step of a call, and what is to be noted before that step or, without a step, before the next decision.
+type Choice struct {
+	event.Step
+	Known   []known.Note
+	Callers []callers.Note
 }
 
-// turn holds the facts that all decisions read.
-type turn struct {
-	known   *known.Known
-	callers *callers.Callers
+// Next chooses the next step of a call.
+func Next(k known.View, c callers.View, call *callers.Call) Choice {
+	t := &turn{known: k, callers: c, call: call, ask: call.Ask()}
+	t.chosen.Step = t.next()
+	return t.chosen
 }
 
-// New decides over the record, for the callers.
-func New(known *known.Known, waiting *callers.Callers) *Decider {
-	t := &turn{known: known, callers: waiting}
-	r := &reader{turn: t}
-	tags := &tagger{r}
-	build := &builder{turn: t, tags: tags}
-	collect := &collector{r}
-	return &Decider{
-		turn: t, build: build, tags: tags, collect: collect,
-		create: &creator{reader: r, build: build, tags: tags},
-		remove: &remover{reader: r, tags: tags, collect: collect},
-	}
-}
-
-// Next returns the next step of a call.
-func (d *Decider) Next(call *callers.Call) event.Step {
-	switch call.Ask.Kind {
+func (t *turn) next() event.Step {
+	r := reader{t}
+	switch t.ask.Kind {
 	case event.AskCreate:
-		return d.create.next(call)
+		return creator{builder{tagger{r}}}.next()
 	case event.AskGet:
-		return d.remove.get(call)
+		return remover{tagger{r}}.get()
 	case event.AskList:
-		return d.collect.list(call)
+		return collector{r}.list()
 	case event.AskTags:
-		return d.tags.set(call)
+		return tagger{r}.set()
 	}
-	return d.remove.next(call)
+	return remover{tagger{r}}.next()
 }
 
-// do notes an effect that begins.
+// turn is one decision: what is known, who waits, for which call it is made, and what it has noted so far.
+type turn struct {
+	known   known.View
+	callers callers.View
+	call    *callers.Call
+	ask     event.Ask
+	chosen  Choice
+}
+
+// The parts of a decision, each of which uses the one before it: reader chooses readings, tagger writes of tags, builder the disks and
+// the boot of an instance, and creator creations. remover removes and reads one instance, collector finds what nothing needs.
+type (
+	reader    struct{ *turn }
+	tagger    struct{ reader }
+	builder   struct{ tagger }
+	creator   struct{ builder }
+	remover   struct{ tagger }
+	collector struct{ reader }
+)
+
+// do chooses an effect.
 func (t *turn) do(e event.Effect) event.Step {
-	t.known.Start(&e)
+	e.Term = t.known.Term()
+	switch {
+	case e.Op == event.OpCreate:
+		e.NotAfter = t.now().Add(tuning.CreateWithin)
+	case e.Op.Write():
+		e.NotAfter = t.now().Add(tuning.SendWithin)
+	}
 	return event.Step{Effect: &e}
 }
 
-func (t *turn) now() time.Time { return t.known.Now }
+// note adds conclusions that later decisions rest on.
+func (t *turn) note(notes ...known.Note) { t.chosen.Known = append(t.chosen.Known, notes...) }
 
-// node returns an instance of this cluster, nil if none is known.
-func (t *turn) node(id int) *known.Node { return t.known.World.Nodes[id] }
+func (t *turn) now() time.Time { return t.known.Now() }
 
-// delay returns why a call about an instance cannot go on yet: another effect about it is
-// under way, or one since the call's beginning failed.
-func (t *turn) delay(call *callers.Call, n *known.Node) event.Step {
-	switch {
-	case n == nil:
+// delay returns why a call about an instance, nil for an unknown one, cannot go on yet: another effect about it is under way, or one since
+// the call's beginning failed.
+func (t *turn) delay(n *known.Node) event.Step {
+	if n == nil {
 		return event.Step{}
-	case t.known.Busy[n.InstanceID]:
+	}
+	if t.known.Busy(n.ID()) {
 		return event.Wait(time.Time{})
-	case n.Failed > call.Seq:
-		return event.Refuse(n.Cause)
+	}
+	if err := t.known.FailedSince(n.ID(), t.call.Seq()); err != nil {
+		return event.Refuse(err)
 	}
 	return event.Step{}
 }

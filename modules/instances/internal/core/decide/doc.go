@@ -1,28 +1,24 @@
-// Package decide chooses the next step of a call: a function of the record (package
-// known), of the waiting calls (package callers) and of the time. It is the only code that
-// chooses effects, each with its reason, and answers.
+// Package decide chooses the next step of a call: a function of the record (package known), of the waiting calls (package callers) and of
+// the time. It is the only code that chooses effects, each with its reason, and answers.
 //
 // # One step of one call
 //
-// A call requests its next step ([Decider.Next]) until it is answered: an effect, a wait,
-// or the answer. Between two steps anything may have changed, so each step is decided
-// from the beginning:
+// A call requests its next step ([Next]) until it is answered: an effect, a wait, or the answer. Between two steps anything may have
+// changed, so each step is decided from the beginning:
 //
-//	create   if an instance of the claimant is known: finish it. Otherwise the label
-//	         (inspectOwner, resolve, seek), in the first minutes a new list, the
-//	         ceilings (fit), the claimant's turn, and a slot
-//	finish   a current reading; disks, devices, boot (buildUp); removed tags
+//	create   if an instance of the claimant is known: finish it. Otherwise the label (inspectOwner, resolve, seek), in the first
+//	         minutes a new list, the ceilings (fit), the claimant's turn, and a slot
+//	finish   a current reading; disks, devices, boot (build); removed tags
 //	delete   a current reading, a comparison of the owner, the removal
-//	tags     a current reading, a comparison of the owner, and the write when no
-//	         earlier write may still take effect
+//	tags     a current reading, a comparison of the owner, and the write when no earlier write may still take effect
 //	list     a list, and readings of the instances that the list lacks
 //
 // # Reads and writes
 //
-// The package reads known and callers. It assigns to no field of a record of known.
-// [known.Known.Start] notes each chosen effect at once, so the decisions of other calls
-// take it into account. Other changes go through methods of the record, which package
-// known lists. The package has no state of its own and reads no clock.
+// The package gets views of known and callers, which have no way to change them: the compiler holds that a decision has no effect. Where
+// later decisions rest on what one concluded, such as that a disk is not ready, its [Choice] has a note of that, which the core applies. A
+// choice without a step leads to another decision of the same call, after its notes. The package has no state of its own and reads no
+// clock.
 //
 // # Where things are
 //

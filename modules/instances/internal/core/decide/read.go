@@ -8,93 +8,92 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// reader chooses readings, each once for all calls that need it.
-type reader struct{ *turn }
-
-// list schedules a list of the cluster's instances begun at or after since. The step
-// is empty if a reading exists.
-func (r *reader) list(since time.Time, seq int, reason string) event.Step {
-	l := &r.known.World.List
-	switch {
+// list schedules a list of the cluster's instances begun at or after since. The step is empty if a reading exists.
+func (t reader) list(since time.Time, reason string) event.Step {
+	switch l := t.known.List(); {
 	case !l.Began.Before(since) && !l.Began.IsZero():
 		return event.Step{}
-	case l.Failed > seq:
-		return event.Refuse(l.Cause)
+	case l.Failed > t.call.Seq():
+		return event.Refuse(l.Err)
 	case l.Running:
 		return event.Wait(time.Time{})
-	case r.now().Before(since):
+	case t.now().Before(since):
 		return event.Wait(since)
 	}
-	return r.do(event.Effect{Op: event.OpList, Text: r.known.Tags.Cluster, Reason: reason})
+	return t.do(event.Effect{Op: event.OpList, Text: t.known.Tags().Cluster, Reason: reason})
 }
 
-// directly schedules a direct reading of an instance begun at or after since. The
-// step is empty if a reading exists; then gone reports whether the instance is proven not
-// to exist.
-func (r *reader) directly(id int, since time.Time, seq int, reason string) (gone bool, s event.Step) {
-	if _, gone := r.known.World.Gone[id]; gone {
+// directly schedules a direct reading of an instance begun at or after since. The step is empty if a reading exists; then gone reports
+// whether the instance is proven not to exist.
+func (t reader) directly(id int, since time.Time, reason string) (gone bool, s event.Step) {
+	n, seen := t.known.Seen(id)
+	if !seen {
+		n = &known.Node{}
+	}
+	if !n.Record().Gone.IsZero() {
 		return true, event.Step{}
 	}
-	l := r.known.World.Reading(id)
+	r, read := t.known.Reading(id), n.Record().Read
+	missing, twice, missed := n.Missing()
 	switch {
-	case l.Failed > seq:
-		return false, event.Refuse(l.Cause)
-	case l.Running:
+	case r.Failed > t.call.Seq():
+		return false, event.Refuse(r.Err)
+	case r.Running:
 		return false, event.Wait(time.Time{})
-	case l.Absence.Twice():
-		return false, r.refute(id, l, seq)
-	case l.Absence.Begun():
-		since = l.Absence.Since().Add(r.known.Settings.SettleTime)
-	case !l.Began.IsZero() && !l.Began.Before(since):
+	case twice:
+		return false, t.refute(id, missed, r)
+	case missing:
+		since = missed.Add(t.known.Settings().SettleTime)
+	case !read.IsZero() && !read.Before(since):
 		return false, event.Step{}
 	}
-	if since = known.Latest(since, l.NotBefore); r.now().Before(since) {
+	if since = known.Latest(since, r.NotBefore); t.now().Before(since) {
 		return false, event.Wait(since)
 	}
-	return false, r.readNow(id, reason)
+	return false, t.readNow(id, reason)
 }
 
-func (r *reader) readNow(id int, reason string) event.Step {
-	return r.do(event.Effect{Op: event.OpRead, ID: id, Reason: reason})
+func (t reader) readNow(id int, reason string) event.Step {
+	return t.do(event.Effect{Op: event.OpRead, ID: id, Reason: reason})
 }
 
-// refute looks for an instance that answered 404 twice: in a list that must show it,
-// and, while lists lag, directly again.
-func (r *reader) refute(id int, l *known.Read, seq int) event.Step {
-	since := known.Latest(l.Absence.Since(), r.known.World.Known(id).Add(r.known.Settings.ListLag))
-	if n := r.node(id); n != nil && r.known.World.Stripped(n) {
-		return r.searchStripped(n, since, seq)
+// refute looks for an instance that answered 404 twice, the second time at missed: in a list that must show it, and, while lists lag,
+// directly again.
+func (t reader) refute(id int, missed time.Time, r known.Reading) event.Step {
+	since := known.Latest(missed, t.known.Existed(id).Add(t.known.Settings().ListLag))
+	if n := t.known.Node(id); n != nil && t.known.Stripped(n) {
+		return t.searchStripped(n, since)
 	}
-	began := r.known.World.List.Began
+	began := t.known.List().Began
 	if began.Before(since) {
-		if s := r.list(since, seq, "whether it is in the list"); !s.Wait || s.Until.IsZero() {
+		if s := t.list(since, "whether it is in the list"); !s.Wait || s.Until.IsZero() {
 			return s
 		}
-	} else if again := began.Add(tuning.ListAgain); !r.now().Before(again) {
-		return r.list(again, seq, "whether it is still in the list")
+	} else if again := began.Add(tuning.ListAgain); !t.now().Before(again) {
+		return t.list(again, "whether it is still in the list")
 	}
-	if again := l.Tried.Add(tuning.Growing(tuning.LongestPoll, tuning.ListAgain*2, l.Repeats)); r.now().Before(again) {
+	if again := r.Tried.Add(tuning.Growing(tuning.LongestPoll, tuning.ListAgain*2, r.Repeats)); t.now().Before(again) {
 		return event.Wait(again)
 	}
-	l.Again()
-	return r.readNow(id, "whether it is still missing")
+	return t.readNow(id, "whether it is still missing")
 }
 
-// searchStripped searches for an instance whose tags were removed by its label: lists
-// of the cluster do not show it.
-func (r *reader) searchStripped(n *known.Node, since time.Time, seq int) event.Step {
-	if r.now().Before(since) {
+// searchStripped searches for an instance whose tags were removed by its label: lists of the cluster do not show it.
+func (t reader) searchStripped(n *known.Node, since time.Time) event.Step {
+	if t.now().Before(since) {
 		return event.Wait(since)
 	}
-	p := r.known.Purchases.Of(n.Who, n.Name)
-	switch {
-	case p.Search.Running:
+	p := t.known.Purchase(n.Claimant())
+	if p.Searching() {
 		return event.Wait(time.Time{})
-	case p.Failed > seq:
-		return event.Refuse(p.Cause)
 	}
-	if again := p.Search.Began.Add(tuning.ListAgain); !p.Search.Began.Before(since) && r.now().Before(again) {
+	if err := p.FailedSince(t.call.Seq()); err != nil {
+		return event.Refuse(err)
+	}
+	began, _ := p.Searched()
+	if again := began.Add(tuning.ListAgain); !began.Before(since) && t.now().Before(again) {
 		return event.Wait(again)
 	}
-	return r.do(event.Effect{Op: event.OpFind, Who: p.Who, Text: n.Name, Reason: "whether its label is still in use"})
+	name := n.Value().Name
+	return t.do(event.Effect{Op: event.OpFind, Who: n.Claimant(), Text: name, Reason: "whether its label is still in use"})
 }

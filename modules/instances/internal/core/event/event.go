@@ -42,6 +42,9 @@ type ConfigState struct {
 	Devices map[string]int
 }
 
+// Seq numbers calls and results. Only the order of numbers counts.
+type Seq int
+
 // Order describes a claimant's instance, as far as the engine decides about it.
 type Order struct {
 	Who          claims.ClaimID
@@ -141,6 +144,8 @@ func (e *Effect) Label() string {
 type Answer struct {
 	Instance  Instance
 	Instances []Instance
+	// Withdrawn reports that an instance was needed when it was to be removed.
+	Withdrawn bool
 	Err       error
 }
 

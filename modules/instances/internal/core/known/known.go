@@ -1,142 +1,212 @@
 package known
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/byclaim"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
 // Known holds all that is known of the platform, and of the requests to it.
 type Known struct {
-	*Terms
-	World     World
-	Purchases Purchases
-	Pace      Pace
-	Refusals  Refusals
-	// Busy contains the instances with a write or a reading of their parts under way,
-	// from any term of leadership.
-	Busy   map[int]bool
-	pruned time.Time
+	*terms
+	world
+	attempts
+	purchases purchases
+	pace      pace
+	refusals  refusals
+	pruned    time.Time
 }
 
-// Terms are the settings, the time, and since when and after whom this process leads.
-type Terms struct {
-	Settings tuning.Settings
-	Tags     tagging.Tags
-	Now      time.Time
-	// Started is the time of the last Begin, Term counts them.
-	Started time.Time
-	Term    int
-	// landing is the time after Started in which writes of the process before may
-	// still take effect.
+// terms are the settings, the time, and since when and after whom this process leads.
+type terms struct {
+	settings tuning.Settings
+	tags     tagging.Tags
+	now      time.Time
+	// started is the time of the last Begin, term counts them.
+	started time.Time
+	term    int
+	// landing is the time after started in which writes of the process before may still take effect.
 	landing time.Duration
-	// Seq counts results and calls. A call compares it to ignore failures from before
-	// its beginning.
-	Seq int
+	// seq counts results and calls. A call compares it to ignore failures from before its beginning.
+	seq event.Seq
 }
 
-// New knows nothing of the platform yet.
+// world has what was read of instances.
+type world struct {
+	// nodes has a record of each instance of this cluster, and of each other one that is asked about.
+	nodes   map[int]*Node
+	byClaim byclaim.Index[*Node]
+	builds  map[int]*Building
+	// orphans contains since when nothing needs an instance.
+	orphans map[int]time.Time
+	list    listing
+}
+
+// attempts are the requests about single instances.
+type attempts struct {
+	reads map[int]*reading
+	// busy contains the instances with a write or a reading of their parts under way, from any term of leadership.
+	busy map[int]bool
+	// failed contains the last failure of such a request.
+	failed     map[int]*failure
+	unanswered map[int]*unanswered
+}
+
+// failure is the last failed request about an object: its number, and the error.
+type failure struct {
+	seq event.Seq
+	err error
+}
+
+// New knows nothing of the platform yet. settings have their defaults.
 func New(settings tuning.Settings, tags tagging.Tags, now time.Time) *Known {
-	terms := &Terms{Settings: settings, Tags: tags, Now: now}
-	b := &Known{
-		Terms: terms, Purchases: newPurchases(terms), Pace: Pace{limit: settings.Creations}, Busy: map[int]bool{}, pruned: now,
+	k := &Known{
+		terms: &terms{settings: settings, tags: tags, now: now}, pace: pace{limit: settings.Creations}, pruned: now,
+		attempts: attempts{busy: map[int]bool{}, unanswered: map[int]*unanswered{}},
 	}
-	b.World.Writes = map[int]*Write{}
-	b.Begin(claims.MayStillWrite)
-	return b
+	k.purchases = purchases{k.terms, byclaim.Index[*Purchase]{}}
+	k.Begin(claims.MayStillWrite)
+	return k
 }
 
 // At sets the time of what follows.
-func (b *Known) At(now time.Time) { b.Now = now }
+func (k *Known) At(now time.Time) {
+	k.now = now
+	k.pace.expire(now)
+}
 
-// Begin drops everything that was read, and keeps requests under way, and what own writes
-// may still do.
-func (b *Known) Begin(after claims.Predecessor) {
-	b.Term++
-	b.Started, b.landing = b.Now, b.Settings.LateEffect
+// Next returns the number of a call that begins.
+func (k *Known) Next() event.Seq {
+	k.seq++
+	return k.seq
+}
+
+// View returns what decisions are made from.
+func (k *Known) View() View { return View{Objects{k}, Times{k}, Requests{k}} }
+
+// Begin drops everything that was read, and keeps requests under way, and what own writes may still do.
+func (k *Known) Begin(after claims.Predecessor) {
+	k.term++
+	k.started, k.landing = k.now, k.settings.LateEffect
 	if after == claims.Ended {
-		b.landing = 0
+		k.landing = 0
 	}
-	b.World = newWorld(b.Terms, b.World.Writes)
-	b.Refusals = Refusals{}
-	for _, p := range b.Purchases.All() {
+	before := k.nodes
+	k.world = world{
+		nodes: map[int]*Node{}, byClaim: byclaim.Index[*Node]{}, builds: map[int]*Building{}, orphans: map[int]time.Time{},
+		list: listing{shown: map[int]time.Time{}},
+	}
+	for id := range k.unanswered {
+		k.meet(id).rec.Aside = before[id].rec.Aside
+	}
+	k.reads, k.failed, k.refusals = map[int]*reading{}, map[int]*failure{}, refusals{}
+	for _, p := range k.purchases.All() {
 		p.forget()
 	}
 }
 
-// Next returns the number of a call that begins.
-func (t *Terms) Next() int {
-	t.Seq++
-	return t.Seq
+// settledAt returns the time from which direct readings show every write of the process that led before.
+func (t *terms) settledAt() time.Time { return t.started.Add(t.landing + t.settings.SettleTime) }
+
+// shownAt returns the time from which lists show every instance made by the process that led before.
+func (t *terms) shownAt() time.Time { return t.started.Add(t.landing + t.settings.ListLag) }
+
+func (t *terms) bounds() record.Bounds {
+	return record.Bounds{Settle: t.settings.SettleTime, Lag: t.settings.ListLag, Late: t.settings.LateEffect}
 }
 
-// SettledAt returns the time from which direct readings show every write of the process
-// that led before.
-func (t *Terms) SettledAt() time.Time { return t.Started.Add(t.landing + t.Settings.SettleTime) }
+// stale reports whether an effect began before this process began to lead. Such a reading is dropped. A write counts, in whatever term
+// it was sent.
+func (t *terms) stale(term int) bool { return term != t.term }
 
-// ShownAt returns the time from which lists show every instance made by the process that
-// led before.
-func (t *Terms) ShownAt() time.Time { return t.Started.Add(t.landing + t.Settings.ListLag) }
+// meet returns the record of an instance, a new one if it has no record.
+func (k *Known) meet(id int) *Node {
+	n := k.nodes[id]
+	if n == nil {
+		n = &Node{}
+		n.rec.Value.InstanceID = id
+		k.nodes[id] = n
+	}
+	return n
+}
 
-// CompleteAt returns the earliest beginning of a list that must show every instance made
-// by the process that led before: first for instances of requests that took effect at once,
-// then for instances made late. It is zero while no such list is possible: until then labels and the list of
-// FreshAt prevent a second instance.
-func (t *Terms) CompleteAt() time.Time {
-	for _, at := range []time.Time{t.ShownAt(), t.Started.Add(t.Settings.SettleTime + t.Settings.ListLag)} {
-		if !t.Now.Before(at) {
-			return at
+// node returns an instance of this cluster, nil if none is known.
+func (k *Known) node(id int) *Node {
+	if n := k.nodes[id]; n.ours() {
+		return n
+	}
+	return nil
+}
+
+// forget drops the record of an instance.
+func (k *Known) forget(id int) {
+	delete(k.nodes, id)
+	delete(k.unanswered, id)
+	delete(k.reads, id)
+	delete(k.list.shown, id)
+}
+
+// Survey notes which instances nothing needs.
+func (k *Known) Survey(unneeded []int) {
+	orphans := map[int]time.Time{}
+	for _, id := range unneeded {
+		orphans[id] = k.View().Orphan(id)
+	}
+	k.orphans = orphans
+}
+
+// Prune drops expired state once a while, and then reports it.
+func (k *Known) Prune() (pruned bool) {
+	if k.now.Sub(k.pruned) < tuning.PruneEvery {
+		return false
+	}
+	k.pruned = k.now
+	maps.DeleteFunc(k.refusals, func(_ string, r refusal) bool { return !k.now.Before(r.until) })
+	maps.DeleteFunc(k.reads, func(_ int, r *reading) bool { return !r.running && k.now.Sub(r.tried) > tuning.ReadKept })
+	maps.DeleteFunc(k.unanswered, k.forgettable)
+	for id, n := range k.nodes {
+		asked := k.reads[id] != nil || k.unanswered[id] != nil
+		if gone := n.rec.Gone; gone.IsZero() && n.claim.who.None() && !asked || !gone.IsZero() && k.now.Sub(gone) > tuning.GoneKept {
+			k.forget(id)
 		}
 	}
-	return time.Time{}
+	k.pace.expire(k.now)
+	return true
 }
 
-// FreshAt returns the earliest beginning of the list that a creation follows. While no
-// list can be complete, a later one shows more of what the process before made, also
-// what a user renamed, whose label prevents nothing.
-func (t *Terms) FreshAt() time.Time {
-	if !t.CompleteAt().IsZero() {
-		return time.Time{}
+// Expire drops the record of the label of a claimant whose callers left long ago.
+func (k *Known) Expire(who claims.ClaimID) {
+	if p, known := k.purchases.Get(who); known {
+		p.resolved()
+		p.labelOwner = 0
 	}
-	return t.Now.Add(-tuning.FirstLists)
 }
-
-// stale reports whether an effect began before this process began to lead. Such a
-// reading is dropped. A write counts, in whatever term it was sent.
-func (t *Terms) stale(term int) bool { return term != t.Term }
 
 // Latest returns the last of some times.
-func Latest(times ...time.Time) time.Time {
-	var last time.Time
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
-}
+func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// Failure is the last failed request about an object: its seq, and the error.
-type Failure struct {
-	Failed int
-	Cause  error
-}
+// refusals contains errors that other requests of the same form get.
+type refusals map[string]refusal
 
-// Refusals contains errors that other requests of the same form get.
-type Refusals map[string]Refusal
-
-// Refusal is an error that other requests get until a time.
-type Refusal struct {
+// refusal is an error that other requests get until a time.
+type refusal struct {
 	err   error
 	until time.Time
 }
 
-// Of returns the refusal with a key, nil for none.
-func (r Refusals) Of(key string, now time.Time) error {
-	if refusal, ok := r[key]; ok && now.Before(refusal.until) {
-		return refusal.err
+// Size is how much is known: it is bounded by the size of the cluster, and by what was asked lately.
+type Size struct{ Nodes, Claims, Reads, Writes, Purchases int }
+
+// Size returns how much is known.
+func (k *Known) Size() Size {
+	return Size{
+		Nodes: len(k.nodes), Claims: len(k.byClaim), Reads: len(k.reads), Writes: len(k.unanswered), Purchases: len(k.purchases.All()),
 	}
-	return nil
 }

@@ -1,8 +1,7 @@
 package known
 
 import (
-	"maps"
-	"time"
+	"errors"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
@@ -17,42 +16,137 @@ type News struct {
 	Leaves bool
 }
 
+// Start notes that an effect begins.
+func (k *Known) Start(e *event.Effect) {
+	switch e.Op {
+	case event.OpList:
+		k.list.running = true
+	case event.OpRead:
+		r := k.reading(e.ID)
+		r.running, r.tried = true, k.now
+		if _, twice, _ := k.meet(e.ID).Missing(); twice {
+			r.repeats++
+		}
+	case event.OpFind:
+		k.purchases.of(e.Who, e.Text).search.running = true
+	case event.OpCreate:
+		k.pace.send()
+		p := k.purchases.of(e.Who, e.Order.Label)
+		p.busy, p.instanceType = true, e.Order.InstanceType
+	default:
+		k.busy[e.ID] = true
+		if u := k.unanswered[e.ID]; u != nil && e.Op == event.OpTag {
+			u.repeated = true
+		}
+	}
+}
+
 // Merge applies the result of an effect: first its end, then what it shows.
-func (b *Known) Merge(r *event.Result) News {
-	b.Seq++
-	news, shows := b.ended(r)
+func (k *Known) Merge(r *event.Result) News {
+	k.seq++
+	news, shows := k.ended(r)
 	if shows {
-		b.learn(r)
+		showing{k}.learn(r)
 	}
 	return news
 }
 
-// Prune drops expired state once a while, and then reports it.
-func (b *Known) Prune() (pruned bool) {
-	if b.Now.Sub(b.pruned) < tuning.PruneEvery {
+// ended records that a request is no longer under way, and why it failed. It returns the consequences for callers, and whether the
+// result shows anything.
+func (k *Known) ended(r *event.Result) (news News, shows bool) {
+	switch r.Op {
+	case event.OpList:
+		return News{}, !k.stale(r.Term) && k.list.ended(r, k.seq)
+	case event.OpRead:
+		read := k.reads[r.ID]
+		return News{}, read != nil && !k.stale(r.Term) && read.ended(r, k.seq)
+	case event.OpFind, event.OpCreate:
+		return k.purchaseEnded(r)
+	}
+	delete(k.busy, r.ID)
+	return News{}, k.changeEnded(r)
+}
+
+// purchaseEnded records the end of a creation, or of a search for its label.
+func (k *Known) purchaseEnded(r *event.Result) (news News, shows bool) {
+	if r.Op == event.OpFind && k.stale(r.Term) {
+		return News{}, false
+	}
+	p := k.purchases.of(r.Who, r.Label())
+	if r.Op == event.OpFind {
+		return News{}, p.search.ended(r, &p.failure, k.seq)
+	}
+	return k.creationEnded(r, p)
+}
+
+func (k *Known) creationEnded(r *event.Result, p *Purchase) (news News, shows bool) {
+	p.busy = false
+	k.pace.done(k.now, !r.Unsent)
+	switch {
+	case r.Unsent: // it is decided again
+		return News{}, false
+	case r.Err != nil:
+		return k.notCreated(r, p), false
+	}
+	p.resolved()
+	p.labelOwner, p.lastErr = 0, nil
+	return News{Who: p.who, Leaves: true}, true
+}
+
+// notCreated records the failure of a creation, which may have made an instance.
+func (k *Known) notCreated(r *event.Result, p *Purchase) News {
+	p.lastErr = r.Err
+	effect := claims.EffectOf(r.Err)
+	if effect != claims.EffectNone {
+		p.lands = landing{k.now.Add(k.settings.LateEffect + k.settings.ListLag), r.Order.InstanceType}
+		p.unshown = false
+	}
+	switch {
+	case errors.Is(r.Err, event.ErrLabelTaken), effect == claims.EffectApplied:
+		p.labelTaken, p.search.inARow = k.now, 0
+	case effect == claims.EffectUnknown:
+		p.ambiguous, p.search.inARow = k.now, 0
+	case claims.KindOf(r.Err) == claims.KindRateLimited:
+		k.pace.block(k.now.Add(max(claims.RetryAfterOf(r.Err), tuning.LimitedPause)))
+	default:
+		p.failure = failure{k.seq, r.Err}
+		k.refuse(r.Order, r.Err)
+		return News{Who: p.who, Leaves: true}
+	}
+	return News{Who: p.who}
+}
+
+// refuse keeps a refusal for other requests of the same form.
+func (k *Known) refuse(order *event.Order, err error) {
+	refused := refusal{err: err, until: k.now.Add(tuning.RefusalHold)}
+	switch claims.KindOf(err) {
+	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
+		k.refusals[order.Capacity] = refused
+	case claims.KindInvalid, claims.KindForbidden:
+		if e, ok := errors.AsType[*claims.Error](err); ok && e.Field != "label" && e.Field != "Spec.UserData" {
+			k.refusals[order.Form] = refused
+		}
+	}
+}
+
+// changeEnded records the end of a write to an instance, or of a reading of its parts.
+func (k *Known) changeEnded(r *event.Result) (shows bool) {
+	if r.Op.Write() && r.Err != nil && !r.Unsent {
+		k.lose(r)
+	}
+	n := k.node(r.ID)
+	switch {
+	case n == nil, r.Unsent, r.Cancelled, k.stale(r.Term) && r.Op.OfParts():
+		return false
+	case r.Missing() && r.Op == event.OpDisk: // of the disk or of the instance: the list of disks distinguishes them
+		k.builds[r.ID].invalidate(k.now)
+		return false
+	case r.Err != nil && !r.Missing():
+		k.failed[r.ID] = &failure{k.seq, r.Err}
+		if r.Op.Write() && r.Unknown() {
+			k.builds[r.ID].doubt(r.Op, k.now.Add(k.settings.SettleTime))
+		}
 		return false
 	}
-	b.pruned = b.Now
-	w := &b.World
-	maps.DeleteFunc(w.Gone, func(_ int, since time.Time) bool { return b.Now.Sub(since) > tuning.GoneKept })
-	maps.DeleteFunc(b.Refusals, func(_ string, r Refusal) bool { return !b.Now.Before(r.until) })
-	maps.DeleteFunc(w.Reads, func(_ int, r *Read) bool { return !r.Running && b.Now.Sub(r.used) > tuning.ReadKept })
-	maps.DeleteFunc(w.Writes, func(id int, u *Write) bool { return b.forgettable(id, u) })
-	b.Pace.expire(b.Now)
 	return true
-}
-
-// forgettable reports whether the record of writes to an instance is no longer needed. Tags
-// count as repeated if they are being sent again, or may be sent again after a reading that
-// began before the first write of them took effect.
-func (b *Known) forgettable(id int, u *Write) bool {
-	return b.Now.Sub(u.Until) >= tuning.ReadValid && !b.Busy[id] && !u.open(b.World.Nodes[id])
-}
-
-// Expire drops the record of the label of a claimant whose callers left long ago.
-func (b *Known) Expire(who claims.ClaimID) {
-	if p, known := b.Purchases.Get(who); known {
-		p.Resolved()
-		p.Freed()
-	}
 }

@@ -4,64 +4,62 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// Node records one instance of this cluster.
+// Node has the record of one instance: an instance of this cluster, or another one that was asked about and has no claim.
 type Node struct {
-	event.Instance
-	// Who is the claimant. It stays, whatever tags are read later.
-	Who claims.ClaimID
-	// claimedTags contains the tags last seen or written together with the claim. They
-	// are written again when a user removes the claim.
-	claimedTags []string
-	// First is the time of the first reading by this process, Made of the answer to
-	// its creation, Tagged of the last write of its tags. An own write outranks readings
-	// begun less than SettleTime after it.
-	First, Made, Tagged time.Time
-	// Read is the beginning of the latest direct reading that shows it, Listed of the
-	// latest list. The reading may show changes until answered, the time of its answer.
-	Read, Listed, answered time.Time
-	// Removal is the latest accepted removal.
-	Removal Removal
-	// Orphan is the time since which it is unneeded.
-	Orphan time.Time
-	Failure
-	Build Building
+	rec   record.Record[event.Instance]
+	claim claim
+	// again is when the second 404 was answered, of a request that began the settle time after rec.Missing or later. It counts only if it
+	// is after rec.Missing.
+	again time.Time
 }
 
-// Removal records an accepted removal: when, and its seq.
-type Removal struct {
-	Accepted time.Time
-	Seq      int
+// claim is the claim on an instance.
+type claim struct {
+	// who is the claimant, none for an instance of another owner. It stays, whatever tags are read later.
+	who claims.ClaimID
+	// tags were last seen or written together with the claim. They are written again when a user removes the claim.
+	tags []string
+	// first is when this process learned of the instance.
+	first time.Time
 }
+
+// ID is the platform's ID of the instance.
+func (n *Node) ID() int { return n.rec.Value.InstanceID }
+
+// Value is the instance as it is known.
+func (n *Node) Value() event.Instance { return n.rec.Value }
+
+// Record is a copy of all that is known of the instance itself.
+func (n *Node) Record() record.Record[event.Instance] { return n.rec }
 
 // Claimant returns whose it is.
-func (n *Node) Claimant() claims.ClaimID { return n.Who }
+func (n *Node) Claimant() claims.ClaimID { return n.claim.who }
 
-// Seen returns the latest time at which the instance is known to have existed.
-func (n *Node) Seen() time.Time { return Latest(n.confirmed(), n.Listed) }
+// First is when this process learned of the instance.
+func (n *Node) First() time.Time { return n.claim.first }
 
-// confirmed returns the latest time at which a direct reading or an own write that showed the
-// instance was answered.
-func (n *Node) confirmed() time.Time { return Latest(n.answered, n.Made, n.Tagged) }
+// Made reports whether this process made the instance, and got the answer.
+func (n *Node) Made() bool { return n.rec.Origin == record.Arrived }
 
-// Unneeded notes whether nothing needs the instance, and since when.
-func (n *Node) Unneeded(unneeded bool, now time.Time) {
-	switch {
-	case !unneeded:
-		n.Orphan = time.Time{}
-	case n.Orphan.IsZero():
-		n.Orphan = now
+// Missing reports whether a read was answered 404, and nothing has shown the instance since. Twice: a second read was, too, at least the
+// settle time later. since is when the last of the two was answered.
+func (n *Node) Missing() (missing, twice bool, since time.Time) {
+	since = n.rec.Missing
+	if twice = !since.IsZero() && n.again.After(since); twice {
+		since = n.again
 	}
+	return !since.IsZero(), twice, since
 }
 
 // BeingDeleted reports whether the platform shows that the instance is being removed.
-func (n *Node) BeingDeleted() bool { return stateOf(n.Status) == leaving }
+func (n *Node) BeingDeleted() bool { return stateOf(n.rec.Value.Status) == leaving }
 
-// Resent reports whether an accepted removal without effect is old enough to be repeated.
-func (r Removal) Resent(now time.Time) bool { return now.Sub(r.Accepted) > tuning.RemovalResend }
+// ours reports whether the instance is of this cluster, and not proven gone.
+func (n *Node) ours() bool { return n != nil && !n.claim.who.None() && n.rec.Gone.IsZero() }
 
 // state classifies an instance's status.
 type state int
@@ -85,5 +83,6 @@ func stateOf(status string) state {
 
 // started reports whether the instance has been booted.
 func (n *Node) started() bool {
-	return stateOf(n.Status) == up && n.Status != "provisioning" && n.Status != "busy"
+	status := n.rec.Value.Status
+	return stateOf(status) == up && status != "provisioning" && status != "busy"
 }

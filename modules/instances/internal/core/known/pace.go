@@ -6,58 +6,56 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// Pace bounds creations: no window contains more than limit of them. A request counts
-// from when it may be sent until one window after its answer, so that unequal delays on
-// the way cannot put the requests of two windows into one.
-type Pace struct {
+// pace bounds creations: no window contains more than limit of them. A request counts from when it may be sent until one window after
+// its answer, so that unequal delays on the way cannot put the requests of two windows into one.
+type pace struct {
 	limit    int
 	inFlight int
-	answered []time.Time // oldest first, of the last window
-	// Blocked is until when nothing is sent, after a 429.
-	Blocked time.Time
+	answered []time.Time // oldest first
+	// blocked is until when nothing is sent, after a 429.
+	blocked time.Time
 }
 
-// Slot returns the time from which the next creation may be sent. The zero time means
-// after the next answer.
-func (p *Pace) Slot(now time.Time) time.Time {
-	p.expire(now)
-	if now.Before(p.Blocked) {
-		return p.Blocked
+// recent are the answers of the last window.
+func (p *pace) recent(now time.Time) []time.Time {
+	for n, at := range p.answered {
+		if at.Add(tuning.CreationWindow).After(now) {
+			return p.answered[n:]
+		}
 	}
-	if p.inFlight+len(p.answered) < p.limit {
+	return nil
+}
+
+func (p *pace) expire(now time.Time) { p.answered = p.recent(now) }
+
+// slot returns the time from which the next creation may be sent. The zero time means after the next answer.
+func (p *pace) slot(now time.Time) time.Time {
+	recent := p.recent(now)
+	switch {
+	case now.Before(p.blocked):
+		return p.blocked
+	case p.inFlight+len(recent) < p.limit:
 		return now
-	}
-	if len(p.answered) == 0 {
+	case len(recent) == 0:
 		return time.Time{}
 	}
-	return p.answered[0].Add(tuning.CreationWindow)
-}
-
-// SlotOf estimates the wait of the claimant at a position, with the next slot known.
-func (p *Pace) SlotOf(position int, next, now time.Time) time.Duration {
-	windows := (position - 1) / p.limit
-	return next.Sub(now) + time.Duration(windows)*tuning.CreationWindow
-}
-
-func (p *Pace) expire(now time.Time) {
-	for len(p.answered) > 0 && !p.answered[0].Add(tuning.CreationWindow).After(now) {
-		p.answered = p.answered[1:]
-	}
+	return recent[0].Add(tuning.CreationWindow)
 }
 
 // send and done enclose each creation. One that was not sent counts for nothing.
-func (p *Pace) send() { p.inFlight++ }
+func (p *pace) send() { p.inFlight++ }
 
-func (p *Pace) done(now time.Time, sent bool) {
+func (p *pace) done(now time.Time, sent bool) {
 	p.inFlight--
+	p.expire(now)
 	if sent {
 		p.answered = append(p.answered, now)
 	}
 }
 
 // block stops creations for a while.
-func (p *Pace) block(until time.Time) {
-	if until.After(p.Blocked) {
-		p.Blocked = until
+func (p *pace) block(until time.Time) {
+	if until.After(p.blocked) {
+		p.blocked = until
 	}
 }
