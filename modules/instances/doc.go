@@ -52,7 +52,7 @@
 //     means a proof: two direct reads, at least SettleTime apart, answered 404, and a list
 //     lacks the instance that began after both reads and ListLag after the instance was first
 //     seen. After an accepted removal, two such reads are a proof, or one read and a later
-//     list. The first 404 is timed from its response. See package claims/absence.
+//     list. The first 404 is timed from its response.
 //   - An instance whose removal was sent, and may have been accepted, is never returned to a
 //     claimant again. The engine repeats the removal.
 //   - The engine does not replace tags while another write of them may still take effect,
