@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// A reading that lacks an instance proves its end or not, depending on the time when the reading began. Package absence has the rule.
+// A reading that lacks an instance proves its end or not, depending on the time when the reading began. The doc of package known has the rule.
 func TestProofThatAnInstanceIsGone(t *testing.T) {
 	const settle, old = 4 * time.Second, 10 * time.Minute
 	for name, c := range map[string]struct {
