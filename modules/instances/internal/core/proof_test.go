@@ -158,7 +158,7 @@ func (c *Core) missed(began time.Time) {
 	c.handle(Result{Effect: Effect{Op: OpRead, ID: 7, Term: c.known.View().Term()}, Began: began, Err: gone})
 }
 
-// A reading that began less than the settle time after a write of tags may show the state before the write.
+// A reading that began less than the settle time after a write of tags may show the tags before the write. Its status counts at once.
 func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 	const settle = 4 * time.Second
 	for after, believed := range map[time.Duration]bool{0: false, settle - 1: false, settle: true} {
@@ -169,10 +169,13 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 		if _, reading := core.read(7, core.now()); !reading {
 			t.Fatal("no reading is under way")
 		}
-		read := Instance{Node: claims.Node{InstanceID: 7, Tags: old}}
+		read := Instance{Node: claims.Node{InstanceID: 7, Status: "running", Tags: old}}
 		core.handle(Result{Effect: Effect{Op: OpRead, ID: 7, Term: core.known.View().Term()}, Began: core.now(), Instance: read})
 		if slices.Contains(core.tags(), "old") != believed {
 			t.Errorf("%s after the write, a reading of the old Tags: %v", after, core.tags())
+		}
+		if status := core.node().Value().Status; status != "running" {
+			t.Errorf("%s after the write, a reading that shows it running: %q", after, status)
 		}
 	}
 }
