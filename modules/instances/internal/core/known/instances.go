@@ -139,7 +139,7 @@ func (k showing) endIfProven(n *Node, list time.Time) {
 // end notes that an instance is proven gone, and drops everything else.
 func (k showing) end(n *Node) {
 	id := n.ID()
-	if !n.claim.who.None() {
+	if n.ours() {
 		k.byClaim.Remove(n)
 	}
 	k.forget(id)
@@ -154,7 +154,7 @@ func (k showing) end(n *Node) {
 func (k showing) read(r *event.Result) {
 	n, read, i := k.meet(r.ID), k.reads[r.ID], r.Instance
 	read.repeats = 0
-	if n.claim.who.None() && k.tags.Ours(i) {
+	if !n.ours() && n.rec.Gone.IsZero() && k.tags.Ours(i) {
 		k.discover(n, k.tags.ClaimIn(i.Tags))
 	}
 	settled := n.rec.Wrote.Add(k.settings.SettleTime)

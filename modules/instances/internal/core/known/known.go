@@ -173,7 +173,7 @@ func (k *Known) Prune() (pruned bool) {
 	maps.DeleteFunc(k.unanswered, k.forgettable)
 	for id, n := range k.nodes {
 		asked := k.reads[id] != nil || k.unanswered[id] != nil
-		if gone := n.rec.Gone; gone.IsZero() && n.claim.who.None() && !asked || !gone.IsZero() && k.now.Sub(gone) > tuning.GoneKept {
+		if gone := n.rec.Gone; gone.IsZero() && !n.ours() && !asked || !gone.IsZero() && k.now.Sub(gone) > tuning.GoneKept {
 			k.forget(id)
 		}
 	}

@@ -19,11 +19,11 @@ type Node struct {
 
 // claim is the claim on an instance.
 type claim struct {
-	// who is the claimant, none for an instance of another owner. It stays, whatever tags are read later.
+	// who is the claimant. It stays, whatever tags are read later.
 	who claims.ClaimID
 	// tags were last seen or written together with the claim. They are written again when a user removes the claim.
 	tags []string
-	// first is when this process learned of the instance.
+	// first is when this process learned of the instance, zero for an instance of another owner.
 	first time.Time
 }
 
@@ -59,7 +59,7 @@ func (n *Node) Missing() (missing, twice bool, since time.Time) {
 func (n *Node) BeingDeleted() bool { return stateOf(n.rec.Value.Status) == leaving }
 
 // ours reports whether the instance is of this cluster, and not proven gone.
-func (n *Node) ours() bool { return n != nil && !n.claim.who.None() && n.rec.Gone.IsZero() }
+func (n *Node) ours() bool { return n != nil && !n.claim.first.IsZero() && n.rec.Gone.IsZero() }
 
 // state classifies an instance's status.
 type state int
