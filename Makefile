@@ -148,7 +148,7 @@ bench-whatif: build ## Compare whatif with the operator for five workloads, writ
 	@GOWORK=off go -C modules/advisor test ./whatif -run '^$$' -bench TwoThousandPods -benchtime 1x
 
 # The package with the schedules of MODULE=.
-SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances/internal/engine,$(or $(filter modules/clusterapi,$(MODULE)),modules/lkepool)/internal/core)
+SOAKED = $(if $(filter modules/instances modules/clusterapi,$(MODULE)),$(MODULE),modules/lkepool)/internal/core
 
 .PHONY: soak
 soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances, modules/clusterapi
@@ -168,8 +168,8 @@ nightly-page: # for nightly.yml: a row of docs/nightly.md from the records below
 .PHONY: exhaust
 exhaust: ## Let everything happen that may in small worlds of both claim engines, and print how much was covered (or MODULE=modules/instances)
 	@for m in $(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/instances modules/lkepool); do \
-		echo "$$m"; of=internal/core; [ -d $$m/$$of ] || of=internal/engine; \
-		GOWORK=off go -C $$m test -c -o "$(CURDIR)/.bin/exhaust" ./$$of && (cd $$m/$$of && \
+		echo "$$m"; \
+		GOWORK=off go -C $$m test -c -o "$(CURDIR)/.bin/exhaust" ./internal/core && (cd $$m/internal/core && \
 		"$(CURDIR)/.bin/exhaust" -test.v -test.run '^TestExhaustion$$' -test.timeout 0 -exhaust) || exit 1; \
 	done
 

@@ -7,7 +7,7 @@
 //
 // The package makes no request and starts no goroutine, and imports nothing but
 // the standard library. Packages below it serve engines: effects runs their
-// requests, absence proves that an object is gone. Packages below claimstest are the
+// requests, record has the knowledge about one object. Packages below claimstest are the
 // kit of their tests, and nothing else imports them.
 //
 // # Bounds

@@ -3,12 +3,12 @@ package instances
 import (
 	"context"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
 // ErrLabelTaken is the cause of a Backend's KindConflict when another instance has the
 // label.
-var ErrLabelTaken = engine.ErrLabelTaken
+var ErrLabelTaken = core.ErrLabelTaken
 
 // Backend makes requests to the platform and decides nothing. All methods are safe
 // for concurrent use, return *claims.Error, and honour the context.

@@ -217,7 +217,9 @@ func TestWhatTheCallersRecordsNameIsNotCollected(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
 		holder := claims.Claimant{Name: "holder", UID: "2"}
 		held := 0
-		p := l.start(instances.Config{OrphanTTL: time.Second, Holder: func(id int) (claims.Claimant, bool) { return holder, id == held }})
+		p := l.start(instances.Config{OrphanTTL: time.Second, Records: claims.Holder(func(id int) (claims.Claimant, bool) {
+			return holder, id == held
+		})})
 		i := p.create(t, spec("a", "1"))
 		held = i.InstanceID
 		alive := []claims.Claimant{holder}

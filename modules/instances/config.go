@@ -6,10 +6,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
-// Config tunes a Manager. Only Cluster is required.
+// Config tunes a Manager. Cluster and Records are required; everything else has a default.
 type Config struct {
 	// Cluster is the name of the cluster. Labels begin with it, and with ClusterUID it
 	// makes the tag by which the cluster's instances are found.
@@ -39,9 +39,9 @@ type Config struct {
 	// Creations bounds the creations in 15 seconds, for accounts with less than the
 	// documented limit. 0 means 20.
 	Creations int
-	// Holder returns the claimant that has an instance. An instance with a holder
-	// that exists is never collected. Nil means that there are no records.
-	Holder claims.Holder
+	// Records are the caller's own records of who has which instance: see [claims.Records] for what they have to hold. An instance with a
+	// holder that exists is never collected. For programs that store their claims themselves there is claims.RecordMap.
+	Records claims.Records
 	// Tags configures the keys of the tags that record claims.
 	Tags claims.Tags
 	// Clock is the source of time; nil means the real one.
@@ -53,21 +53,21 @@ type Config struct {
 // settings contains a Config with defaults and the tags that follow from it.
 type settings struct {
 	Config
-	own engine.Tags
+	own core.Tags
 }
 
 // tags returns the tags that record the cluster of an instance.
-func (c Config) tags() engine.Tags { return engine.NewTags(c.Tags, c.Cluster, c.ClusterUID) }
+func (c Config) tags() core.Tags { return core.NewTags(c.Tags, c.Cluster, c.ClusterUID) }
 
 // ClusterTag returns the tag that all instances of the cluster have, and no other
 // instance.
 func (c Config) ClusterTag() string { return c.tags().Cluster }
 
 // engine returns the settings of the engine, with their defaults.
-func (s settings) engine() engine.Settings {
-	return engine.Settings{
+func (s settings) engine() core.Settings {
+	return core.Settings{
 		Cluster: s.Cluster, SettleTime: s.SettleTime, LateEffect: s.LateEffect, ListLag: s.ListLag, OrphanTTL: s.OrphanTTL,
-		BootTimeout: s.BootTimeout, FinishTimeout: s.FinishTimeout, Ceilings: s.Ceilings, Creations: s.Creations, Holder: s.Holder,
+		BootTimeout: s.BootTimeout, FinishTimeout: s.FinishTimeout, Ceilings: s.Ceilings, Creations: s.Creations, Records: s.Records,
 	}.WithDefaults()
 }
 
@@ -97,10 +97,12 @@ func (c Config) withDefaults() (settings, error) {
 		return settings{}, claims.Invalid("configure", "Config.Cluster",
 			"%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
 			c.Cluster)
-	case c.Creations < 0 || c.Creations > engine.MostCreations:
+	case c.Records == nil:
+		return settings{}, claims.Invalid("configure", "Config.Records", "is nil; a program without an own store uses claims.RecordMap")
+	case c.Creations < 0 || c.Creations > core.MostCreations:
 		return settings{}, claims.Invalid("configure", "Config.Creations",
 			"%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
-			engine.MostCreations)
+			core.MostCreations)
 	}
 	if err := c.Tags.Check("configure", "Config.Tags"); err != nil {
 		return settings{}, err

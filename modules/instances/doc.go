@@ -7,7 +7,7 @@
 //
 //	backend, err := linodeapi.New(client)
 //	...
-//	manager, err := instances.New(backend, instances.Config{Cluster: "demo"})
+//	manager, err := instances.New(backend, instances.Config{Cluster: "demo", Records: &claims.RecordMap{}})
 //	...
 //	instance, err := manager.Create(ctx, instances.Spec{
 //		Claimant:     claims.Claimant{Name: "default-x7k2p", UID: uid},
@@ -30,7 +30,7 @@
 // # Shape
 //
 // The engine is a state machine without goroutine, clock, I/O or context, in
-// internal/engine. Its parts are packages: the record of the platform (belief), the waiting
+// internal/core. Its parts are packages: the record of the platform (known), the waiting
 // calls (callers), and the decisions (decide). A call requests its next step until it is
 // answered: an effect, a wait, or the answer. This package has the vocabulary and the shell:
 // order.go takes from a Spec the part that the engine needs, shell.go runs calls and, with
@@ -52,7 +52,7 @@
 //     means a proof: two direct reads, at least SettleTime apart, answered 404, and a list
 //     lacks the instance that began after both reads and ListLag after the instance was first
 //     seen. After an accepted removal, two such reads are a proof, or one read and a later
-//     list. The first 404 is timed from its response. See package claims/absence.
+//     list. The first 404 is timed from its response.
 //   - An instance whose removal was sent, and may have been accepted, is never returned to a
 //     claimant again. The engine repeats the removal.
 //   - The engine does not replace tags while another write of them may still take effect,

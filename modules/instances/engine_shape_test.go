@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	engineDir    = "internal/engine"
-	engineModule = "github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	coreDir    = "internal/core"
+	coreModule = "github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
 // sources returns the files below a folder that are no tests, by their paths.
@@ -39,19 +39,19 @@ func TestTheEnginesPackagesImportDownwards(t *testing.T) {
 	may := map[string][]string{
 		"event": {}, "tuning": {}, "byclaim": {},
 		"tagging": {"event"},
-		"belief":  {"event", "tuning", "byclaim", "tagging"},
+		"known":   {"event", "tuning", "byclaim", "tagging"},
 		"callers": {"event", "tuning", "byclaim"},
-		"decide":  {"event", "tuning", "tagging", "belief", "callers"},
-		"engine":  {"event", "tuning", "tagging", "belief", "callers", "decide"},
+		"decide":  {"event", "tuning", "tagging", "known", "callers"},
+		"core":    {"event", "tuning", "tagging", "known", "callers", "decide"},
 	}
-	for path, file := range sources(t, engineDir) {
+	for path, file := range sources(t, coreDir) {
 		of := filepath.Base(filepath.Dir(path))
 		allowed, known := may[of]
 		if !known {
 			t.Errorf("%s: the imports of package %s are not stated here", path, of)
 		}
 		for _, spec := range file.Imports {
-			below, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), engineModule+"/")
+			below, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), coreModule+"/")
 			if ours && !slices.Contains(allowed, below) {
 				t.Errorf("%s imports %s", path, below)
 			}
@@ -63,12 +63,12 @@ func TestTheEnginesPackagesImportDownwards(t *testing.T) {
 // the package whose shell runs it.
 func TestTheEngineIsAStateMachine(t *testing.T) {
 	const claims = "github.com/karpenter-linode/karpenter-linode/modules/claims"
-	pure := []string{"cmp", "errors", "fmt", "maps", "slices", "strings", "time", claims, claims + "/absence"}
+	pure := []string{"cmp", "errors", "fmt", "maps", "slices", "strings", "time", claims, claims + "/record"}
 	clock := regexp.MustCompile(`^(Now|Since|Until|After|AfterFunc|Sleep|Tick|NewTimer|NewTicker)$`)
-	for path, file := range sources(t, engineDir) {
+	for path, file := range sources(t, coreDir) {
 		for _, spec := range file.Imports {
 			name := strings.Trim(spec.Path.Value, `"`)
-			if !slices.Contains(pure, name) && !strings.HasPrefix(name, engineModule+"/") {
+			if !slices.Contains(pure, name) && !strings.HasPrefix(name, coreModule+"/") {
 				t.Errorf("%s imports %s", path, name)
 			}
 		}
@@ -89,64 +89,83 @@ func TestTheEngineIsAStateMachine(t *testing.T) {
 // Only the shell, which is in the root, uses the engine, and only by its front package.
 func TestOnlyTheShellUsesTheEngine(t *testing.T) {
 	for path, file := range sources(t, ".") {
-		if strings.HasPrefix(path, engineDir+"/") {
+		if strings.HasPrefix(path, coreDir+"/") {
 			continue
 		}
 		for _, spec := range file.Imports {
 			name := strings.Trim(spec.Path.Value, `"`)
-			if strings.HasPrefix(name, engineModule) && (name != engineModule || strings.Contains(path, "/")) {
+			if strings.HasPrefix(name, coreModule) && (name != coreModule || strings.Contains(path, "/")) {
 				t.Errorf("%s imports %s", path, name)
 			}
 		}
 	}
 }
 
-// Package decide reads the record, and assigns to no field of a record of belief.
-func TestDecideChangesNothingThatIsKnown(t *testing.T) {
-	known := map[string]bool{}
-	for _, file := range sources(t, engineDir+"/belief") {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if record, ok := n.(*ast.StructType); ok {
-				for _, field := range record.Fields.List {
-					for _, name := range field.Names {
-						known[name.Name] = name.IsExported()
-					}
+// Package decide cannot change the records: the compiler holds it, as long as they export no field.
+func TestTheRecordsExportNoField(t *testing.T) {
+	found := 0
+	for of, names := range map[string][]string{
+		"known":   {"Known", "View", "Objects", "Times", "Requests", "Node", "claim", "Building", "Purchase", "Note"},
+		"callers": {"Callers", "View", "Claimant", "Call", "Note"},
+	} {
+		for _, name := range names {
+			for _, field := range fields(t, coreDir+"/"+of, name) {
+				found++
+				if ast.IsExported(field) {
+					t.Errorf("%s.%s.%s is exported", of, name, field)
 				}
 			}
-			return true
-		})
-	}
-	if !known["Orphan"] || !known["Since"] {
-		t.Fatalf("the fields of belief were not found: %v", known)
-	}
-	for path, file := range sources(t, engineDir+"/decide") {
-		for _, target := range assigned(file) {
-			if index, ok := target.(*ast.IndexExpr); ok {
-				target = index.X
-			}
-			if field, ok := target.(*ast.SelectorExpr); ok && known[field.Sel.Name] {
-				t.Errorf("%s assigns to %s, which package belief alone changes", path, field.Sel.Name)
-			}
 		}
+	}
+	if found < 30 {
+		t.Errorf("%d fields were found", found)
 	}
 }
 
-// assigned returns what a file assigns to, increments, deletes from or clears.
-func assigned(file *ast.File) (targets []ast.Expr) {
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			targets = append(targets, n.Lhs...)
-		case *ast.IncDecStmt:
-			targets = append(targets, n.X)
-		case *ast.CallExpr:
-			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "delete" || f.Name == "clear") {
-				targets = append(targets, n.Args[0])
+// A reader holds 15 fields of an instance at once: those of the record of module claims, of the claim, and the own ones.
+func TestTheRecordOfAnInstanceStaysSmall(t *testing.T) {
+	const most = 15
+	leaves := map[string][]string{
+		"rec": fields(t, "../claims/record", "Record"), "claim": fields(t, coreDir+"/known", "claim"),
+	}
+	n := 0
+	for _, field := range fields(t, coreDir+"/known", "Node") {
+		n += max(1, len(leaves[field]))
+	}
+	if n > most || len(leaves["rec"]) < 9 || len(leaves["claim"]) == 0 {
+		t.Errorf("a Node has %d fields, and at most %d are allowed: %v", n, most, leaves)
+	}
+}
+
+// fields are those of a struct, by their names.
+func fields(t *testing.T, dir, name string) []string {
+	t.Helper()
+	var names []string
+	for path, file := range sources(t, dir) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != name {
+				return true
 			}
-		}
-		return true
-	})
-	return targets
+			of, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				t.Fatalf("%s: %s is no struct", path, name)
+			}
+			for _, field := range of.Fields.List {
+				if len(field.Names) == 0 {
+					names = append(names, "embedded")
+				}
+				for _, id := range field.Names {
+					names = append(names, id.Name)
+				}
+			}
+			return false
+		})
+	}
+	if len(names) == 0 {
+		t.Fatalf("%s has no type %s", dir, name)
+	}
+	return names
 }
 
 // A function has at most complexity 15, one and one more for each branch and each && and
@@ -174,7 +193,7 @@ func TestFunctionsAndTypesStaySmall(t *testing.T) {
 			}
 		}
 	}
-	if methods["internal/engine/belief World"] < 10 {
+	if methods["internal/core/known Objects"] < 10 {
 		t.Fatalf("the methods were not found: %v", methods)
 	}
 	for of, n := range methods {

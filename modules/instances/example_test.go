@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	manager, err := instances.New(backend, instances.Config{Cluster: "demo"})
+	manager, err := instances.New(backend, instances.Config{Cluster: "demo", Records: &claims.RecordMap{}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func Example() {
 // A sweep removes the instances of claimants that have been gone for OrphanTTL,
 // once Vacate agrees: the place to drain a node.
 func ExampleManager_Collect() {
-	manager := simulated(instances.Config{Cluster: "demo", OrphanTTL: time.Nanosecond})
+	manager := simulated(instances.Config{Cluster: "demo", Records: &claims.RecordMap{}, OrphanTTL: time.Nanosecond})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, name := range []string{"kept", "left"} {

@@ -116,6 +116,9 @@ func (l *lab) start(cfg instances.Config) *process {
 	if cfg.Cluster == "" {
 		cfg.Cluster = "demo"
 	}
+	if cfg.Records == nil {
+		cfg.Records = &claims.RecordMap{}
+	}
 	manager, err := instances.New(backend, cfg)
 	if err != nil {
 		l.t.Fatal(err)

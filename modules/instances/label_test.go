@@ -74,3 +74,13 @@ func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 		}
 	}
 }
+
+// A program that passes no records by mistake would collect by tags alone.
+func TestRecordsAreRequired(t *testing.T) {
+	if _, err := (Config{Cluster: "demo"}).withDefaults(); claims.KindOf(err) != claims.KindInvalid {
+		t.Errorf("without records: %v", err)
+	}
+	if _, err := (Config{Cluster: "demo", Records: &claims.RecordMap{}}).withDefaults(); err != nil {
+		t.Error(err)
+	}
+}

@@ -247,7 +247,7 @@ func TestAListThatEndedWithItsCallerAnswersNoOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		manager, err := instances.New(slowToEnd{backend}, instances.Config{Cluster: "demo"})
+		manager, err := instances.New(slowToEnd{backend}, instances.Config{Cluster: "demo", Records: &claims.RecordMap{}})
 		if err != nil {
 			t.Fatal(err)
 		}

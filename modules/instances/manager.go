@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
 // Manager makes and removes instances. It is safe for concurrent use; run one
@@ -47,9 +47,9 @@ func (m *Manager) Begin(after claims.Predecessor) { m.shell.begin(after) }
 func (m *Manager) Create(ctx context.Context, spec Spec) (Instance, error) {
 	began := m.cfg.Clock.Now()
 	creation, order, err := newOrder(&m.cfg, spec)
-	var result engine.Answer
+	var result core.Answer
 	if err == nil {
-		result, _ = m.shell.call(ctx, engine.Ask{Kind: engine.AskCreate, Order: order}, creation)
+		result = m.shell.call(ctx, core.Ask{Kind: core.AskCreate, Order: order}, creation)
 		err = result.Err
 	}
 	if hook := m.cfg.Observer.Claim; hook != nil {
@@ -67,7 +67,7 @@ func (m *Manager) Get(ctx context.Context, instanceID int) (Instance, error) {
 	if err := checkID("get", instanceID); err != nil {
 		return Instance{}, err
 	}
-	result := m.shell.ask(ctx, engine.Ask{Kind: engine.AskGet, ID: instanceID})
+	result := m.shell.ask(ctx, core.Ask{Kind: core.AskGet, ID: instanceID})
 	return Instance(result.Instance), result.Err
 }
 
@@ -75,7 +75,7 @@ func (m *Manager) Get(ctx context.Context, instanceID int) (Instance, error) {
 // their IDs. An instance stays in the result until it is proven gone. The result
 // is never partial: an error instead.
 func (m *Manager) List(ctx context.Context) ([]Instance, error) {
-	result := m.shell.ask(ctx, engine.Ask{Kind: engine.AskList})
+	result := m.shell.ask(ctx, core.Ask{Kind: core.AskList})
 	var all []Instance
 	for _, i := range result.Instances {
 		all = append(all, Instance(i))
@@ -97,7 +97,7 @@ func (m *Manager) Delete(ctx context.Context, instanceID int, by claims.Claimant
 			return err
 		}
 	}
-	return m.shell.ask(ctx, engine.Ask{Kind: engine.AskDelete, ID: instanceID, By: m.cfg.own.ID(by)}).Err
+	return m.shell.ask(ctx, core.Ask{Kind: core.AskDelete, ID: instanceID, By: m.cfg.own.ID(by)}).Err
 }
 
 // SetTags removes tags from an instance and adds others. It keeps all other tags,
@@ -117,7 +117,7 @@ func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claiman
 			return claims.Invalid(op, fmt.Sprintf("remove[%d]", i), "%q is not a user's tag", tag)
 		}
 	}
-	return m.shell.ask(ctx, engine.Ask{Kind: engine.AskTags, ID: instanceID, By: m.cfg.own.ID(by), Remove: remove, Add: add}).Err
+	return m.shell.ask(ctx, core.Ask{Kind: core.AskTags, ID: instanceID, By: m.cfg.own.ID(by), Remove: remove, Add: add}).Err
 }
 
 // Collect removes instances that no claimant needs: instances whose claimant has not
@@ -134,7 +134,7 @@ func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collect
 	if how.Alive == nil {
 		return claims.Collected{}, claims.Invalid(op, "Sweep.Alive", "is nil")
 	}
-	if err := m.shell.ask(ctx, engine.Ask{Kind: engine.AskList}).Err; err != nil {
+	if err := m.shell.ask(ctx, core.Ask{Kind: core.AskList}).Err; err != nil {
 		return claims.Collected{}, err
 	}
 	claimants, err := how.Alive(ctx)
@@ -150,7 +150,7 @@ func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collect
 
 	var errs []error
 	for _, id := range found.Stripped {
-		errs = append(errs, m.shell.ask(ctx, engine.Ask{Kind: engine.AskTags, ID: id}).Err)
+		errs = append(errs, m.shell.ask(ctx, core.Ask{Kind: core.AskTags, ID: id}).Err)
 	}
 	removed, err := m.evict(ctx, how, found.Orphans, alive)
 	collected.Removed = removed
@@ -160,7 +160,7 @@ func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collect
 // evict removes the orphans that Vacate releases, a bounded number at a time.
 func (m *Manager) evict(ctx context.Context, how claims.Sweep, orphans []claims.Node, alive []claims.ClaimID) ([]claims.Node, error) {
 	removed, errs := make([]bool, len(orphans)), make([]error, len(orphans))
-	slots := make(chan struct{}, engine.ParallelRemovals)
+	slots := make(chan struct{}, core.ParallelRemovals)
 	var group sync.WaitGroup
 	for i, orphan := range orphans {
 		slots <- struct{}{}
@@ -189,12 +189,12 @@ func (m *Manager) evictOne(ctx context.Context, how claims.Sweep, orphan claims.
 			return false, nil
 		}
 	}
-	result, withdrawn := m.shell.call(ctx, engine.Ask{Kind: engine.AskEvict, ID: orphan.InstanceID, Alive: alive}, Creation{})
+	result := m.shell.ask(ctx, core.Ask{Kind: core.AskEvict, ID: orphan.InstanceID, Alive: alive})
 	if claims.KindOf(result.Err) == claims.KindNotFound {
 		return false, nil
 	}
-	return result.Err == nil && !withdrawn, result.Err
+	return result.Err == nil && !result.Withdrawn, result.Err
 }
 
 // Actions returns the values of ActionEnd.Op.
-func Actions() []string { return engine.Actions() }
+func Actions() []string { return core.Actions() }

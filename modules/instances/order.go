@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
 // newOrder returns the request for an instance, and what the engine has to know of it.
-func newOrder(cfg *settings, spec Spec) (Creation, *engine.Order, error) {
+func newOrder(cfg *settings, spec Spec) (Creation, *core.Order, error) {
 	const op = "create"
 	if err := spec.check(op, cfg.own); err != nil {
 		return Creation{}, nil, err
@@ -30,7 +30,7 @@ func newOrder(cfg *settings, spec Spec) (Creation, *engine.Order, error) {
 	if err != nil {
 		return Creation{}, nil, claims.Invalid(op, "Spec", "%w", err)
 	}
-	order := &engine.Order{
+	order := &core.Order{
 		Who: who, Label: creation.Label, InstanceType: spec.InstanceType, Tags: creation.Tags,
 		Capacity: fmt.Sprint(spec.InstanceType, " ", spec.Region, " ", spec.PlacementGroup.ID), Form: form,
 	}

@@ -97,7 +97,7 @@ func TestEveryRuleHasItsCodeItsTestAndItsMutant(t *testing.T) {
 // are the engine's.
 func fileOf(name string) string {
 	if strings.Contains(name, "/") && !strings.HasPrefix(name, "linodeapi/") {
-		return "internal/engine/" + name
+		return "internal/core/" + name
 	}
 	return name
 }
@@ -106,7 +106,7 @@ func fileOf(name string) string {
 func testsHere(t *testing.T) map[string]bool {
 	t.Helper()
 	tests := map[string]bool{}
-	for _, pattern := range []string{"*_test.go", "*/*_test.go", "internal/engine/*_test.go", "internal/engine/*/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "*/*_test.go", "internal/core/*_test.go", "internal/core/*/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

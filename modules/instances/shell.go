@@ -7,7 +7,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
 // shell runs calls in the goroutines of their callers, and each effect in a separate
@@ -18,7 +18,7 @@ type shell struct {
 	runner   *effects.Runner
 
 	mu   sync.Mutex
-	core *engine.Core
+	core *core.Core
 	// changed is closed and replaced when a call may continue.
 	changed chan struct{}
 	callers int
@@ -30,14 +30,14 @@ type shell struct {
 
 func newShell(backend Backend, cfg settings) *shell {
 	return &shell{
-		requests: requests{backend, cfg.own}, cfg: cfg, runner: effects.NewRunner(engine.ParallelEffects, cfg.Clock),
-		core: engine.New(cfg.engine(), cfg.own, cfg.Clock.Now()), changed: make(chan struct{}), reads: map[int]context.CancelFunc{},
+		requests: requests{backend, cfg.own}, cfg: cfg, runner: effects.NewRunner(core.ParallelEffects, cfg.Clock),
+		core: core.New(cfg.engine(), cfg.own, cfg.Clock.Now()), changed: make(chan struct{}), reads: map[int]context.CancelFunc{},
 	}
 }
 
 // caller is a call with the instance that it makes, if it makes one.
 type caller struct {
-	*engine.Call
+	*core.Call
 	creation Creation
 }
 
@@ -50,40 +50,38 @@ func (s *shell) begin(after claims.Predecessor) {
 }
 
 // survey returns what a sweep has to deal with.
-func (s *shell) survey(alive []claims.ClaimID) engine.Survey {
+func (s *shell) survey(alive []claims.ClaimID) core.Survey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.core.Survey(alive, s.cfg.Clock.Now())
 }
 
 // ask runs a call until it is answered or ctx ends.
-func (s *shell) ask(ctx context.Context, ask engine.Ask) engine.Answer {
-	answer, _ := s.call(ctx, ask, Creation{})
-	return answer
+func (s *shell) ask(ctx context.Context, ask core.Ask) core.Answer {
+	return s.call(ctx, ask, Creation{})
 }
 
-// call is ask with the request for the instance that it makes. withdrawn reports that an
-// instance was needed when it was to be removed.
-func (s *shell) call(ctx context.Context, ask engine.Ask, creation Creation) (_ engine.Answer, withdrawn bool) {
+// call is ask with the request for the instance that it makes.
+func (s *shell) call(ctx context.Context, ask core.Ask, creation Creation) core.Answer {
 	c := s.enter(ask, creation)
 	defer s.exit(c)
 	for {
 		next, changed := s.step(ctx, c)
 		switch {
 		case next.End != nil:
-			return *next.End, c.Withdrawn
+			return *next.End
 		case next.Effect != nil:
 			continue
 		}
 		if ended := s.wait(ctx, next.Until, changed); ended {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return s.core.Leave(c.Call, context.Cause(ctx), s.cfg.Clock.Now()), false
+			return s.core.Leave(c.Call, context.Cause(ctx), s.cfg.Clock.Now())
 		}
 	}
 }
 
-func (s *shell) enter(ask engine.Ask, creation Creation) *caller {
+func (s *shell) enter(ask core.Ask, creation Creation) *caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.callers++
@@ -103,12 +101,12 @@ func (s *shell) exit(c *caller) {
 }
 
 // step returns the call's next step, and starts it if it is an effect.
-func (s *shell) step(ctx context.Context, c *caller) (engine.Step, <-chan struct{}) {
+func (s *shell) step(ctx context.Context, c *caller) (core.Step, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
 		a := s.core.Leave(c.Call, context.Cause(ctx), s.cfg.Clock.Now())
-		return engine.Step{End: &a}, nil
+		return core.Step{End: &a}, nil
 	}
 	next := s.core.Next(c.Call, s.cfg.Clock.Now())
 	if next.Effect != nil {
@@ -143,7 +141,7 @@ func (s *shell) wake() {
 
 // start makes a request in a separate goroutine. A read continues while any caller waits
 // for it, and ends with the last one. The caller holds mu.
-func (s *shell) start(ctx context.Context, e engine.Effect, creation Creation) {
+func (s *shell) start(ctx context.Context, e core.Effect, creation Creation) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last++
 	token := s.last
@@ -162,11 +160,11 @@ func (s *shell) start(ctx context.Context, e engine.Effect, creation Creation) {
 }
 
 // perform makes one request. Writes to one instance never overlap.
-func (s *shell) perform(ctx context.Context, e engine.Effect, creation Creation) engine.Result {
-	r := engine.Result{Effect: e}
-	request := effects.Request{NotAfter: e.NotAfter, Timeout: engine.Timeout(e.Op)}
+func (s *shell) perform(ctx context.Context, e core.Effect, creation Creation) core.Result {
+	r := core.Result{Effect: e}
+	request := effects.Request{NotAfter: e.NotAfter, Timeout: core.Timeout(e.Op)}
 	switch {
-	case e.Op == engine.OpCreate:
+	case e.Op == core.OpCreate:
 		request.Lock = "label " + creation.Label
 	case e.Op.Write():
 		request.Lock = claims.Object("instance", e.ID)
@@ -184,7 +182,7 @@ func (s *shell) perform(ctx context.Context, e engine.Effect, creation Creation)
 	return r
 }
 
-func (s *shell) report(r engine.Result, creation Creation) {
+func (s *shell) report(r core.Result, creation Creation) {
 	hook := s.cfg.Observer.Action
 	if hook == nil {
 		return
@@ -192,7 +190,7 @@ func (s *shell) report(r engine.Result, creation Creation) {
 	end := claims.ActionEnd{
 		Op: string(r.Op), Reason: r.Reason, InstanceID: r.ID, Duration: s.cfg.Clock.Since(r.Began), Err: r.Err,
 	}
-	if r.Op == engine.OpCreate {
+	if r.Op == core.OpCreate {
 		end.InstanceType = creation.InstanceType
 		if r.Err == nil {
 			end.InstanceID, end.Bought, end.Claimed = r.Instance.InstanceID, 1, 1

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/engine"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
 // Limits of the API (Linode API facts).
@@ -23,7 +23,7 @@ const (
 var objectName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // check returns an error for a request that can never work.
-func (s *Spec) check(op string, own engine.Tags) error {
+func (s *Spec) check(op string, own core.Tags) error {
 	for _, required := range []struct{ field, value string }{
 		{"Spec.InstanceType", s.InstanceType}, {"Spec.Region", s.Region}, {"Spec.Image", s.Image},
 	} {
@@ -57,7 +57,7 @@ func checkClaimant(op, field string, c claims.Claimant) error {
 }
 
 // checkTags returns an error for tags that the API refuses, and for the engine's own tags.
-func checkTags(op, field string, tags []string, own engine.Tags) error {
+func checkTags(op, field string, tags []string, own core.Tags) error {
 	for i, tag := range tags {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if n := utf8.RuneCountInString(tag); n < claims.MinTagLength || n > claims.MaxTagLength {

@@ -12,11 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 )
 
-// engines are the modules whose cores are measured, and cores their packages.
-var (
-	engines = []string{"lkepool", "instances"}
-	cores   = map[string]string{"lkepool": "core", "instances": "engine"}
-)
+// engines are the modules whose cores are measured.
+var engines = []string{"lkepool", "instances"}
 
 // coreSizes are how many claims come at once. Each is a case of the engines' BenchmarkBurst.
 func coreSizes(full bool) []int {
@@ -34,7 +31,7 @@ var coreSeconds = regexp.MustCompile(`(?m)^BenchmarkBurst/\S+\s.*?\s([0-9.e+-]+)
 func runCore(t *testing.T, engine string, claims int) bench.Thought {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", fmt.Sprintf("^BenchmarkBurst$/^%d$", claims),
-		"-benchtime", "1x", "./internal/"+cores[engine])
+		"-benchtime", "1x", "./internal/core")
 	command.Dir = filepath.Join("..", "..", "modules", engine)
 	command.Env = append(command.Environ(), "GOWORK=off")
 	out, err := command.CombinedOutput()

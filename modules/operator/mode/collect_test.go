@@ -112,7 +112,7 @@ func plain(t *testing.T, _ *linodesim.Sim, api *linode.Client) mode.Nodes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager, err := instances.New(platform, instances.Config{Cluster: "own", ClusterUID: "uid"})
+	manager, err := instances.New(platform, instances.Config{Records: &claims.RecordMap{}, Cluster: "own", ClusterUID: "uid"})
 	if err != nil {
 		t.Fatal(err)
 	}

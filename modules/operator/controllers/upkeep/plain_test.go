@@ -37,7 +37,7 @@ func TestTagsOfAPlainLinodeThatWereTakenOffComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		manager, err := instances.New(platform, instances.Config{Cluster: "own", ClusterUID: "cluster-uid"})
+		manager, err := instances.New(platform, instances.Config{Records: &claims.RecordMap{}, Cluster: "own", ClusterUID: "cluster-uid"})
 		if err != nil {
 			t.Fatal(err)
 		}

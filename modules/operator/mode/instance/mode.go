@@ -118,7 +118,7 @@ func newManager(cluster Cluster, uid string, deps mode.Deps) (*instances.Manager
 		Cluster: cluster.Name, ClusterUID: uid, SettleTime: deps.Options.SettleTime, ListLag: deps.Options.ListLag,
 		LateEffect: deps.Options.LateEffect, OrphanTTL: deps.Options.OrphanTTL,
 		Ceilings: claims.Ceilings{MaxNodes: deps.Options.MaxNodes, MaxHourlyPrice: deps.Options.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice},
-		Holder:   deps.Holder, Observer: claims.Observer{Action: deps.Metrics.Action},
+		Records:  deps.Holder, Observer: claims.Observer{Action: deps.Metrics.Action},
 	})
 	if err != nil {
 		return nil, &options.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}

@@ -1,0 +1,36 @@
+// Package core is the engine of package instances as a state machine, without goroutine, clock, lock, I/O or context. A caller is admitted
+// ([Core.Admit]) and requests its next step ([Core.Next]) until it is answered; the end of an effect goes to [Core.Handle]. One order of
+// events always has one result, so that a test can replay it. Package instances has the shell that runs it; nothing else imports this
+// package.
+//
+// # Where things are
+//
+//	event      the input and the output of the core
+//	known      the record of the platform, and the only code that changes it
+//	callers    the waiting calls: admitted, queued, dismissed
+//	decide     the next step of a call: a function of views of both, which changes neither
+//	tagging    the tags of instances
+//	byclaim    records found by their claimants
+//	tuning     every constant, with its reason, and the settings
+//
+// [Core] connects these packages: it passes a result to known, the consequences for callers to callers, views of both to decide, and what a
+// decision notes back. event and tuning import none of the others, tagging and byclaim at most event. known and callers import these four,
+// and decide imports all. The doc of each package lists what the package may read and write, and the tests of package instances check that.
+//
+// This engine decides for one call at a time, in the caller's own goroutine; the engine of package lkepool decides for all callers together.
+// An instance has its claimant from its first moment, so no claimants have to be matched with instances. Calls share the record, the queue
+// of creations, and readings that one of them has under way. Only a call for a claimant decides effects about the claimant's instance, so
+// the image, the user data and the sizes of disks stay in the shell.
+//
+// # One request's way
+//
+// From Create to the request that makes the instance: Manager.Create, shell.call, Core.Admit, shell.step, Core.Next, decide.Next,
+// creator.next, creator.make, Known.Start, shell.start, which calls Backend.Create. Its answer: shell.perform, Core.Handle, Known.Merge,
+// showing.made.
+//
+// # Words
+//
+// An instance is missing after a read was answered 404, aside while a write may still take effect, removing when a removal was sent, and
+// gone when that is proven. A direct reading is one of a single object. Settled is what is older than the settle time: a direct reading
+// shows it. An instance is stripped when it lost the tags of its claim, and disputed when it has the tags of another claimant.
+package core
