@@ -69,13 +69,17 @@ func TestRedWhereMostIDsComeAfterTheOperatorsWait(t *testing.T) {
 	}
 }
 
-// Each lie about the account turns its assumption red by name, no other one, and leaves nothing behind.
+// Each lie about the account turns its assumption red by name, no other one, and leaves nothing behind. With -short each lie is told on one
+// tier, in turn: what is judged are the requests and their answers, which have the same forms on both.
 func TestRedForEachLie(t *testing.T) {
-	for _, about := range report.Assumptions() {
+	for i, about := range report.Assumptions() {
 		if slices.Contains(ofNodes, about) {
 			continue
 		}
 		for n, tier := range tiers {
+			if testing.Short() && n != i%len(tiers) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%s", about, tier), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

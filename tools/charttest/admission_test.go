@@ -63,12 +63,10 @@ func (b bare) as(t *testing.T, user string) client.Client {
 // With the admission policy even an administrator cannot create a NodeClaim or write its status, and a NodePool without limits is
 // refused. The controller, and users whom the values exempt, can do all of this.
 func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
-	b := startBare(t)
-	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b := withDefinitions(t)
 	ctx := t.Context()
 	// From before the policy.
 	old := nodePoolWith(t, "old", "weight: 1")
-	b.served(t)
 	accepted(t, "a NodePool before the policy", b.Create(ctx, old))
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
 		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"},
@@ -111,12 +109,10 @@ func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
 
 // Without a value the NodeClaims are the controller's alone, and NodePools are as they were.
 func TestNodeClaimsAreTheControllersWithoutAValue(t *testing.T) {
-	b := startBare(t)
-	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b := withDefinitions(t)
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
 		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"},
 	}, charts.ResetValues)
-	b.served(t)
 	enforced(t, b)
 	controller, admin := b.as(t, theController), b.as(t, "admin")
 	refused(t, "a NodeClaim by an administrator", admin.Create(t.Context(), nodeClaimNamed(t, "control-plane-1")),
@@ -147,7 +143,7 @@ func (b bare) served(t *testing.T) {
 // that refuses nothing.
 func enforced(t *testing.T, administrator client.Client) {
 	t.Helper()
-	name := strings.ToLower(t.Name())
+	name := fmt.Sprintf("%s-%d", strings.ToLower(t.Name()), time.Now().UnixNano())
 	policy := fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

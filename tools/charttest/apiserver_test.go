@@ -53,6 +53,9 @@ func run(m *testing.M) int {
 		if err := environment.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
 		}
+		if err := stopShared(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the API server of installed charts:", err)
+		}
 	}()
 	apiConfig, kubeconfig = config, environment.KubeConfig
 	api, err = client.New(config, client.Options{Scheme: scheme.Scheme})

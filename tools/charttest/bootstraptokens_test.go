@@ -21,8 +21,7 @@ func bootstrapToken(id, group string) *corev1.Secret {
 // RBAC would allow three things that the policy refuses to the operator's account: a token of another account, a bootstrap token of
 // another group, and the removal of another program's Secret. In instance mode the policy exists without a value.
 func TestOperatorWritesNoSecretsButItsBootstrapTokens(t *testing.T) {
-	b := startBare(t)
-	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b := withDefinitions(t)
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
 		"apiToken": "not-a-token", "region": "us-ord", "settings": map[string]any{"clusterName": "demo", "mode": "instance"},
 	}, charts.ResetValues)

@@ -14,13 +14,11 @@ import (
 
 // An API server with the charts' definitions and every policy accepts the output of `import` for each fixture.
 func TestImportedManifestsAreAccepted(t *testing.T) {
-	b := startBare(t)
-	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b := withDefinitions(t)
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
 		"apiToken": "not-a-token", "settings": map[string]any{"clusterName": "demo"}, "admissionPolicy": map[string]any{"enabled": true},
 	}, charts.ResetValues)
 	admin := b.as(t, "admin")
-	b.served(t)
 	enforced(t, b)
 	apply := func(name string, text []byte) {
 		t.Run(name, func(t *testing.T) {

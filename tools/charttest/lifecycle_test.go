@@ -2,6 +2,7 @@ package charttest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,34 +38,83 @@ type bare struct {
 	kubeconfig string
 }
 
+// startServer starts one.
+func startServer() (*envtest.Environment, error) {
+	assets, err := controlplane.Assets("../..")
+	if err != nil {
+		return nil, err
+	}
+	server := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
+	_, err = server.Start()
+	return server, err
+}
+
+// startBare starts one for a test alone.
 func startBare(t *testing.T) bare {
 	t.Helper()
 	needServer(t)
-	assets, err := controlplane.Assets("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	environment := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
-	config, err := environment.Start()
+	server, err := startServer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := environment.Stop(); err != nil {
+		if err := server.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	b := bare{config: config, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	if err := os.WriteFile(b.kubeconfig, environment.KubeConfig, 0o600); err != nil {
+	return bareOn(t, server)
+}
+
+func bareOn(t *testing.T, server *envtest.Environment) bare {
+	t.Helper()
+	b := bare{config: server.Config, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	if err := os.WriteFile(b.kubeconfig, server.KubeConfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config.WarningHandler = rest.NoWarnings{} // of old kinds, when all are listed
-	if b.Client, err = client.New(config, client.Options{}); err != nil {
+	b.config.WarningHandler = rest.NoWarnings{} // of old kinds, when all are listed
+	var err error
+	if b.Client, err = client.New(b.config, client.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := waitForNamespace(b.Client, namespace); err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// shared is the API server of the tests that install the chart karpenter with values of their own, one after another. A start computes for
+// as long as such a test.
+var shared = sync.OnceValues(func() (*envtest.Environment, error) {
+	server, err := startServer()
+	stopShared = server.Stop
+	return server, err
+})
+
+var stopShared = func() error { return nil } // called at the end of all tests
+
+// withDefinitions is that server with the custom resources. At the end of the test the chart karpenter is uninstalled, and its custom
+// resources are deleted.
+func withDefinitions(t *testing.T) bare {
+	t.Helper()
+	needServer(t)
+	server, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bareOn(t, server)
+	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b.served(t)
+	enforced(t, b) // and no policy of the test before
+	t.Cleanup(func() {
+		ctx := context.Background()
+		errs := []error{charts.Remove(ctx, b.kubeconfig, namespace, "karpenter", helmLog)}
+		for _, kind := range []string{"NodeClaim", "NodePool"} {
+			errs = append(errs, b.DeleteAllOf(ctx, object(kind, "karpenter.sh/v1", "", nil)))
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	})
 	return b
 }
 

@@ -77,8 +77,7 @@ func TestNetworkPolicyValues(t *testing.T) {
 
 // The address of the Linode API may be in objects that the values only name.
 func TestNetworkPolicyFollowsTheAddressInObjectsOfTheCluster(t *testing.T) {
-	b := startBare(t)
-	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b := withDefinitions(t)
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	for _, object := range []client.Object{
 		&corev1.Secret{ObjectMeta: named("credentials"),

@@ -35,8 +35,7 @@ func nodeRequest(t *testing.T) []byte {
 // A process with the operator's account approves only requests of its bootstrap tokens, although RBAC allows all requests of the signer.
 // No policy can compare the name in the request.
 func TestOperatorApprovesNoRequestButThoseOfItsTokens(t *testing.T) {
-	b := startBare(t)
-	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+	b := withDefinitions(t)
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
 		"apiToken": "not-a-token", "region": "us-ord", "settings": map[string]any{"clusterName": "demo", "mode": "instance"},
 	}, charts.ResetValues)

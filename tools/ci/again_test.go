@@ -11,7 +11,7 @@ import (
 
 // The simulated go command: `go list` prints a package of each kind, and `go test` the events of a run in which the tests
 // that FAILING names fail: "PACKAGE TEST" the first time, "PACKAGE TEST always" each time, "PACKAGE -" the package alone.
-const simulatedGo = `#!/bin/sh
+const simulatedGo = `#!/bin/sh` + linkedGroups + `
 if [ "$1" = list ]; then
 	case $PWD in
 	*/tools) for p in docs ci localcluster e2e; do echo example.com/tools/$p; done ;;
@@ -21,7 +21,7 @@ if [ "$1" = list ]; then
 fi
 code=0
 for package in docs ci localcluster e2e claims; do
-	case " $* " in *"/$package "*) ;; *) continue ;; esac
+	case " $0 $* " in *"/$package "* | *"/$package.test "*) ;; *) continue ;; esac
 	case " $* " in *" -run ^(TestBurst)"*) continue ;; esac
 	path=example.com/tools/$package
 	while read -r at test when; do
@@ -63,7 +63,7 @@ func TestOnlyTestsOfClustersRunAgain(t *testing.T) {
 			})
 			cmd := exec.CommandContext(t.Context(), filepath.Join(root, "tools/make/suites.sh"), "modules/claims", "tools")
 			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(root, "bin")+":"+os.Getenv("PATH"), "AGAIN="+filepath.Join(root, "again"),
-				"CIRCLE="+cmp.Or(c.circle, "deep"), "PART=1/1",
+				"CIRCLE="+cmp.Or(c.circle, "deep"), "PART=1/1", "CPU=",
 				"SEEN="+filepath.Join(root, "seen"), "FAILING="+filepath.Join(root, "failing"))
 			out, err := cmd.CombinedOutput()
 			if (err == nil) != c.passes {

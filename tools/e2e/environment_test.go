@@ -28,6 +28,8 @@ import (
 const (
 	patience = 4 * time.Minute
 	interval = 250 * time.Millisecond
+	// leisure is between looks at what is left of a scenario: each lists all NodeClaims and nodes, and most looks of a run were these.
+	leisure = 4 * interval
 	// seldom is between looks through the Linode API, which refuses more than 200 reads of collections in a minute.
 	seldom = 2 * time.Second
 )
@@ -119,7 +121,7 @@ func (e *environment) clear(t *testing.T) {
 	for _, list := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}} {
 		g.Expect(e.kube.DeleteAllOf(ctx, list, e.namespace(), client.PropagationPolicy("Background"))).To(Succeed())
 	}
-	g.Eventually(ctx, func() string { return e.remains(ctx) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	g.Eventually(ctx, func() string { return e.remains(ctx) }).WithTimeout(patience).WithPolling(leisure).Should(BeEmpty())
 	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{}, e.mine())).To(Succeed())
 	e.withoutClasses(t)
 	e.untouched(t)

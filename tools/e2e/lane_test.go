@@ -56,7 +56,7 @@ func (e *environment) together(t *testing.T, parts ...part) {
 	}
 	running.Wait()
 	NewWithT(t).Eventually(t.Context(),
-		func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+		func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(leisure).Should(BeEmpty())
 }
 
 // calm is when the first pods of every lane of a group have their nodes. Before, a lane's replacement of a node that drifted may add a

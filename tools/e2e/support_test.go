@@ -43,7 +43,7 @@ func (e *environment) sweep(t *testing.T) {
 	g.Eventually(ctx, func(g Gomega) string {
 		g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodeClaim{}, e.mine())).To(Succeed())
 		return e.remains(ctx)
-	}).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	}).WithTimeout(patience).WithPolling(leisure).Should(BeEmpty())
 	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{}, e.mine())).To(Succeed())
 	e.withoutClasses(t)
 	e.untouched(t)

@@ -11,8 +11,10 @@
 # PART=2/3 runs the second of three parts. A part has whole packages and whole suites; the parts together are the circle.
 #
 # On two processors the order decides how long this takes, because end-to-end tests wait for most of their time: what waits
-# runs from the beginning on, and what computes runs beside it at a lower priority. Only TestBurst, which counts what a hundred
-# claims cost, runs alone, before the other suites.
+# runs from the beginning on, and what computes runs beside it at a lower priority. Of the groups the longest begin first. Two streams
+# compute: the modules of tools and of the operator, whose tests wait for API servers and other programs, and beside them all others, so
+# that both processors have work after the last group, too. Only TestBurst, which counts what a hundred claims cost, runs alone, before
+# the other suites.
 #
 # In the deep circle a test that starts clusters and failed runs once more at the end, alone: on two processors a deadline in real
 # time may pass because of what runs beside it. Its first failure stays in the events and in the file that AGAIN names; a second one
@@ -23,12 +25,15 @@
 set -eu
 cd "$(dirname "$0")/../.."
 export GOWORK=off GOTOOLCHAIN=auto
+# The compiler, the linker and test programs live shortly: Go collects their garbage a quarter as often. Programs of a cluster have their
+# own setting (tools/localcluster/plane), and the operator has Go's default, as an image of it.
+export GOGC="${GOGC:-400}"
 root=$(pwd)
 circle=${CIRCLE:-deep} part=${PART:-1/1}
 number=${part%/*} parts=${part#*/}
 pages='/tools/docs$'
 clusters='/tools/(localcluster|bench)(/|$)'
-virtual='/modules/(claims|linode|linodesim|lkeprobe|lkepool|instances|clusterapi)(/|$)'
+virtual='/modules/(claims|linode|linodesim|lkeprobe|lkepool|instances|clusterapi|advisor/whatif)(/|$)'
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -36,14 +41,14 @@ trap 'trap - TERM; kill 0' INT TERM # what runs in the background does not hear 
 
 fail() { echo "$*" >>"$work/failed"; }
 
-# counted runs a test program and adds its processor time, with that of all programs that it started, and its name to the file that CPU
-# names.
+# counted runs a test program and adds its processor time, with that of all programs that it started, and its name, or COUNTED, to the
+# file that CPU names.
 cat >"$work/counted" <<'SH'
 #!/bin/sh
 code=0
 "$@" || code=$?
 times >"$CPU.$$" # not in a pipe, whose shell has no children
-echo "$(tail -1 "$CPU.$$") ${1##*/}" >>"$CPU"
+echo "$(tail -1 "$CPU.$$") ${COUNTED:-${1##*/}}" >>"$CPU"
 rm -f "$CPU.$$"
 exit "$code"
 SH
@@ -53,12 +58,19 @@ export CPU="${CPU:-$work/cpu}"
 # chosen reads names, one a line, and prints every one that is of this part.
 chosen() { awk -v n="$number" -v m="$parts" 'NR % m == n % m'; }
 
+# listed MODULE prints the packages of a module.
+listed() {
+	list=$work/list-$(echo "$1" | tr / -)
+	[ -e "$list" ] || (cd "$1" && go list ./...) >"$list"
+	cat "$list"
+}
+
 # packages PRIORITY AT-ONCE FLAGS MODULE GREP...: tests those packages of a module that grep selects and that are of this part
 packages() (
 	priority=$1 at_once=$2 flags=$3
+	all=$(listed "$4")
 	cd "$4"
 	shift 4
-	all=$(go list ./...)
 	list=$(echo "$all" | grep -v '/tools/e2e$' | grep -E "$@" | chosen || true)
 	[ -n "$list" ] || exit 0
 	nice -n "$priority" go test -json -vet=off -exec "$work/counted" -p "$at_once" -timeout 40m $flags $list
@@ -76,11 +88,32 @@ names() {
 	sed -n "s|^func \(Test[A-Za-z]*\)(t \*testing.T).*|\1|p" tools/e2e/*_test.go | grep -E "$@" | sort | chosen | paste -s -d '|'
 }
 
-# computes tests what needs no cluster, in all modules.
+# groups PATTERN runs those end-to-end tests side by side, each in a process of its own, the longest of docs/testing.md first. A scenario
+# that waits to see that nothing happens waits for as long as core's own windows, and not longer.
+groups() {
+	(cd tools && go test -c -vet=off -o "$work/e2e.test" ./e2e) || return 1
+	echo "$1" | tr '|' '\n' | while read -r group; do
+		echo "$(sed -n "s/^| .${group#Test}. .* \([0-9]*\) |$/\1/p" docs/testing.md) $group"
+	done | sort -rn | awk '{ print $NF }' >"$work/groups"
+	code=0
+	(cd tools/e2e && xargs -P 6 -I NAME "$work/group" NAME <"$work/groups") || code=1
+	cat "$work"/e2e-*
+	return $code
+}
+
+# A group's events go to a file: lines of two processes would mix.
+cat >"$work/group" <<SH
+#!/bin/sh
+COUNTED=\$1 exec go tool test2json -t -p github.com/karpenter-linode/karpenter-linode/tools/e2e "$work/counted" "$work/e2e.test" \\
+	-test.v=test2json -test.paniconexit0 -test.timeout 60m -test.run "^\$1\\$" -rest 30s >"$work/e2e-\$1"
+SH
+chmod +x "$work/group"
+
+# computes MODULE... tests what needs no cluster in these modules.
 computes() {
 	short=
 	[ "$circle" = deep ] || short=-short
-	for module in $modules; do
+	for module; do
 		packages 10 2 "$short" "$module" "$virtual" || fail "$module"
 		[ "$circle" = deep ] || schedules "$module" || fail "$module schedules"
 		packages 10 2 '' "$module" -v -e "$pages" -e "$clusters" -e "$virtual" || fail "$module"
@@ -90,9 +123,9 @@ computes() {
 
 # schedules MODULE runs 2,000 random schedules of an engine, whose short tests have fewer.
 schedules() (
-	cd "$1"
-	engines=$(go list ./... | grep -E '/(lkepool|instances|clusterapi)/internal/core$' | chosen || true)
+	engines=$(listed "$1" | grep -E '/(lkepool|instances|clusterapi)/internal/core$' | chosen || true)
 	[ -n "$engines" ] || exit 0
+	cd "$1"
 	nice -n 10 go test -json -vet=off -exec "$work/counted" -run '^TestSchedules$' $engines -schedules 2000
 )
 
@@ -119,20 +152,24 @@ complete=
 case " $modules " in *" tools "*) libraries= ;; *) libraries=true ;; esac
 AGAIN=${AGAIN:-$work/passed-alone}
 if [ "$circle" = shared ]; then
-	[ -n "$libraries" ] && { computes; [ ! -e "$work/failed" ]; exit; }
-	groups=$(names '^TestGroup')
-	# A scenario that waits to see that nothing happens waits for as long as core's own windows, and not longer.
-	{ [ -z "$groups" ] || e2e "$groups" -args -rest 30s || fail e2e; } >"$work/e2e" &
+	[ -n "$libraries" ] && { computes $modules; [ ! -e "$work/failed" ]; exit; }
+	chosen_groups=$(names '^TestGroup')
+	{ [ -z "$chosen_groups" ] || groups "$chosen_groups" || fail e2e; } >"$work/e2e" &
 	{ [ "$number" != "$parts" ] || followed -skip '^TestPagesCanBeFollowed$/^(break|lke|pages)$' || fail pages; } >"$work/pages" &
-	computes
+	others=
+	for module in $modules; do
+		case $module in tools | modules/operator) ;; *) others="$others $module" ;; esac
+	done
+	computes $others >"$work/computed" &
+	computes tools $(echo "$modules" | tr ' ' '\n' | grep '^modules/operator$' || true)
 	wait
-	cat "$work/e2e" "$work/pages"
+	cat "$work/computed" "$work/e2e" "$work/pages"
 	[ ! -e "$work/failed" ]
 	exit
 fi
 
 if [ -n "$libraries" ]; then
-	computes
+	computes $modules
 	[ ! -e "$work/failed" ]
 	exit
 fi
@@ -140,7 +177,7 @@ if [ -n "$(names '^TestBurst$')" ]; then
 	e2e TestBurst >"$work/burst" || touch "$work/burst-failed"
 	cat "$work/burst"
 fi
-computes >"$work/computed" &
+computes $modules >"$work/computed" &
 {
 	packages 0 1 '' tools "$clusters" || touch "$work/clusters-failed"
 	[ "$number" != "$parts" ] || followed || touch "$work/pages-failed"

@@ -12,7 +12,8 @@ import (
 
 // Environment is the environment of a project that reaches the repository only through the proxy.
 // It has its own module cache, because the published module changes under the same version. Every other module
-// comes from the machine's cache first, so that no network is needed.
+// comes from the machine's cache first, so that no network is needed. With -trimpath its packages are compiled once on a machine, and not
+// again because the module cache is in another folder.
 func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -25,7 +26,7 @@ func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 	sources := []string{"file://" + filepath.ToSlash(proxy), "file://" + filepath.ToSlash(filepath.Join(settings[0], "cache", "download")),
 		settings[1]}
 	return []string{
-		"GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0", "GOMODCACHE=" + cache,
+		"GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "CGO_ENABLED=0", "GOMODCACHE=" + cache,
 		"GOPROXY=" + strings.Join(sources, ","),
 		// The checksums of our own modules are in no database, and the database is not to be had
 		// without a network.

@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,6 +35,11 @@ func variablesOf(folder string) (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Hundreds of renderings, of which only the Deployment is read, and the templates that it includes.
+	c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool {
+		name := path.Base(f.Name)
+		return name != "deployment.yaml" && !strings.HasPrefix(name, "_")
+	})
 	found := map[string][]string{"apiToken": {"LINODE_TOKEN"}} // through a Secret, whose name does not change
 	for _, credential := range credentials {
 		base := loader.MergeMaps(credential, map[string]any{"settings": map[string]any{"clusterName": "a-cluster"}})
