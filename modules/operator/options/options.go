@@ -13,6 +13,9 @@
 // An Error is "NAME: found (cause); fix". Some settings have two names, of which the first has
 // precedence. Usage and Describe list every setting with its default; docs/configuration.md is made of
 // Describe. A Secret never prints its value.
+//
+// A feature gate that core does not have is an error that lists the gates; core would ignore it
+// silently.
 package options
 
 import (

@@ -8,6 +8,8 @@
 //
 // One fault is in force at a time. An unknown name is an error that lists the names. If mending fails, the record of the fault stays, and
 // the next call tries again.
+//
+// Only no-capacity and silent-capacity have a plan (PLAN); with every other fault PLAN is an error.
 package faults
 
 import (

@@ -10,7 +10,8 @@
 // The controller looks every 30 seconds and at changes of the class. The package makes no request to the Linode API. Package
 // cmd/controller registers it; it runs on the leader only.
 //
-// A class without a finding has neither condition. An error of the API server is repeated with growing pauses.
+// A class without a finding has neither condition. An error of the API server is repeated with growing
+// pauses; a write that finds a newer class is followed by another reconcile.
 package launchfindings
 
 import (

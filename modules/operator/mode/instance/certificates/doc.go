@@ -42,4 +42,6 @@
 //
 // A request has at most 600 characters of its objection in an event. A request that the last read of the Linode does not satisfy costs one
 // read a minute.
+//
+// The approval that it writes has the reason KarpenterNode.
 package certificates

@@ -19,6 +19,8 @@
 // A second attempt follows after 30 seconds. The events are FirewallAttached and FirewallNotAttached on the NodeClaim. Keep returns an
 // error only if a request failed for another reason than a refusal; the caller repeats it. Nothing is done before the node has registered,
 // or for a NodeClaim whose class has changed since its launch.
+//
+// A Linode that no list of the cluster has yet, or that another NodeClaim has claimed, is left alone and looked at again after 30 seconds.
 package firewalls
 
 import (
