@@ -13,8 +13,7 @@ const ourModules = "github.com/karpenter-linode/karpenter-linode/modules/"
 
 // Through these core writes to the cluster and to the log: the code below them is core's own work.
 var decorators = []string{
-	ourModules + "operator/karpentercore.onDemand.",
-	ourModules + "operator/karpentercore.holding.",
+	ourModules + "operator/karpentercore.creates.",
 	ourModules + "operator/karpentercore.startsSink.",
 }
 

@@ -40,7 +40,7 @@ func TestOwn(t *testing.T) {
 	got, err := own(cpuProfile(t, "nanoseconds",
 		stack{time.Second, []string{"runtime.mallocgc", ourModules + "operator/instancetype.(*Catalog).List", core}},
 		stack{2 * time.Second, []string{ourModules + "lkepool/allocator.(*Allocator).Claim"}},
-		stack{4 * time.Second, []string{"k8s.io/api/core/v1.(*Pod).DeepCopy", ourModules + "operator/karpentercore.onDemand.Create", core}},
+		stack{4 * time.Second, []string{"k8s.io/api/core/v1.(*Pod).DeepCopy", ourModules + "operator/karpentercore.creates.Create", core}},
 		stack{8 * time.Second, []string{"runtime.scanobject", "runtime.gcBgMarkWorker"}},
 		stack{16 * time.Second, []string{core}},
 		stack{32 * time.Second, []string{"github.com/go-logr/zapr.(*zapLogger).WithValues",

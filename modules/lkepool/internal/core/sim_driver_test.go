@@ -74,7 +74,7 @@ type simFacts struct {
 // simSight is a time in which the process that led could see what there was. aside is
 // how many instances could not be tagged, and lost how many nodes purchases bought
 // whose answer was lost.
-type simSight struct{ quarantined, lost int }
+type simSight struct{ passed, lost int }
 
 // simEffect is a request under way.
 type simEffect struct {

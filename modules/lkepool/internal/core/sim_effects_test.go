@@ -70,7 +70,7 @@ func (s *sim) end(e *simEffect) {
 		s.sawPool(a.PoolID, e.sent)
 	}
 	if (a.Op == OpMark || a.Op == OpGetInstance) && e.result.Err != nil && !e.canceled {
-		s.noteQuarantined(a.InstanceID)
+		s.notePassed(a.InstanceID)
 	}
 	if a.Op == OpGetInstance && !e.canceled {
 		s.noteRead(a.InstanceID, e.result.Err)
@@ -139,12 +139,12 @@ func (s *sim) noteLie(e *simEffect) {
 	}
 }
 
-// noteQuarantined counts the instances that the engine quarantines, because it cannot
+// notePassed counts the instances that the engine passes over, because it cannot
 // write to them; a claimant gets another one for each, but not ever more.
-func (s *sim) noteQuarantined(id int) {
+func (s *sim) notePassed(id int) {
 	if i := s.instance(id); i != nil {
 		if i.failed++; i.failed == simAttempts {
-			s.facts.quarantined++
+			s.facts.passed++
 		}
 	}
 }

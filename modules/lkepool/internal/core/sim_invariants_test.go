@@ -100,7 +100,7 @@ func (s *sim) copiedOver(e *simEffect, i *simInstance) bool {
 	return i.copied && (e.life != s.process.life || e.fate.kind == faultLate)
 }
 
-// landedLate: the claim landed after the instance was quarantined, or in the lead of
+// landedLate: the claim landed after the instance was passed over, or in the lead of
 // another process, so that its claimant gets another one, and this one is collected.
 func (i *simInstance) landedLate() bool {
 	return i.late && (i.failed >= simAttempts || i.lateOf)

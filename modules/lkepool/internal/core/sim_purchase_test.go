@@ -103,7 +103,7 @@ func (s *sim) notePassedOver() {
 	for _, i := range s.instances {
 		if !i.unread.passed && s.unreadable(i, s.Now) {
 			i.unread.passed = true
-			s.facts.quarantined++
+			s.facts.passed++
 		}
 	}
 }

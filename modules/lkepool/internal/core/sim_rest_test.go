@@ -163,7 +163,7 @@ func (s *sim) checkBought() {
 		least = needs
 	}
 	for _, sight := range append(s.facts.sights, s.facts.simSight) {
-		most += min(sight.quarantined, needs)
+		most += min(sight.passed, needs)
 		switch {
 		case s.plan.harsh, s.facts.misled:
 			most += sight.lost
