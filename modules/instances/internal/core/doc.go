@@ -17,10 +17,10 @@
 // decision notes back. event and tuning import none of the others, tagging and byclaim at most event. known and callers import these four,
 // and decide imports all. The doc of each package lists what the package may read and write, and the tests of package instances check that.
 //
-// This engine decides for one call at a time, in the caller's own goroutine; the engine of package lkepool decides for all callers together.
-// An instance has its claimant from its first moment, so no claimants have to be matched with instances. Calls share the record, the queue
-// of creations, and readings that one of them has under way. Only a call for a claimant decides effects about the claimant's instance, so
-// the image, the user data and the sizes of disks stay in the shell.
+// This engine decides for one call at a time, in the caller's own goroutine. The engine of package lkepool decides for all callers
+// together. An instance has its claimant from its first moment, so no claimants have to be matched with instances. Calls share the
+// record, the queue of creations, and readings that one of them has under way. Only a call for a claimant decides effects about the
+// claimant's instance, so the image, the user data and the sizes of disks stay in the shell.
 //
 // # One request's way
 //

@@ -11,7 +11,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// A reading that lacks an instance proves its end or not, depending on the time when the reading began. The doc of package known has the rule.
+// A reading that lacks an instance proves its end or not, depending on the time when the reading began. The doc of package known has the
+// rule.
 func TestProofThatAnInstanceIsGone(t *testing.T) {
 	const settle, old = 4 * time.Second, 10 * time.Minute
 	for name, c := range map[string]struct {
@@ -340,7 +341,8 @@ func TestACreationCountsUntilAListMustShowIt(t *testing.T) {
 		core.known.At(c.at)
 		core.handle(Result{Effect: Effect{Op: OpList, Term: core.known.View().Term()}, Began: c.listed})
 		if n := core.known.View().Owned(nil)["plan"]; n != c.counts {
-			t.Errorf("%s after its failure, with a list of %s: counts %d", c.at.Sub(core.known.View().Started()), c.listed.Sub(core.known.View().Started()), n)
+			started := core.known.View().Started()
+			t.Errorf("%s after its failure, with a list of %s: counts %d", c.at.Sub(started), c.listed.Sub(started), n)
 		}
 	}
 }

@@ -86,7 +86,9 @@ func newWorld(t *testing.T, cluster joined, change func(*instance.Config), objec
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager, err := instances.New(platform, instances.Config{Records: &claims.RecordMap{}, Cluster: "own", ClusterUID: "cluster-uid", SettleTime: time.Millisecond})
+	manager, err := instances.New(platform, instances.Config{
+		Records: &claims.RecordMap{}, Cluster: "own", ClusterUID: "cluster-uid", SettleTime: time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

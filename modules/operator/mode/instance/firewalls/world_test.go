@@ -83,7 +83,9 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.manager, err = instances.New(platform, instances.Config{Records: &claims.RecordMap{}, Cluster: "own", ClusterUID: "cluster-uid", SettleTime: settle}); err != nil {
+	if w.manager, err = instances.New(platform, instances.Config{
+		Records: &claims.RecordMap{}, Cluster: "own", ClusterUID: "cluster-uid", SettleTime: settle,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.manager.Begin(claims.Ended)
