@@ -145,8 +145,8 @@ func (t reader) fresh(r known.Request) bool {
 	return t.now.Sub(r.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !r.Began.Before(shown))
 }
 
-// Why an instance that is missing is read, and a list.
-const again, listed = "a 404 has to be answered twice", "reads of an instance are answered 404"
+// again is why an instance that is missing is read.
+const again = "a 404 has to be answered twice"
 
 // prove reads what completes the proof that an instance is gone, or refutes it: the instance again, a list of instances, and when lists
 // show the state since the first 404, both once more.
@@ -167,25 +167,28 @@ func (t reader) prove(n *known.Node) {
 	case !t.known.AbsentNode(n) && t.now.Before(lacks):
 		t.readMissing(n)
 	case t.wait(lacks):
-	case t.listMissing(lacks) && !t.wait(lacks.Add(t.cfg.SettleTime)):
+	case t.listMissing(instanceList, lacks) && !t.wait(lacks.Add(t.cfg.SettleTime)):
 		t.readNode(n, again)
 	}
 }
 
-// listMissing reads the list of instances unless it was read since then, at distances: it serves for all instances that are missing.
-func (t reader) listMissing(since time.Time) bool {
-	began := t.known.InstanceList()
+// listMissing reads a list unless it was read since then, at distances: it serves for all objects that are missing.
+func (t reader) listMissing(list known.Target, since time.Time) bool {
+	began, reason := t.known.PoolList(), "reads of a pool are answered 404"
+	if list == instanceList {
+		began, reason = t.known.InstanceList(), "reads of an instance are answered 404"
+	}
 	if began.Before(since) && t.wait(began.Add(tuning.NearList)) {
 		return false
 	}
-	return t.readList(instanceList, since, listed)
+	return t.readList(list, since, reason)
 }
 
 // readMissing reads an instance that two reads did not find: a list may lack it, too, and otherwise the instance itself now and then.
 func (t reader) readMissing(n *known.Node) {
 	read := t.known.Request(instance(n.ID()))
 	since := later(read.Ended, n.First().Add(t.cfg.ListLag))
-	if (t.wait(since) || t.listMissing(since)) && !t.wait(read.Ended.Add(tuning.MissingAgain)) {
+	if (t.wait(since) || t.listMissing(instanceList, since)) && !t.wait(read.Ended.Add(tuning.MissingAgain)) {
 		t.readNode(n, again)
 	}
 }
@@ -200,7 +203,7 @@ func (t reader) readInDoubt(p *known.Pool, reason string) {
 		if claims.KindOf(read.Err) == claims.KindNotFound && !read.Began.Before(due) { // twice: a list decides, and later another read
 			since := later(read.Ended, p.First().Add(t.cfg.ListLag))
 			if !t.wait(since) {
-				t.readList(poolList, since, "reads of a pool are answered 404")
+				t.listMissing(poolList, since)
 			}
 			due = read.Ended.Add(tuning.MissingAgain)
 		}
@@ -238,7 +241,7 @@ func (t reader) located() bool {
 		case !r.Missing.IsZero() && !read.Began.Before(due):
 			all = false
 			if since := later(read.Ended, first.Add(t.cfg.ListLag)); !t.wait(since) {
-				t.readList(poolList, since, "reads of a pool are answered 404")
+				t.listMissing(poolList, since)
 			}
 		default:
 			all = false

@@ -45,6 +45,15 @@ func (n *Node) Leaving() bool {
 	return n.rec.Value.State == lkepool.Leaving || !n.rec.Removing.IsZero() || !n.rec.Gone.IsZero()
 }
 
+// leavesAt reports whether the instance is about to go as far as a reading can tell that began then. A removal that was accepted longer
+// before that had no effect.
+func (n *Node) leavesAt(began time.Time, after time.Duration) bool {
+	if r := &n.rec; r.Removed.IsZero() || !r.Gone.IsZero() || r.Value.State == lkepool.Leaving || began.Before(r.Removed.Add(after)) {
+		return n.Leaving()
+	}
+	return false
+}
+
 // Serves reports whether the claimant has the instance, and may be given it again.
 func (n *Node) Serves(who claims.ClaimID) bool {
 	return n.claim.Held() && n.claim.Of(who) && !n.Leaving()

@@ -81,7 +81,7 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 }
 
 // addSlots adds the slots that a reading shows and none before did, as far as the count stands for them. A reading that may be older than
-// the one that lacked an instance brings it back no more than one of an instance that leaves.
+// the one that lacked an instance brings it back no more than one of an instance that leaves, unless its removal had no effect for long.
 func (k poolReadings) addSlots(p *Pool, began time.Time, direct bool, shown []lkepool.Slot) {
 	late := k.cfg.ListLag
 	if direct {
@@ -89,7 +89,7 @@ func (k poolReadings) addSlots(p *Pool, began time.Time, direct bool, shown []lk
 	}
 	for _, s := range shown {
 		n, known := k.nodes.get(s.InstanceID)
-		removed := known && (n.Leaving() || !n.left.IsZero() && began.Before(n.left.Add(late)))
+		removed := known && (n.leavesAt(began, max(late, tuning.RemovalResend)) || !n.left.IsZero() && began.Before(n.left.Add(late)))
 		if len(p.rec.Value.Slots) < p.rec.Value.Count && p.slot(s.NodeID) == nil && !removed {
 			p.rec.Value.Slots = append(slices.Clip(p.rec.Value.Slots), s)
 		}
