@@ -50,8 +50,11 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 	if p.asked.IsZero() || pending > p.pending && now.Sub(p.asked) > wave {
 		p.Restart()
 		p.asked, p.at, p.pending, p.most, p.pause = now, now, pending, pending, first
-		if pending <= p.Few {
+		switch {
+		case pending <= p.Few:
 			p.pause = p.Near
+		case !p.Dense: // a list for each look
+			p.pause = first + first/2
 		}
 		return p.pause
 	}
