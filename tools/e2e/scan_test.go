@@ -67,6 +67,9 @@ var deliberate = map[string][]expected{
 	"capacity": {
 		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan: the capacity is the news"},
 	},
+	"hostile": {
+		{"context deadline exceeded", "the profile lets requests hang, one of 200: the controller tries again"},
+	},
 	"explain": {
 		{"could not schedule pod", "nothing can be had while the account is broken on purpose: its owner has to act"},
 		{"launching nodeclaim", "the same: core repeats it with growing pauses"},
