@@ -66,18 +66,20 @@ func TestLabelsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i := range 30 { // a round has not all requests: requests about a pool that is gone come minutes later
+		for i := range 30 {
 			round("claim-" + strconv.Itoa(i))
 		}
 		first := series(t, registry)
 		for i := range 30 {
 			round("claim-" + strings.Repeat("x", i%5) + string(rune('a'+i%26)))
 		}
-		if again := series(t, registry); len(again) != len(first) {
+		// A request that none of the first rounds needed adds a series, and a label without bound one with each round.
+		again := series(t, registry)
+		if len(again) > len(first)+10 {
 			t.Errorf("%d series at first, %d after 30 rounds; new: %q", len(first), len(again), lo.Without(again, first...))
 		}
 		number := regexp.MustCompile(`[0-9]{4,}`)
-		for _, name := range first {
+		for _, name := range again {
 			if number.MatchString(name) || strings.Contains(name, "claim-") || strings.Contains(name, token) {
 				t.Errorf("the label of %s is not bounded", name)
 			}
