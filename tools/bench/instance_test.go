@@ -62,7 +62,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string, after claims.Predec
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager, err := instances.New(platform, instances.Config{Cluster: selfManaged, ClusterUID: "uid"})
+	manager, err := instances.New(platform, instances.Config{Records: records, Cluster: selfManaged, ClusterUID: "uid"})
 	if err != nil {
 		t.Fatal(err)
 	}
