@@ -23,8 +23,8 @@ func TestLeaderKilledInAScaleUpOf20(t *testing.T) {
 	profile := linodesim.Realistic()
 	profile.InstanceID = linodesim.Exactly(5 * time.Second)
 	const n = 20
-	for _, after := range []time.Duration{9, 10, 12} { // the purchase is sent at 4.5 s, and answered at 8.5 s at the latest
-		t.Run(fmt.Sprintf("after=%ds", after), func(t *testing.T) {
+	for _, after := range []time.Duration{9 * time.Second, 10 * time.Second, 12 * time.Second} { // the purchase is sent at 4.5 s, and answered at 8.5 s at the latest
+		t.Run(fmt.Sprint("after=", after), func(t *testing.T) {
 			onBothTiers(t, linodesim.Config{Profile: profile}, func(t *testing.T, l *lab) {
 				first := l.start(lkepool.Config{})
 				ctx, cancel := context.WithCancel(t.Context())
@@ -36,7 +36,7 @@ func TestLeaderKilledInAScaleUpOf20(t *testing.T) {
 						first.Claim(ctx, lkepool.Request{Claimant: claims.Claimant{Name: name}, Key: key})
 					})
 				}
-				time.Sleep(after * time.Second)
+				time.Sleep(after)
 				first.kill()
 				killed := time.Now()
 				cancel()

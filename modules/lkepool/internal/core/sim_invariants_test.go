@@ -63,7 +63,7 @@ func (s *sim) checkMark(e *simEffect) {
 	if s.outranked(e) {
 		return
 	}
-	if before != nil && before != who && !i.copied && !(i.lateOf && before.instance != i.ID) && (before.handed == 0 || before.handed == i.ID) {
+	if before != nil && before != who && !i.copied && (!i.lateOf || before.instance == i.ID) && (before.handed == 0 || before.handed == i.ID) {
 		s.fail("I1: the claim of %s on instance %d is overwritten", before.Name, i.ID)
 	}
 	for _, c := range s.claimants {

@@ -68,7 +68,7 @@ func (k showing) listed(r *event.Result) {
 		}
 	}
 	for id, n := range k.nodes {
-		if !shown[id] && !(n.ours() && k.View().Stripped(n)) {
+		if !shown[id] && (!n.ours() || !k.View().Stripped(n)) {
 			k.lacked(n, r.Began)
 		}
 	}

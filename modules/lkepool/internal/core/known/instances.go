@@ -41,7 +41,7 @@ func (k instanceReadings) meetListed(reading lkepool.Instance) {
 	if k.supply.witnessed {
 		k.arrive(n, reading.PoolID)
 	} else if p, known := k.pools.get(reading.PoolID); known && p.Made() {
-		k.supply.arrived(k.Known, n, reading.PoolID)
+		k.supply.arrived(k.Known, reading.PoolID)
 	}
 }
 
@@ -66,7 +66,7 @@ func (k instanceReadings) arrive(n *Node, poolID int) {
 	if n.rec.Shown.IsZero() && n.claim.Source == record.None {
 		n.rec.Origin = record.Arrived
 	}
-	k.supply.arrived(k.Known, n, poolID)
+	k.supply.arrived(k.Known, poolID)
 }
 
 // show applies a reading of an instance: what it is, its pool, and its claim.

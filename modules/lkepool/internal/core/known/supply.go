@@ -34,7 +34,7 @@ func (s *supply) waitFor(instanceType string) time.Duration {
 }
 
 // arrived measures how long a node took that has come: the oldest one on its way to its pool.
-func (s *supply) arrived(k *Known, n *Node, poolID int) {
+func (s *supply) arrived(k *Known, poolID int) {
 	p, ok := k.pools.get(poolID)
 	if !ok || len(p.coming) == 0 {
 		return

@@ -190,20 +190,12 @@ func (k writeAnswers) mergeRetirement(d event.Done) {
 // mergeDrop applies the end of a pool's deletion.
 func (k writeAnswers) mergeDrop(d event.Done) {
 	p, known := k.pools.get(d.Action.PoolID)
-	if !known || d.Err != nil && !mayHaveEffect(d.Err) {
+	if !known || d.Err != nil { // the pool's tags say already that it is to be deleted
 		return
 	}
 	for _, n := range k.homed(p.ID()) {
-		if d.Err == nil {
-			n.rec.Accept(k.now)
-		} else {
-			n.rec.Remove(k.now)
-		}
+		n.rec.Accept(k.now)
 	}
-	if d.Err == nil {
-		p.rec.Accept(k.now)
-	} else {
-		p.rec.Remove(k.now)
-	}
+	p.rec.Accept(k.now)
 	k.countAt(p.ID())
 }
