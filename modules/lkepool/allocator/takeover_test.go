@@ -23,7 +23,8 @@ func TestLeaderKilledInAScaleUpOf20(t *testing.T) {
 	profile := linodesim.Realistic()
 	profile.InstanceID = linodesim.Exactly(5 * time.Second)
 	const n = 20
-	for _, after := range []time.Duration{9 * time.Second, 10 * time.Second, 12 * time.Second} { // the purchase is sent at 4.5 s, and answered at 8.5 s at the latest
+	// The purchase is sent at 4.5 s, and answered at 8.5 s at the latest.
+	for _, after := range []time.Duration{9 * time.Second, 10 * time.Second, 12 * time.Second} {
 		t.Run(fmt.Sprint("after=", after), func(t *testing.T) {
 			onBothTiers(t, linodesim.Config{Profile: profile}, func(t *testing.T, l *lab) {
 				first := l.start(lkepool.Config{})

@@ -165,26 +165,15 @@ func (t buyer) owning() map[string]int {
 	return owned
 }
 
-// growable reports whether a pool's count may be raised: nothing is in doubt about it, and no removal of its nodes may take effect, which
-// a higher count would undo.
+// growable reports whether a pool's count may be raised: nothing is in doubt about it. A removal of its nodes that was not answered is such
+// a doubt, because a higher count would bring another node in its place.
 func (t buyer) growable(p *known.Pool) bool {
 	r := p.Record()
 	if !r.Usable(t.now) || t.inherited(p) {
 		t.wait(r.Aside)
 		return false
 	}
-	for n := range t.known.Homed(p.ID()) {
-		if nr := n.Record(); !nr.Removing.IsZero() && nr.Removed.IsZero() && nr.Gone.IsZero() && t.removalSent(p, n) {
-			return false
-		}
-	}
 	return true
-}
-
-// removalSent reports whether a removal of the node was sent, or chosen in this turn.
-func (t buyer) removalSent(p *known.Pool, n *known.Node) bool {
-	attempt := removalOf(p, p.SlotOf(n.ID()))
-	return t.sent[attempt] || !t.known.Request(attempt).Started.IsZero()
 }
 
 // grow takes one step, or reads what has to be seen right before it. Setting a count has no precondition (Linode API facts: the last

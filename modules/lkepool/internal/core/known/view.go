@@ -136,7 +136,7 @@ func (v Requests) Key(hash string) Key {
 }
 
 // Refused is why tags are refused, or cannot be written to several instances, and from when on one more may be tried.
-func (v Requests) Refused() (err error, general bool, next time.Time) { //nolint:staticcheck // the error is a fact here
+func (v Requests) Refused() (err error, general bool, next time.Time) { //nolint:staticcheck,revive // the error is a fact here
 	return v.k.refused.err, v.k.refused.general(), v.k.refused.next
 }
 
