@@ -63,18 +63,23 @@ func (t claimer) ofAnother(claim *callers.Claim, n *known.Node) bool {
 // chosenFor returns the instance to which the tag of a claimant was sent last. One that cannot be read or tagged is passed over, and the
 // claimant gets another one, but not ever more: after [tuning.HopelessLimit] of them the last one that can be read is tried again.
 func (t claimer) chosenFor(who claims.ClaimID) *known.Node {
-	var chosen *known.Node
+	var chosen, last *known.Node
+	passed := 0
 	for n := range t.known.ClaimedFor(who) {
-		if t.sentTo(n) && !t.known.Hopeless(n) && (chosen == nil || t.sentAt(chosen).Before(t.sentAt(n))) {
-			chosen = n
-		}
-	}
-	if passed := t.passedFor(who); chosen == nil && len(passed) >= tuning.HopelessLimit {
-		for _, n := range passed {
-			if chosen == nil || !t.known.Request(instance(n.ID())).Hopeless() {
+		switch {
+		case !t.sentTo(n):
+		case !t.known.Hopeless(n):
+			if chosen == nil || t.sentAt(chosen).Before(t.sentAt(n)) {
 				chosen = n
 			}
+		default:
+			if passed++; last == nil || !t.known.Request(instance(n.ID())).Hopeless() {
+				last = n
+			}
 		}
+	}
+	if chosen == nil && passed >= tuning.HopelessLimit {
+		return last
 	}
 	return chosen
 }

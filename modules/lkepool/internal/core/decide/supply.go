@@ -57,6 +57,9 @@ func (t supplier) supply(d *demand) {
 // passOver leaves out instances that cannot be read or tagged, unless there are so many that another one would be no better.
 func (t supplier) passOver(d *demand, hopeless []*known.Node) {
 	passed := len(hopeless)
+	if passed == 0 {
+		return
+	}
 	for _, claim := range d.waiting {
 		passed += len(t.passedFor(claim.ID()))
 	}

@@ -54,7 +54,7 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 		case pending <= p.Few:
 			p.pause = p.Near
 		case !p.Dense: // a list for each look
-			p.pause = first + first/2
+			p.pause = 2 * first
 		}
 		return p.pause
 	}
