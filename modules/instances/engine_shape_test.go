@@ -122,7 +122,7 @@ func TestTheRecordsExportNoField(t *testing.T) {
 	}
 }
 
-// A reader holds 15 fields of an instance at once: those of the record of module claims, of the claim, and the own ones.
+// A person can hold 15 fields of an instance in mind. The fields of record.Record and of the claim count with the fields of Node.
 func TestTheRecordOfAnInstanceStaysSmall(t *testing.T) {
 	const most = 15
 	leaves := map[string][]string{
@@ -137,7 +137,7 @@ func TestTheRecordOfAnInstanceStaysSmall(t *testing.T) {
 	}
 }
 
-// fields are those of a struct, by their names.
+// fields returns the names of the fields of a struct.
 func fields(t *testing.T, dir, name string) []string {
 	t.Helper()
 	var names []string

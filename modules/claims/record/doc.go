@@ -24,5 +24,5 @@
 //
 // The package has no clock: the caller passes when requests began and when they were answered. It imports claims and time.
 //
-// Callers are the packages known and decide of module lkepool. A Record belongs to one goroutine.
+// Callers are the packages known and decide of modules lkepool and instances. A Record belongs to one goroutine.
 package record

@@ -18,5 +18,5 @@
 // A failed precondition, or a 409 of the scale subresource, is KindConflict with EffectNone: the caller reads
 // again and decides anew. A read that fails as a whole is an error. A detail of one object that cannot be read,
 // such as the machine of an unknown infrastructure provider, is missing in the result, and the others are there.
-// The resourceVersion of each object is that of the reading.
+// Each object has the resourceVersion with which the API server returned it.
 package kube

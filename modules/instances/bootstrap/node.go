@@ -30,8 +30,8 @@ func wrong(field, format string, args ...any) error {
 type Config struct {
 	Node    Node
 	Cluster Cluster
-	// Before and After are shell commands of the user, run as one script each. If a
-	// command of Before fails, the node does not join.
+	// Before and After are shell commands of the user. Each of the two runs as one script, before the node joins and after that. If a command
+	// of Before fails, the node does not join.
 	Before, After []string
 }
 

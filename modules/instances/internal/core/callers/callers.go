@@ -1,8 +1,9 @@
 // Package callers records the waiting calls, their claimants, and the positions of claimants in the queue for creations. It admits and
-// dismisses calls, and forgets claimants whose callers do not come back. It is the only code that changes these records: what package
-// decide gets is a [View] and calls, which have no exported field. A decision passes a [Note] for what is to change.
+// dismisses calls, and forgets claimants whose callers do not come back. No other code changes these records. Package decide gets a [View]
+// and calls. They export no field, so that a decision cannot change a record: it returns a [Note], and the core applies the note.
 //
-// The package imports event, byclaim and tuning, never known or decide. [View.Turn] gets what is known of the platform as an argument.
+// The package imports event, byclaim and tuning, never known or decide. The caller of [View.Turn] says which claimants are
+// ready for a creation.
 package callers
 
 import (

@@ -9,7 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// Choice is the next step of a call, and what is to be noted before that step or, without a step, before the next decision.
+// Choice is the next step of a call, with notes for the records. The core applies the notes before it returns the step. If the choice has
+// notes and no step, the core decides again.
 type Choice struct {
 	event.Step
 	Known   []known.Note
@@ -38,7 +39,7 @@ func (t *turn) next() event.Step {
 	return remover{tagger{r}}.next()
 }
 
-// turn is one decision: what is known, who waits, for which call it is made, and what it has noted so far.
+// turn is one decision: the views that it rests on, the call that it is for, and the choice so far.
 type turn struct {
 	known   known.View
 	callers callers.View

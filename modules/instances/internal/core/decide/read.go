@@ -3,6 +3,7 @@ package decide
 import (
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
@@ -21,6 +22,22 @@ func (t reader) list(since time.Time, reason string) event.Step {
 		return event.Wait(since)
 	}
 	return t.do(event.Effect{Op: event.OpList, Text: t.known.Tags().Cluster, Reason: reason})
+}
+
+// found reads an instance directly, and refuses the call if the instance does not exist, or is not of this cluster. The step is empty if
+// the call can go on.
+func (t reader) found(n *known.Node, since time.Time, reason string) event.Step {
+	op, id := t.ask.Kind.String(), t.ask.ID
+	gone, s := t.directly(id, since, reason)
+	switch {
+	case !s.None():
+		return s
+	case gone:
+		return event.Refuse(event.Fail(claims.KindNotFound, op, id, "it does not exist: 404s have proven it"))
+	case n == nil:
+		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it is no instance of cluster %s", t.known.Settings().Cluster))
+	}
+	return event.Step{}
 }
 
 // directly schedules a direct reading of an instance begun at or after since. The step is empty if a reading exists; then gone reports

@@ -20,7 +20,7 @@ func (t *turn) resend(n *known.Node) bool {
 
 // next returns the next step of a call that removes an instance.
 func (t remover) next() event.Step {
-	op, id := t.ask.Kind.String(), t.ask.ID
+	id := t.ask.ID
 	n := t.known.Node(id)
 	if s := t.delay(n); !s.None() {
 		return s
@@ -35,14 +35,8 @@ func (t remover) next() event.Step {
 			since = known.Latest(since, t.known.Inherited(n), t.known.LooksAt(id))
 		}
 	}
-	gone, s := t.directly(id, since, "whose it is")
-	switch {
-	case !s.None():
+	if s := t.found(n, since, "whose it is"); !s.None() {
 		return s
-	case gone:
-		return event.Refuse(event.Fail(claims.KindNotFound, op, id, "it does not exist: 404s have proven it"))
-	case n == nil:
-		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it is no instance of cluster %s", t.known.Settings().Cluster))
 	}
 	return t.send(n)
 }

@@ -37,15 +37,10 @@ func (t tagger) set() event.Step {
 		since = t.known.Inherited(n)
 	}
 	since = known.Latest(t.call.Began(), t.now().Add(-tuning.ReadValid), since, t.known.LooksAt(id))
-	gone, s := t.directly(id, since, "which tags it has")
-	switch {
-	case !s.None():
+	if s := t.found(n, since, "which tags it has"); !s.None() {
 		return s
-	case gone:
-		return event.Refuse(event.Fail(claims.KindNotFound, op, id, "it does not exist: 404s have proven it"))
-	case n == nil:
-		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it is no instance of cluster %s", t.known.Settings().Cluster))
-	case t.known.Disputed(n) || !by.None() && !n.Claimant().Is(by):
+	}
+	if t.known.Disputed(n) || !by.None() && !n.Claimant().Is(by) {
 		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it is of claimant %s", n.Claimant().Value))
 	}
 	tags := slices.DeleteFunc(t.known.Restored(n), func(tag string) bool { return slices.Contains(t.ask.Remove, tag) })

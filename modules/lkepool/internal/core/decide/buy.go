@@ -80,7 +80,7 @@ func (t buyer) clear(d *demand) bool {
 // believed reports whether this process made or read a pool, and the newest answered read of it was not left out of account.
 func (t buyer) believed(p *known.Pool) bool {
 	r, read := p.Record(), t.known.Request(pool(p.ID()))
-	return (p.Made() || !r.Read.Before(t.known.Settled())) && (read.Err != nil || !read.Began.After(r.Read) || !r.Missing.IsZero())
+	return (p.Made() || !r.Read.Before(t.known.Settled())) && (!unbelieved(read, r) || !r.Missing.IsZero())
 }
 
 // unsighted reports whether a pool does not list an instance, and neither a read nor a write has shown that it exists for a while.
@@ -219,13 +219,11 @@ func (t buyer) refuseUnserved(key lkepool.Key, err error) {
 // refuseOverdue answers the claimants that have waited for longer than this platform takes for a node, once a look a moment ago has shown
 // that the nodes have still not come. It returns false while that look is to be made.
 func (t buyer) refuseOverdue(d *demand) bool {
-	wait := t.known.WaitFor(d.key.InstanceType)
-	var late []*callers.Claim
-	for _, claim := range d.unserved() {
-		if d.overdue > 0 && t.now.Sub(claim.Wanted()) > wait {
-			late = append(late, claim)
-		}
+	if d.overdue == 0 {
+		return true
 	}
+	wait := t.known.WaitFor(d.key.InstanceType)
+	late := slices.DeleteFunc(slices.Clone(d.unserved()), func(claim *callers.Claim) bool { return t.now.Sub(claim.Wanted()) <= wait })
 	if len(late) == 0 {
 		return true
 	}

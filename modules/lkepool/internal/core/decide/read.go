@@ -5,6 +5,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/claims/record"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/event"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/known"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
@@ -25,22 +26,29 @@ func retireOf(id int) known.Target { return known.Target{Op: event.OpRetire, ID:
 
 // readNode reads an instance directly unless that is under way or has to wait: after a read that failed, or that found nothing.
 func (t reader) readNode(n *known.Node, reason string) {
-	r := t.known.Request(instance(n.ID()))
-	due := r.Until
-	switch rec := n.Record(); {
-	case r.Err != nil:
-		due = later(due, r.Ended.Add(tuning.ReadAgain))
-	case r.Began.After(rec.Read): // the last one was not believed, because it may be older than the record
-		due = later(due, unbelieved(rec).Add(t.cfg.SettleTime))
-	}
+	due := readDue(t, t.known.Request(instance(n.ID())), n.Record())
 	if t.busy(instance(n.ID())) || t.known.Busy(event.OpGetInstance)+t.chosenReads() >= tuning.ParallelReads || t.wait(due) {
 		return
 	}
 	t.do(event.Action{Op: event.OpGetInstance, InstanceID: n.ID(), Reason: reason})
 }
 
-// unbelieved is the time from which a read was not believed that may be older.
-func unbelieved[V any](r record.Record[V]) time.Time { return later(r.Shown, r.Wrote) }
+// readDue is the end of the pause before the next direct read of an object: after a read that failed, that found nothing, or that was not
+// believed. Without this pause an answer that is older than the record is read again at once, for as long as the API gives it.
+func readDue[V any](t reader, last known.Request, r record.Record[V]) time.Time {
+	switch {
+	case last.Err != nil:
+		return later(last.Until, last.Ended.Add(tuning.ReadAgain))
+	case unbelieved(last, r):
+		return later(last.Until, later(r.Shown, r.Wrote).Add(t.cfg.SettleTime))
+	}
+	return last.Until
+}
+
+// unbelieved reports whether the newest answered read left the record as it was, because the read may be older than the record.
+func unbelieved[V any](last known.Request, r record.Record[V]) bool {
+	return last.Err == nil && last.Began.After(r.Read)
+}
 
 func (t reader) chosenReads() int {
 	n := 0
@@ -54,25 +62,27 @@ func (t reader) chosenReads() int {
 
 // readPool does the same for a pool.
 func (t reader) readPool(id int, reason string) {
-	r := t.known.Request(pool(id))
-	due := r.Until
-	if p, known := t.known.Pool(id); known && r.Err == nil && r.Began.After(p.Record().Read) {
-		due = later(due, unbelieved(p.Record()).Add(t.cfg.SettleTime))
-	} else if r.Err != nil {
-		due = later(due, r.Ended.Add(tuning.ReadAgain))
+	var r record.Record[lkepool.Pool]
+	if p, known := t.known.Pool(id); known {
+		r = p.Record()
 	}
-	if t.busy(pool(id)) || t.wait(due) {
+	if t.busy(pool(id)) || t.wait(readDue(t, t.known.Request(pool(id)), r)) {
 		return
 	}
 	t.do(event.Action{Op: event.OpGetPool, PoolID: id, Reason: reason})
 }
 
+// lastList is when the newest answered list began.
+func (t reader) lastList(list known.Target) time.Time {
+	if list == instanceList {
+		return t.known.InstanceList()
+	}
+	return t.known.PoolList()
+}
+
 // readList reads a list unless one that began at since or later was answered, and reports whether it was.
 func (t reader) readList(list known.Target, since time.Time, reason string) bool {
-	began := t.known.PoolList()
-	if list == instanceList {
-		began = t.known.InstanceList()
-	}
+	began := t.lastList(list)
 	if !began.IsZero() && !began.Before(since) {
 		return true
 	}
@@ -174,11 +184,11 @@ func (t reader) prove(n *known.Node) {
 
 // listMissing reads a list unless it was read since then, at distances: it serves for all objects that are missing.
 func (t reader) listMissing(list known.Target, since time.Time) bool {
-	began, reason := t.known.PoolList(), "reads of a pool are answered 404"
+	reason := "reads of a pool are answered 404"
 	if list == instanceList {
-		began, reason = t.known.InstanceList(), "reads of an instance are answered 404"
+		reason = "reads of an instance are answered 404"
 	}
-	if began.Before(since) && t.wait(began.Add(tuning.NearList)) {
+	if began := t.lastList(list); began.Before(since) && t.wait(began.Add(tuning.NearList)) {
 		return false
 	}
 	return t.readList(list, since, reason)

@@ -26,7 +26,8 @@ const (
 	ShortestWait = 90 * time.Second
 	FirstWait    = 3 * time.Minute
 
-	// LateValid is how long a look counts that showed that late nodes have not come, when claimants are refused for that.
+	// LateValid is how long a look counts that showed that late nodes have not come. A claimant that is refused by an older look gets a
+	// node of another plan, although its own one may have come since.
 	LateValid = 15 * time.Second
 
 	// GatherQuiet is how long no new claimant may have arrived before nodes are
@@ -69,9 +70,11 @@ const (
 	// RemovalResend is the age at which an accepted removal without effect is
 	// sent again. LKE removes nodes within seconds (recorded).
 	RemovalResend = time.Minute
-	// SightValid is how long after it was read or tagged an instance counts that its pool does not list, when a purchase rests on it.
+	// SightValid is how long a read or a write of tags shows that an instance exists which its pool does not list. A person may have deleted
+	// the instance since: then a purchase buys the node that the platform makes in its place.
 	SightValid = 20 * time.Second
-	// RestoreAgain is the pause between two writes of a claim's tag that another client takes off, or that have no effect.
+	// RestoreAgain is the pause between two writes of a claim's tag. Without it a tag that another client takes off, or a write without
+	// effect, costs five requests a second.
 	RestoreAgain = 15 * time.Second
 	// MarkAttempts is how many failed writes of its tags in a row make an instance hopeless: its claimant gets another one.
 	MarkAttempts = 3
@@ -84,7 +87,8 @@ const (
 	// LongestRetry bounds the pause after repeated failures of one request.
 	LongestRetry = 15 * time.Second
 
-	// LongestVain bounds the pause between creations of pools that the platform accepts and does not make.
+	// LongestVain bounds the pause between creations of pools that the platform accepts and does not make. Such a creation may still take
+	// effect late, and each of them costs five requests.
 	LongestVain = 2 * time.Minute
 
 	// EditedLimit is how many pools of one key may be out of use because they
