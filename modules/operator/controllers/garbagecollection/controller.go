@@ -72,7 +72,7 @@ type Controller struct {
 	due time.Time // of the next sweep
 
 	mu       sync.Mutex
-	draining map[int]claims.Node // the instances that the last sweep found occupied, by ID
+	draining []claims.Node // the instances that the last sweep found occupied; a Machine may have no ID yet
 }
 
 // NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim
@@ -92,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	if wait := time.Until(c.due); len(c.draining) > 0 && wait > 0 && !c.emptied(ctx) {
 		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
 	}
-	c.draining = map[int]claims.Node{}
+	c.draining = nil
 	collected, err := c.engine.Collect(ctx, claims.Sweep{Alive: c.nodeClaims, Vacate: c.vacate})
 	for _, node := range collected.Removed {
 		log.FromContext(ctx).Info("released an instance that no NodeClaim owns",

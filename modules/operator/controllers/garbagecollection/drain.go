@@ -26,6 +26,8 @@ const (
 	vacateTimeout = 30 * time.Second
 	// soonestJoin is less than any Linode takes to boot and join.
 	soonestJoin = 10 * time.Second
+	// identified is longer than a cloud controller manager that works takes to give a new Node its provider ID.
+	identified = 2 * time.Minute
 
 	nodePoolTag = v1alpha1.TagNodePool + "="
 )
@@ -60,7 +62,7 @@ func (c *Controller) vacate(ctx context.Context, node claims.Node) (bool, error)
 	if err != nil || !vacant {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.draining[node.InstanceID] = node
+		c.draining = append(c.draining, node)
 	}
 	return vacant && err == nil, nil
 }
@@ -90,16 +92,23 @@ func (c *Controller) look(ctx context.Context, node claims.Node) (bool, error) {
 	return vacant, nil
 }
 
-// joined returns whether an instance without Node may go: not while a Node without provider ID could be its own, under another name.
+// joined returns whether an instance without Node may go: not while a Node without provider ID could be its own, under another name. That
+// is an error only if the Node is not new: then nothing gives it its provider ID.
 func (c *Controller) joined(ctx context.Context, node claims.Node) (bool, error) {
 	list := &corev1.NodeList{}
 	if err := c.cached.List(ctx, list, client.MatchingFields{"spec.providerID": ""}); err != nil {
 		return false, fmt.Errorf("listing the nodes without provider ID: %w", err)
 	}
 	for i := range list.Items {
-		if c.couldBe(&list.Items[i], node) {
-			return false, fmt.Errorf("node %s has no provider ID and could be instance %d", list.Items[i].Name, node.InstanceID)
+		of := &list.Items[i]
+		switch {
+		case !c.couldBe(of, node):
+			continue
+		case time.Since(of.CreationTimestamp.Time) > identified:
+			return false, fmt.Errorf("node %s has had no provider ID for over %s and could be the node of %s: see whether the cloud controller "+
+				"manager works", of.Name, identified, node.Name)
 		}
+		return false, nil
 	}
 	return true, nil
 }

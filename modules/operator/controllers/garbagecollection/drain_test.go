@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
@@ -108,6 +111,30 @@ func TestAnInstanceStaysWhileANodeWithoutProviderIDCouldBeIt(t *testing.T) {
 				t.Errorf("the instance goes: %t, want %t", goes, tt.goes)
 			}
 		})
+	}
+}
+
+// A cloud controller manager gives a new Node its provider ID within seconds: a line with ERROR would call a person for nothing. Each Machine
+// of Cluster API that has no Linode yet has the ID 0, and each is looked at.
+func TestANodeThatStaysWithoutProviderIDIsAnError(t *testing.T) {
+	for age, want := range map[time.Duration]int{time.Minute: 0, 3 * time.Minute: 2} {
+		var lines []string
+		ctx := log.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+		joined := k8sNode("joined", "")
+		joined.CreationTimestamp = metav1.NewTime(time.Now().Add(-age))
+		kube, before := kubeWith(joined), joined.CreationTimestamp.Add(-time.Minute)
+		pools := &candidates{nodes: []claims.Node{nameless(0, before), nameless(0, before)}}
+		if _, err := garbagecollection.NewController(kube, kube, pools, &script{}, garbagecollection.Config{}).Reconcile(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if len(pools.nodes) != 2 || len(lines) != want {
+			t.Errorf("a Node of %s: %d of 2 instances are left, and the log has %q", age, len(pools.nodes), lines)
+		}
+		for _, line := range lines {
+			if !strings.Contains(line, "node joined has had no provider ID for over 2m0s and could be the node of renamed") {
+				t.Error(line)
+			}
+		}
 	}
 }
 
