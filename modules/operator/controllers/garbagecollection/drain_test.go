@@ -114,8 +114,8 @@ func TestAnInstanceStaysWhileANodeWithoutProviderIDCouldBeIt(t *testing.T) {
 	}
 }
 
-// A cloud controller manager gives a new Node its provider ID within seconds: a line with ERROR would call a person for nothing. Each Machine
-// of Cluster API that has no Linode yet has the ID 0, and each is looked at.
+// A cloud controller manager gives a new Node its provider ID within seconds: a line with ERROR would call a person for nothing. Each
+// Machine of Cluster API that has no Linode yet has the ID 0, and each is looked at.
 func TestANodeThatStaysWithoutProviderIDIsAnError(t *testing.T) {
 	for age, want := range map[time.Duration]int{time.Minute: 0, 3 * time.Minute: 2} {
 		var lines []string
@@ -124,7 +124,8 @@ func TestANodeThatStaysWithoutProviderIDIsAnError(t *testing.T) {
 		joined.CreationTimestamp = metav1.NewTime(time.Now().Add(-age))
 		kube, before := kubeWith(joined), joined.CreationTimestamp.Add(-time.Minute)
 		pools := &candidates{nodes: []claims.Node{nameless(0, before), nameless(0, before)}}
-		if _, err := garbagecollection.NewController(kube, kube, pools, &script{}, garbagecollection.Config{}).Reconcile(ctx); err != nil {
+		c := garbagecollection.NewController(kube, kube, pools, &script{}, garbagecollection.Config{})
+		if _, err := c.Reconcile(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if len(pools.nodes) != 2 || len(lines) != want {
