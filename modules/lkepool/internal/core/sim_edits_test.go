@@ -104,6 +104,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 		p.added++ // until it is read, a removal of the old node seems to make room
 		p.remove(of, i.slot)
 		p.grow(of, 1)
+		of.slots[len(of.slots)-1].replaces = true
 		return true
 	case editPowerOff:
 		i.State, i.Status = lkepool.Down, "offline"

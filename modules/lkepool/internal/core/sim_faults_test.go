@@ -97,7 +97,7 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 	case faultWithoutEffect:
 		if of := s.pool(a.PoolID); of != nil && a.Op == OpScale {
-			of.disturbed = s.Now
+			of.disturbed, of.vain = s.Now, s.Now
 		}
 		return s.pretend(a)
 	case faultHangs:

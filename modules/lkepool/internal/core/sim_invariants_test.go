@@ -81,7 +81,7 @@ func (s *sim) checkMark(e *simEffect) {
 	i.decided = sent
 	for _, other := range s.instances {
 		if other != i && other.lives() && !other.slot.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who &&
-			!other.landedLate() && !s.unseen(other, sent) {
+			!other.landedLate() && !s.removedBefore(other) && !s.unseen(other, sent) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
 	}
@@ -105,6 +105,10 @@ func (s *sim) copiedOver(e *simEffect, i *simInstance) bool {
 func (i *simInstance) landedLate() bool {
 	return i.late && (i.failed >= simAttempts || i.lateOf)
 }
+
+// removedBefore: a reading showed that an earlier process removes the instance, and a claim landed over its tags since. The removal may be
+// on its way, too, so that the claimant gets another one.
+func (s *sim) removedBefore(i *simInstance) bool { return i.late && i.toldRemoving == s.process.life+1 }
 
 // unseen: an earlier process claimed the instance, and nothing had shown that to
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
@@ -178,6 +182,9 @@ func (s *sim) show(d Done) {
 		return
 	}
 	for _, reading := range append(d.Instances, d.Instance) {
+		if i := s.instance(reading.ID); i != nil && simTags.Removing(reading.Tags) {
+			i.toldRemoving = s.process.life + 1
+		}
 		if i := s.instance(reading.ID); i != nil && s.tagged(reading.Tags) != nil && s.tagged(reading.Tags) == s.tagged(i.Tags) {
 			if i.shown != s.process.life+1 {
 				i.shown, i.shownAt = s.process.life+1, s.Now
@@ -200,10 +207,11 @@ func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
 }
 
 // answeredBefore: an earlier process answered, the claimant has no record of that, and a
-// claim that was sent before landed on another instance since. Both carry its claim, and
-// which of them was the answer is nowhere to be read. It has only one: the other is collected.
+// claim that was sent before landed on another instance since, or in the lead of a later process.
+// Both carry its claim, and which of them was the answer is nowhere to be read. It has only one:
+// the other is collected.
 func (s *sim) answeredBefore(c *simClaimant, had, i *simInstance) bool {
-	return c.instance == 0 && c.served < s.process.began && i.late && i.marked > c.served && i.decided < s.process.began &&
+	return c.instance == 0 && c.served < s.process.began && i.late && (i.lateOf || i.marked > c.served) && i.decided < s.process.began &&
 		s.tagged(had.Tags) == c && s.tagged(i.Tags) == c
 }
 

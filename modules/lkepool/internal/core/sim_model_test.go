@@ -66,6 +66,8 @@ type simPool struct {
 	raised time.Duration
 	// disturbed is when a person added a node to it, or took one away that had no claim, or when a count was accepted without effect.
 	disturbed time.Duration
+	// vain is when a count was accepted without effect.
+	vain time.Duration
 	// shrunk is when a node was removed last.
 	shrunk time.Duration
 	// edited: it is not what the engine made any more.
@@ -83,6 +85,8 @@ type simSlot struct {
 	nodeID            string
 	instance          *simInstance
 	unlisted, removed bool
+	// replaces: it came in the place of another one that a person took away.
+	replaces bool
 	// since is when it was added, shownBy the process, counted from 1, to which a reading of
 	// its pool listed it. doomed: its removal was sent.
 	since   time.Duration
@@ -126,6 +130,8 @@ type simInstance struct {
 	// that found nothing once more.
 	ended, missedAt                time.Duration
 	toldEnd, missedBy, missedTwice int
+	// toldRemoving is the process, counted from 1, to which a reading showed that one before removes it.
+	toldRemoving int
 	// seenBy is the process, counted from 1, to which a reading showed it.
 	seenBy int
 }

@@ -116,7 +116,7 @@ func (s *sim) notePassedOver() {
 func (s *sim) supplyOf(of *simPool) int {
 	supply := 0
 	for _, slot := range of.slots {
-		switch known, serves := slot.since <= s.known(of).asOf, s.serves(slot); {
+		switch known, serves := slot.since <= s.known(of).asOf, s.serves(of, slot); {
 		case known && serves:
 			supply++
 		case !known && !serves && slot.instance != nil && slot.instance.seenBy == s.process.life+1:
@@ -173,14 +173,15 @@ func (s *sim) waits(c *simClaimant) bool {
 }
 
 // serves reports whether a node that waits, or comes into this slot, can be handed out. A slot that has been empty for 90 seconds does
-// not count. A node on its way counts for four times as long as the slowest of the last nodes took, and for 90 seconds at least.
-func (s *sim) serves(slot *simSlot) bool {
+// not count. A node on its way counts for four times as long as the slowest of the last nodes took, and for 90 seconds at least. One that
+// replaces another seems to be of a count that was accepted before without effect, and late.
+func (s *sim) serves(of *simPool, slot *simSlot) bool {
 	i := slot.instance
 	switch {
 	case slot.doomed || slot.removed:
 		return false
 	case i == nil:
-		return s.Now-slot.since < simShortest
+		return s.Now-slot.since < simShortest && !(slot.replaces && of.vain > 0)
 	}
 	if s.marking(func(e *simEffect) bool { return e.action.InstanceID == i.ID }) {
 		return false
@@ -191,14 +192,14 @@ func (s *sim) serves(slot *simSlot) bool {
 }
 
 // marking reports whether such a claim is under way, apart from claims on instances of
-// which an answer told the process that they ended: these give no claimant a node.
+// which an answer told the process that they ended, or are to be removed: these give no claimant a node.
 func (s *sim) marking(such func(*simEffect) bool) bool {
 	return slices.ContainsFunc(s.inflight, func(e *simEffect) bool {
 		if e.action.Op != OpMark || !such(e) {
 			return false
 		}
 		i := s.instance(e.action.InstanceID)
-		return i == nil || i.toldEnd != s.process.life+1 && !i.pool.gone
+		return i == nil || i.toldEnd != s.process.life+1 && i.toldRemoving != s.process.life+1 && !i.pool.gone
 	})
 }
 

@@ -163,7 +163,7 @@ func (s *sim) checkBought() {
 		least = needs
 	}
 	for _, sight := range append(s.facts.sights, s.facts.simSight) {
-		most += min(sight.passed, needs)
+		most += min(sight.passed, needs+s.collectedUnread())
 		switch {
 		case s.plan.harsh, s.facts.misled:
 			most += sight.lost
@@ -174,6 +174,18 @@ func (s *sim) checkBought() {
 	if s.bought < least || s.bought > most {
 		s.fail("I5: %d nodes were bought for %d claimants, %d were taken away", s.bought, needs, s.taken)
 	}
+}
+
+// collectedUnread counts the instances that were passed over and are gone since: they cost nothing any more, so that another one may be
+// passed over in the place of each.
+func (s *sim) collectedUnread() int {
+	collected := 0
+	for _, i := range s.instances {
+		if !i.lives() && (i.failed >= simAttempts || i.unread.passed) {
+			collected++
+		}
+	}
+	return collected
 }
 
 // needs counts the claimants that have called Claim.

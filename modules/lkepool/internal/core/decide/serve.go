@@ -63,12 +63,15 @@ func (t server) find(r *callers.Request) (n *known.Node, done bool, err error) {
 	return n, err != nil, err
 }
 
+// homeless reports whether no reading has shown the instance's pool.
+func (t server) homeless(n *known.Node) bool {
+	_, shown := t.known.Pool(n.Home())
+	return !shown
+}
+
 // home makes sure that the instance's pool is known, if any pool lists it.
 func (t server) home(n *known.Node, r *callers.Request) bool {
-	if _, shown := t.known.Pool(n.Home()); shown {
-		return true
-	}
-	return t.readList(poolList, r.Since(), "the pool of an instance is not known")
+	return !t.homeless(n) || t.readList(poolList, r.Since(), "the pool of an instance is not known")
 }
 
 func (t server) get(r *callers.Request) (lkepool.Node, bool, error) {
@@ -228,7 +231,8 @@ func (t server) release(r *callers.Request) (bool, error) {
 			return true, nil
 		}
 	}
-	if !ok || !n.Record().Removed.IsZero() || !n.Claim().Held() || t.known.Detached(n) {
+	// A record alone does not say that the instance exists: without a read its release is tried for as long as no list is asked for.
+	if !ok || !n.Record().Removed.IsZero() || !n.Claim().Held() || t.known.Detached(n) || t.homeless(n) {
 		var found bool
 		var err error
 		if n, found, err = t.find(r); !found || err != nil {

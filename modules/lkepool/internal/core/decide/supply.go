@@ -96,9 +96,11 @@ func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool)
 			continue
 		}
 		reads++
-		// By then the next list shows it, and a 404 may not be older than it any more.
-		listed := t.limits.NodesLag || t.known.Request(instance(n.ID())).Err != nil
-		if !listed || !t.wait(later(n.First(), n.Record().Missing).Add(tuning.VerifyAgain)) {
+		// By then the next list shows it, and a 404 may not be older than it any more. The reads of one that is answered 404 until its pool
+		// is known to be late keep the same distance: every second would be a hundred requests.
+		read := t.known.Request(instance(n.ID()))
+		listed := t.limits.NodesLag || read.Err != nil
+		if !listed || !t.wait(later(read.Ended, later(n.First(), n.Record().Missing)).Add(tuning.VerifyAgain)) {
 			t.readNode(n, "its pool lists it, and no list shows it")
 		}
 	}

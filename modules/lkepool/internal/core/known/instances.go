@@ -117,6 +117,7 @@ func (k instanceReadings) showClaim(n *Node, d event.Done, reading lkepool.Insta
 	case !who.None() && who.Is(c.Claimant) && c.Source > record.None:
 		if c.Source == record.Sent && who.Is(c.Claimant) {
 			k.setClaim(n, record.Claim{Claimant: c.Claimant, Source: record.Own, Since: k.now})
+			k.tagsWork()
 		}
 	case c.Outranks(record.Tag):
 	case c.Source == record.Sent && (busy || !direct || d.Began.Before(n.rec.Aside)):
@@ -152,7 +153,8 @@ func (k instanceReadings) pruneNodes() {
 }
 
 // forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant. One that
-// direct reads did not find lately is kept: the proof that it is gone may be under way, and late lists may show it again.
+// direct reads did not find lately is kept: the proof that it is gone may be under way. So is one that its pool does not list any more,
+// because a late list may show it again, and it would seem to take the place of a node on its way.
 func (k instanceReadings) forgettable(n *Node) bool {
 	r, old := &n.rec, k.instance.began.Add(-tuning.GoneMemory)
 	switch {
@@ -160,7 +162,8 @@ func (k instanceReadings) forgettable(n *Node) bool {
 		return true
 	}
 	proving := !r.Missing.IsZero() && !r.Missing.Before(old)
-	return n.claim.Source == record.None && r.Removing.IsZero() && !proving && !k.instance.began.Before(n.First().Add(k.cfg.ListLag))
+	late := !n.left.IsZero() && k.instance.began.Before(n.left.Add(k.cfg.ListLag))
+	return n.claim.Source == record.None && r.Removing.IsZero() && !proving && !late && !k.instance.began.Before(n.First().Add(k.cfg.ListLag))
 }
 
 // describe returns an instance as a caller sees it.

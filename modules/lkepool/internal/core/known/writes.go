@@ -125,6 +125,13 @@ func (k writeAnswers) marked(n *Node, d event.Done, who claims.ClaimID) {
 		k.setClaim(n, record.Claim{Claimant: who, Source: record.Own, Since: k.now})
 	}
 	k.compare(n)
+	k.tagsWork()
+	k.countAt(n.home)
+}
+
+// tagsWork forgets the writes of tags that failed, because an answer or a reading shows tags that this process wrote. Without the reading
+// the next claim would wait for the pause after failures that are over.
+func (k *Known) tagsWork() {
 	if k.refused.general() {
 		for t, r := range k.requests {
 			if t.Op == event.OpMark {
@@ -133,7 +140,6 @@ func (k writeAnswers) marked(n *Node, d event.Done, who claims.ClaimID) {
 		}
 	}
 	k.refused = refused{}
-	k.countAt(n.home)
 }
 
 // mergeRemoval applies the end of a node's removal. An accepted one takes the slot, and lowers the count if that stands for the slot.
