@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,5 +44,35 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	if size := s.process.core.known.Size(); s.failure != "" || size.Nodes > 13 || size.Pools > 13 || size.Claims > 13 || size.Requests > 60 ||
 		len(s.process.core.callers.Keys()) > 0 {
 		t.Errorf("%q: it knows %+v", s.failure, size)
+	}
+}
+
+// A late list shows an instance that its pool does not list any more. It takes the place of no node on its way, although a list that began
+// before lacked it already.
+func TestAReplacedInstanceIsRememberedForTheLagOfLists(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg := lkepool.Config{Records: new(claims.RecordMap)}.WithDefaults()
+	c := New(cfg, lkepool.Limits{PoolSize: 100, NodesLag: true}, now, true)
+	pool := lkepool.Pool{ID: 7, Count: 2, InstanceType: "g6-standard-2",
+		Tags: simTags.PoolTags(lkepool.Request{Key: simKeys[0]})}
+	shows := func(after time.Duration, count int, inPool []int, listed ...int) {
+		now = now.Add(after)
+		pool.Count, pool.Slots = count, nil
+		for _, id := range inPool {
+			pool.Slots = append(pool.Slots, lkepool.Slot{NodeID: fmt.Sprint("7-", id), InstanceID: id})
+		}
+		c.Handle(Done{Action: Action{Op: OpGetPool, PoolID: 7}, Began: now, Pool: pool}, now)
+		var instances []lkepool.Instance
+		for _, id := range listed {
+			instances = append(instances, lkepool.Instance{ID: id, PoolID: 7, Name: "lke7-7"})
+		}
+		c.Handle(Done{Action: Action{Op: OpListInstances}, Began: now, Instances: instances}, now)
+	}
+	shows(cfg.SettleTime, 2, []int{71, 72}, 71, 72)
+	shows(2*cfg.ListLag, 2, []int{71, 73}, 71, 73)
+	shows(cfg.ListLag/4, 3, []int{71, 73}, 71, 72)
+	p, _ := c.known.View().Pool(7)
+	if coming, _, _ := c.known.View().ComingTo(p); coming != 1 {
+		t.Errorf("%d nodes are on their way to a pool of 3 that lists 2", coming)
 	}
 }

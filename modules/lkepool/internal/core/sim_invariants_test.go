@@ -363,8 +363,9 @@ func (s *sim) silent(c *simClaimant) bool {
 		if of.foreign || simTags.KeyHash(of.Tags) != c.hash {
 			return false
 		}
-		// A node that a person added or took away cannot be told from one that has not come.
-		return of.disturbed > c.first || slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
+		// A node that a person added or took away cannot be told from one that has not come. A count that was accepted without effect
+		// before the claimant called promised a node to it, too.
+		return of.vain > 0 || of.disturbed > c.first || slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
 			i := slot.instance
 			return i == nil && slot.since <= since || i != nil && (!i.lives() && slot.since <= since || i.pretended || s.unreadable(i, s.Now))
 		})

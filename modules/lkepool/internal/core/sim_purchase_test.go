@@ -181,7 +181,7 @@ func (s *sim) serves(of *simPool, slot *simSlot) bool {
 	case slot.doomed || slot.removed:
 		return false
 	case i == nil:
-		return s.Now-slot.since < simShortest && !(slot.replaces && of.vain > 0)
+		return s.Now-slot.since < simShortest && (!slot.replaces || of.vain == 0)
 	}
 	if s.marking(func(e *simEffect) bool { return e.action.InstanceID == i.ID }) {
 		return false
