@@ -63,6 +63,8 @@ type set struct {
 	machines   []*machine
 	changed    time.Duration
 	running    bool
+	// counted is its status: its Machines, and the ones of them that are ready.
+	counted [2]int
 }
 
 type machine struct {
@@ -222,6 +224,7 @@ func (p *platform) sets(d *deployment, s *set) {
 			s.observed, s.version = generation, p.bump()
 			p.wake(d)
 		}
+		p.count(s)
 		if p.random.IntN(3) == 0 {
 			d.version = p.bump() // its status
 		}
@@ -229,6 +232,22 @@ func (p *platform) sets(d *deployment, s *set) {
 			p.agenda.After(p.between(10*time.Millisecond, 400*time.Millisecond), func() { p.sets(d, s) })
 		}
 	})
+}
+
+// count writes the status of a set, which changes its version: core/reconcilers/machineset/machineset_controller_status.go, setReplicas.
+func (p *platform) count(s *set) {
+	var now [2]int
+	for _, m := range s.machines {
+		if !m.gone {
+			now[0]++
+		}
+		if !m.gone && m.ready {
+			now[1]++
+		}
+	}
+	if now != s.counted {
+		s.counted, s.version = now, p.bump()
+	}
 }
 
 // reconcileSet: machineset_controller.go, syncReplicas, and machineset_deletion_order.go, randomDeletionOrder.

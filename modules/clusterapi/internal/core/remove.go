@@ -72,7 +72,8 @@ func (d *decider) fresh(p *pool) bool {
 	})
 }
 
-// finish takes the next step of a removal in a paused deployment.
+// finish takes the next step of a removal in a paused deployment. Example: two of six Machines of a set are marked, and the set is to have
+// four. A person deletes one of the two, and the set replaces it. Five Machines stay, so the removal is written again with five.
 func (d *decider) finish(p *pool) {
 	i := slices.IndexFunc(p.Sets, func(s clusterapi.Set) bool { return s.Name == p.Removal.Set })
 	if i < 0 || p.Sets[i].Replicas <= p.Removal.Replicas {
@@ -80,8 +81,14 @@ func (d *decider) finish(p *pool) {
 			Reason: "the MachineSet was shrunk"})
 		return
 	}
-	s := p.Sets[i]
-	if p.Paused && s.Observed && p.Removal.Replicas >= p.activeIn(s.Name) {
+	s, stay := p.Sets[i], p.activeIn(p.Removal.Set)
+	switch {
+	case !p.Paused || !s.Observed || d.fresh(p):
+	case p.Removal.Replicas < stay:
+		d.step(p, clusterapi.Write{Op: clusterapi.OpPause, Object: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion,
+			Replicas: p.Replicas + stay - p.Removal.Replicas, Value: clusterapi.RemovalValue(clusterapi.Removal{Set: s.Name, Replicas: stay}),
+			Reason: fmt.Sprintf("MachineSet %s has replaced a marked Machine, so %d of its Machines stay", s.Name, stay)})
+	default:
 		d.step(p, clusterapi.Write{Op: clusterapi.OpShrink, Object: s.Name, ResourceVersion: s.ResourceVersion,
 			Replicas: p.Removal.Replicas, Reason: "its Machines are marked for deletion"})
 	}

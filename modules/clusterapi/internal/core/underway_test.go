@@ -146,3 +146,39 @@ func TestANewProcessContinuesARemoval(t *testing.T) {
 		})
 	}
 }
+
+// A set of a paused deployment has two Machines, and one is marked. The set is shrunk when the controller has seen the mark. If the set has
+// replaced the other Machine meanwhile, so that more Machines stay than the removal says, the removal is written again.
+func TestASetIsShrunkToTheMachinesThatStay(t *testing.T) {
+	marked := clusterapi.Machine{Name: "m", UID: "m", ResourceVersion: "1", Deployment: "general", Set: "current", Released: true,
+		Claim: claims.Claimant{Name: "a"}}
+	stays := clusterapi.Machine{Name: "n", UID: "n", ResourceVersion: "1", Deployment: "general", Set: "current",
+		Claim: claims.Claimant{Name: "b"}}
+	for name, c := range map[string]struct {
+		removal  int
+		want     clusterapi.Op
+		replicas int
+	}{
+		"as many as stay":         {1, clusterapi.OpShrink, 1},
+		"fewer, one was replaced": {0, clusterapi.OpPause, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world := clusterapi.World{Machines: []clusterapi.Machine{marked, stays}, Deployments: []clusterapi.Deployment{{Name: "general",
+				UID: "general", ResourceVersion: "1", Replicas: 1, Observed: true, Paused: true,
+				Removal: clusterapi.Removal{Set: "current", Replicas: c.removal},
+				Sets:    []clusterapi.Set{{Name: "current", Replicas: 2, Observed: true, Current: true}}}}}
+			engine, now := core.New(clusterapi.Config{}.WithDefaults()), time.Unix(0, 0)
+			engine.Handle(core.Arrived{Token: 1, Ask: core.Ask{Kind: core.KindWorld}}, now)
+			if writes, _ := ops(engine.Handle(core.Read{World: world}, now)); len(writes) > 0 {
+				t.Errorf("it writes %v before the mark can have been seen", writes)
+			}
+			now = now.Add(time.Minute)
+			engine.Handle(core.Arrived{Token: 2, Ask: core.Ask{Kind: core.KindWorld}}, now)
+			actions := engine.Handle(core.Read{World: world}, now)
+			i := slices.IndexFunc(actions, func(a core.Action) bool { return a.Op == core.ActionWrite })
+			if i < 0 || actions[i].Write.Op != c.want || actions[i].Write.Replicas != c.replicas {
+				t.Errorf("it does %v, want %s with %d replicas", actions, c.want, c.replicas)
+			}
+		})
+	}
+}
