@@ -152,13 +152,15 @@ func (s *sim) decided(i *simInstance) time.Duration {
 	return s.Now
 }
 
-// omit notes that a list lacks an instance.
+// omit notes that a list lacks an instance. One that two lists of a process lack is hidden from it.
 func (s *sim) omit(id int) {
 	i := s.instance(id)
 	if i.omittedFrom != s.process.life {
 		i.omitted, i.omittedFrom = 0, s.process.life
 	}
-	i.omitted++
+	if i.omitted++; i.omitted == 2 {
+		s.facts.hidden++ // its claimant may get another one
+	}
 }
 
 // noteRead counts the direct reads of an instance that failed in a row.
@@ -207,11 +209,10 @@ func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
 }
 
 // answeredBefore: an earlier process answered, the claimant has no record of that, and a
-// claim that was sent before landed on another instance since, or in the lead of a later process.
-// Both carry its claim, and which of them was the answer is nowhere to be read. It has only one:
-// the other is collected.
+// claim that was sent before landed late on another instance. Both carry its claim, and which of
+// them was the answer is nowhere to be read. It has only one: the other is collected.
 func (s *sim) answeredBefore(c *simClaimant, had, i *simInstance) bool {
-	return c.instance == 0 && c.served < s.process.began && i.late && (i.lateOf || i.marked > c.served) && i.decided < s.process.began &&
+	return c.instance == 0 && c.served < s.process.began && i.late && i.decided < s.process.began &&
 		s.tagged(had.Tags) == c && s.tagged(i.Tags) == c
 }
 
