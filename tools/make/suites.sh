@@ -33,7 +33,8 @@ circle=${CIRCLE:-deep} part=${PART:-1/1}
 number=${part%/*} parts=${part#*/}
 pages='/tools/docs$'
 clusters='/tools/(localcluster|bench)(/|$)'
-virtual='/modules/(claims|linode|linodesim|lkeprobe|lkepool|instances|clusterapi|advisor/whatif)(/|$)'
+# These have shorter tests in the shared circle.
+shorter='(/modules/(claims|linode|linodesim|lkeprobe|lkepool|instances|clusterapi|advisor/whatif)(/|$)|/tools/site$)'
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -114,9 +115,9 @@ computes() {
 	short=
 	[ "$circle" = deep ] || short=-short
 	for module; do
-		packages 10 2 "$short" "$module" "$virtual" || fail "$module"
+		packages 10 2 "$short" "$module" "$shorter" || fail "$module"
 		[ "$circle" = deep ] || schedules "$module" || fail "$module schedules"
-		packages 10 2 '' "$module" -v -e "$pages" -e "$clusters" -e "$virtual" || fail "$module"
+		packages 10 2 '' "$module" -v -e "$pages" -e "$clusters" -e "$shorter" || fail "$module"
 		[ "$circle" = deep ] || packages 10 2 -short "$module" "$clusters" || fail "$module"
 	done
 }

@@ -1,7 +1,6 @@
 package site_test
 
 import (
-	"context"
 	_ "embed"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // frames loads pages of the site at two widths, uses them, and writes what it finds as text.
@@ -20,7 +18,7 @@ var frames []byte
 
 func TestTheSiteAtTwoWidths(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED: builds the site")
+		t.Skip("SKIPPED: builds the site and uses it in a browser")
 	}
 	chromium := browser(t)
 	built, err := exec.CommandContext(t.Context(), "../make/site.sh").CombinedOutput()
@@ -81,9 +79,7 @@ func browser(t *testing.T) string {
 // dump returns the text of the element with the ID found, when the page has finished.
 func dump(t *testing.T, chromium, url string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+	out, err := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 		"--user-data-dir="+t.TempDir(), "--window-size=1400,1000", "--virtual-time-budget=60000", "--dump-dom", url).Output()
 	if err != nil {
