@@ -47,6 +47,23 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	}
 }
 
+// Creations fail after they had their effect, and lists are empty, while a user has set the lag of lists to a second. Each creation buys a
+// node that nothing shows, so creations come ever more seldom.
+func TestCreationsThatNoListShowsComeSeldom(t *testing.T) {
+	plan := &simSchedule{seed: 1, simHarshness: simHarshness{harsh: true, listLag: time.Second}, world: simWeather{
+		latency: 200 * time.Millisecond, idLeast: 5 * time.Second, idMost: 5 * time.Second, orphanTTL: time.Hour,
+	}, lives: []simLife{{patience: 5 * time.Minute, again: time.Second}}, fates: []simFate{
+		{op: OpCreate, times: 100, kind: faultApplied, takes: time.Second}, {op: OpListPools, times: 1000, kind: faultEmpty},
+	}}
+	s := newSim(plan, nil)
+	s.lead()
+	s.admit()
+	s.runUntil(5 * time.Minute)
+	if s.bought < 3 || s.bought > 12 {
+		t.Errorf("%d nodes were bought for one claimant in five minutes", s.bought)
+	}
+}
+
 // A late list shows an instance that its pool does not list any more. It takes the place of no node on its way, although a list that began
 // before lacked it already.
 func TestAReplacedInstanceIsRememberedForTheLagOfLists(t *testing.T) {

@@ -140,6 +140,9 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 // that no claimant waits for it any more.
 func (s *sim) unreadable(i *simInstance, at time.Duration) bool {
 	u := i.unread
+	if at < i.unreadBefore.until {
+		u = i.unreadBefore // a claim that was sent then rests on what was known then
+	}
 	return u.process == s.process.life+1 && u.times >= simAttempts && at-u.since >= simUnreadable
 }
 
@@ -169,6 +172,10 @@ func (s *sim) noteRead(id int, err error) {
 	switch {
 	case i == nil:
 	case err == nil || claims.KindOf(err) == claims.KindNotFound:
+		if i.unread.times > 0 {
+			i.unreadBefore = i.unread
+			i.unreadBefore.until = s.Now
+		}
 		i.unread = simUnread{}
 	case i.unread.process != s.process.life+1:
 		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.Now}

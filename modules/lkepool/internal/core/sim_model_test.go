@@ -122,7 +122,8 @@ type simInstance struct {
 	omitted, omittedFrom int
 	// failed counts failed writes of its tags.
 	failed int
-	unread simUnread
+	// unread is the reads that fail now, unreadBefore the ones that failed until a read was answered.
+	unread, unreadBefore simUnread
 	// troubled: a request for it alone failed.
 	troubled bool
 	// ended is when it stopped to serve. toldEnd is the process, counted from 1, that an
@@ -140,7 +141,7 @@ type simInstance struct {
 // 1, how many, and since when.
 type simUnread struct {
 	process, times int
-	since          time.Duration
+	since, until   time.Duration
 	// passed: something was bought while they failed for too long.
 	passed bool
 }

@@ -18,8 +18,6 @@ type Key struct {
 	room int
 	// notBefore keeps anything from being bought while a purchase whose answer was lost may still show.
 	notBefore time.Time
-	// lost: the last creation was not answered.
-	lost bool
 	// joins are the nodes in a row that did not join.
 	joins pacing.Record
 }
@@ -60,6 +58,16 @@ func (k *purchases) foundPool(p *Pool, creating bool) {
 	if at >= 0 && p.rec.Origin != record.Arrived && !creating {
 		k.lost = slices.Delete(k.lost, at, at+1)
 	}
+}
+
+// lostFor counts the creations for a key that were not answered, and that no list has shown.
+func (k *purchases) lostFor(hash string) (n int) {
+	for _, l := range k.lost {
+		if l.hash == hash {
+			n++
+		}
+	}
+	return n
 }
 
 // forgetKeys forgets, after a list of pools, keys that nothing refers to any more.

@@ -324,8 +324,10 @@ func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable, edited []*Pool) 
 }
 
 // Vanished counts the pools of a key that this process made and that do not exist: the platform accepted their creation and made nothing,
-// or a person deleted them.
+// or a person deleted them. Creations that were not answered and that no list has shown count as well: lists may be empty, and each
+// creation may have made a node.
 func (v Objects) Vanished(hash string) (n int) {
+	n = v.k.lostFor(hash)
 	for p := range v.k.View().Pools() {
 		if p.hash == hash && p.Made() && p.rec.Removing.IsZero() && v.k.View().Absent(p.ID()) {
 			n++

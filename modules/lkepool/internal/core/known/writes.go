@@ -28,7 +28,6 @@ func (k writeAnswers) mergePurchase(d event.Done) News {
 	}
 	value := k.answerPool(p, d.Pool)
 	p.hash, p.look = k.tags.KeyHash(value.Tags), false
-	key.lost = false
 	if key.room > 0 {
 		key.room = d.Action.Bought // until not even one more fits
 	}
@@ -64,12 +63,12 @@ func (k writeAnswers) purchaseFailed(key *Key, d event.Done) (news News) {
 	} else if mayHaveEffect(d.Err) {
 		// Creating has no idempotency token: the pool is looked for by its tag. A list shows it when it is as old as lists may be, so
 		// after two creations in a row without an answer that is waited for.
-		wait := k.cfg.SettleTime
-		if key.lost || claims.EffectOf(d.Err) == claims.EffectApplied {
+		wait, hash := k.cfg.SettleTime, d.Action.Key.Hash()
+		if k.lostFor(hash) > 0 || claims.EffectOf(d.Err) == claims.EffectApplied {
 			wait = k.cfg.ListLag
 		}
-		key.notBefore, key.lost = k.now.Add(wait), true
-		k.lost = append(k.lost, lostCreation{hash: d.Action.Key.Hash(), instanceType: d.Action.Key.InstanceType, nodes: d.Action.Bought,
+		key.notBefore = k.now.Add(wait)
+		k.lost = append(k.lost, lostCreation{hash: hash, instanceType: d.Action.Key.InstanceType, nodes: d.Action.Bought,
 			until: k.now.Add(k.cfg.LateEffect + k.cfg.ListLag)})
 	}
 	switch add := d.Action.Bought; {
