@@ -89,10 +89,7 @@ func cheaper(ctx context.Context, s *stage) (string, error) {
 	if err := s.cfg.Kube.Update(ctx, small); err != nil {
 		return "", err
 	}
-	if err := s.replaced(ctx, old); err != nil {
-		return "", err
-	}
-	after, err := s.one(ctx)
+	after, err := s.replaced(ctx, old)
 	if err != nil {
 		return "", err
 	}
@@ -116,10 +113,7 @@ func drifted(ctx context.Context, s *stage) (string, error) {
 	if err := s.cfg.Kube.Patch(ctx, pool, patch); err != nil {
 		return "", err
 	}
-	if err := s.replaced(ctx, old); err != nil {
-		return "", err
-	}
-	after, err := s.one(ctx)
+	after, err := s.replaced(ctx, old)
 	if err != nil {
 		return "", err
 	}
@@ -142,7 +136,8 @@ func deletedNode(ctx context.Context, s *stage) (string, error) {
 	if err := s.cfg.Kube.Delete(ctx, node); err != nil {
 		return "", err
 	}
-	return "the Linode went, and the pod got another node", s.replaced(ctx, old)
+	_, err = s.replaced(ctx, old)
+	return "the Linode went, and the pod got another node", err
 }
 
 func deletedLinode(ctx context.Context, s *stage) (string, error) {
@@ -153,7 +148,8 @@ func deletedLinode(ctx context.Context, s *stage) (string, error) {
 	if err := s.cfg.Linodes.DeleteInstance(ctx, linodeID(old.Status.ProviderID)); err != nil {
 		return "", err
 	}
-	return "the pod got another node", s.replaced(ctx, old)
+	_, err = s.replaced(ctx, old)
+	return "the pod got another node", err
 }
 
 func (p *Part) killed(ctx context.Context, s *stage) (string, error) {

@@ -97,22 +97,27 @@ func (s *stage) one(ctx context.Context) (karpv1.NodeClaim, error) {
 	return claims[0], nil
 }
 
-// replaced waits until the pod runs on the node of another NodeClaim, and the old NodeClaim and its Linode are gone.
-func (s *stage) replaced(ctx context.Context, old karpv1.NodeClaim) error {
+// replaced waits until the pod runs on the node of another NodeClaim, and the old NodeClaim and its Linode are gone. It returns the other
+// NodeClaim.
+func (s *stage) replaced(ctx context.Context, old karpv1.NodeClaim) (karpv1.NodeClaim, error) {
 	err := s.until(ctx, "another NodeClaim takes the place of the old one", func(ctx context.Context) (bool, string, error) {
 		claims, err := s.claims(ctx)
 		there := slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.UID == old.UID })
 		return err == nil && len(claims) == 1 && !there, fmt.Sprintf("%d NodeClaims, the old one among them: %v", len(claims), there), err
 	})
 	if err != nil {
-		return err
+		return karpv1.NodeClaim{}, err
 	}
 	if err := s.running(ctx, 1); err != nil {
-		return err
+		return karpv1.NodeClaim{}, err
 	}
-	return s.until(ctx, "the old Linode is gone", func(ctx context.Context) (bool, string, error) {
+	err = s.until(ctx, "the old Linode is gone", func(ctx context.Context) (bool, string, error) {
 		return absent(ctx, s.cfg.Linodes, linodeID(old.Status.ProviderID))
 	})
+	if err != nil {
+		return karpv1.NodeClaim{}, err
+	}
+	return s.one(ctx)
 }
 
 // emptied removes the pods, and waits until the nodes and their Linodes are gone.

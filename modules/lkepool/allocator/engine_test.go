@@ -181,17 +181,8 @@ func TestCollect(t *testing.T) {
 		if err != nil || len(collected.Removed) != 2 {
 			t.Fatalf("got %+v, %v", collected, err)
 		}
-		list, err := allocator.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var claims []string
-		for _, node := range list {
-			claims = append(claims, node.Claim)
-		}
-		slices.Sort(claims)
-		if !slices.Equal(claims, names(3)) {
-			t.Errorf("left: %v", claims)
+		if left := claimsOf(t, allocator); !slices.Equal(left, names(3)) {
+			t.Errorf("left: %v", left)
 		}
 	})
 }

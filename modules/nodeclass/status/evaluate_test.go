@@ -126,19 +126,24 @@ func TestEvaluate(t *testing.T) {
 		t.Run(test.name+" "+test.condition, func(t *testing.T) {
 			result := status.Evaluate(context.Background(), classOf(test.spec), test.cluster, anAccount())
 			got := find(t, result.Conditions, test.condition)
-			if got.Status != test.status || got.Reason != test.reason {
-				t.Errorf("%s is %s with reason %s, expected %s with %s: %s", test.condition, got.Status, got.Reason, test.status, test.reason,
-					got.Message)
-			}
-			for _, words := range test.words {
-				if !strings.Contains(got.Message, words) {
-					t.Errorf("the message %q lacks %q", got.Message, words)
-				}
-			}
+			expect(t, got, test.status, test.reason, test.words)
 			if result.Err != nil {
 				t.Errorf("unexpected error: %v", result.Err)
 			}
 		})
+	}
+}
+
+// expect compares a condition with the expected one, and its message with the words that it must have.
+func expect(t *testing.T, got opstatus.Condition, status metav1.ConditionStatus, reason string, words []string) {
+	t.Helper()
+	if got.Status != status || got.Reason != reason {
+		t.Errorf("%s is %s with reason %s, expected %s with %s: %s", got.Type, got.Status, got.Reason, status, reason, got.Message)
+	}
+	for _, word := range words {
+		if !strings.Contains(got.Message, word) {
+			t.Errorf("the message %q lacks %q", got.Message, word)
+		}
 	}
 }
 

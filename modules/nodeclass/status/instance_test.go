@@ -2,7 +2,6 @@ package status_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,15 +107,7 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 			cluster := instance
 			cluster.Region = test.region
 			got := find(t, status.Evaluate(context.Background(), classOf(test.spec), cluster, anAccount()).Conditions, test.condition)
-			if got.Status != test.status || got.Reason != test.reason {
-				t.Errorf("%s is %s with reason %s, expected %s with %s: %s", test.condition, got.Status, got.Reason, test.status, test.reason,
-					got.Message)
-			}
-			for _, words := range test.words {
-				if !strings.Contains(got.Message, words) {
-					t.Errorf("the message %q lacks %q", got.Message, words)
-				}
-			}
+			expect(t, got, test.status, test.reason, test.words)
 		})
 	}
 }
