@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Shared is one API server for the tests of a package. The first test that asks for it starts it: a start computes for 20 seconds.
-// Tests give their objects names of their own, or delete what they make.
+// Shared is one API server for the tests of a package. The first test that asks for the server starts it, because a start takes 20
+// seconds of processor time. Tests give their objects names of their own, or delete what they make.
 //
 //	var server = apiserver.Shared{Definitions: crds.All()}
 //

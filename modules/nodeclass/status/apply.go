@@ -27,8 +27,9 @@ func Apply(class *v1alpha1.LinodeNodeClass, result Result, opts ...status.ForOpt
 	return !equal(before, &class.Status)
 }
 
-// keepTransitionTimes restores the time of a condition whose status is the same as before. The set takes Ready for unknown as soon as
-// one condition is of a newer generation than the others, which it is for a moment whenever the spec changes.
+// keepTransitionTimes restores the time of a condition whose status is the same as before. After a change of the spec, the first
+// condition that is set has a newer generation than the other conditions. The set then computes Ready as Unknown for a moment, and would
+// write a new time.
 func keepTransitionTimes(before, after []status.Condition) {
 	for i := range after {
 		for _, was := range before {
@@ -39,8 +40,8 @@ func keepTransitionTimes(before, after []status.Condition) {
 	}
 }
 
-// setReady gives Ready the reason and the message of what it waits for. The set has computed Ready by then,
-// with a general reason that only names the other conditions.
+// setReady gives Ready the reason and the message of the first condition that is not true. The set, which has computed Ready before, only
+// names the conditions.
 func setReady(conditions status.ConditionSet, result Result) {
 	unhealthy := result.firstUnhealthy()
 	if unhealthy == nil {

@@ -26,12 +26,13 @@ type Cluster struct {
 	// as the Linode API gives it ("1.35" on the Standard tier, "v1.33.6+lke7" on the Enterprise tier), in
 	// instance mode the API server's. Empty when it could not be read.
 	ControlPlaneVersion string
-	// Bootstrap checks what nodes of a class would join with, in instance mode; nil = it is not checked.
+	// Bootstrap checks the endpoint, the CA, the token and the user data of nodes of a class, in instance mode. With nil, nothing is
+	// checked.
 	Bootstrap func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
-	// MachineDeployments checks what a class selects, in clusterapi mode; nil = it is not checked.
+	// MachineDeployments checks the MachineDeployments that a class selects, in clusterapi mode. With nil, nothing is checked.
 	MachineDeployments func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
-	// LinodeInterfaces returns whether new Linodes get Linode interfaces, in instance mode, and not legacy ones or an unknown kind;
-	// nil = they do not.
+	// LinodeInterfaces returns true if new Linodes get Linode interfaces, in instance mode. It returns false for legacy interfaces, and
+	// if the kind is not known. Nil stands for a function that returns false.
 	LinodeInterfaces func(context.Context) bool
 }
 
@@ -45,8 +46,8 @@ type Finding struct {
 // at all proves nothing about the object, and is an error like any other.
 var ErrForbidden = errors.New("the token may not read it")
 
-// Lookup reads objects that a class names. A nil object without an error means that the Linode API answered that the object
-// does not exist; an error means that it is not known.
+// Lookup reads objects that a class names. A nil object without an error means that the object does not exist, by an answer of the Linode
+// API. An error means that the Lookup could not find out.
 type Lookup interface {
 	Firewall(ctx context.Context, id int) (*Firewall, error)
 	Image(ctx context.Context, id string) (*Image, error)
@@ -71,7 +72,7 @@ type Image struct {
 	Available bool
 	// CloudInit: the image has the capability "cloud-init", by which a Linode joins the cluster.
 	CloudInit bool
-	// Deprecated is that Linode is going to remove the image.
+	// Deprecated: Linode is going to remove the image.
 	Deprecated bool
 }
 
@@ -86,7 +87,7 @@ type PlacementGroup struct {
 // Region is a region of Linode.
 type Region struct{ Capabilities []string }
 
-// VPC is a VPC of the account, with the IDs of its subnets, of the subnets that have an IPv6 network, and the labels of all.
+// VPC is a VPC of the account.
 type VPC struct {
 	Label        string
 	Region       string

@@ -48,8 +48,8 @@ func (r Result) firstUnhealthy() *status.Condition {
 	return unknown
 }
 
-// Evaluate decides the conditions of a class in a cluster. With a nil Lookup nothing is read, and what would
-// have to be read counts as fine (DISABLE_DRY_RUN).
+// Evaluate decides the conditions of a class in a cluster. With a nil Lookup (DISABLE_DRY_RUN) it reads nothing, and the conditions that
+// need a read are true.
 func Evaluate(ctx context.Context, class *v1alpha1.LinodeNodeClass, cluster Cluster, lookup Lookup) Result {
 	e := evaluation{class: class, cluster: cluster, lookup: lookup, result: Result{Mode: cluster.Mode}}
 	e.add(e.validation(ctx))
@@ -86,8 +86,8 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 		return isTrue(conditionType, v1alpha1.ReasonNotRequested, "")
 	}
 	id := *e.class.Spec.FirewallID
-	// LKE's API has firewall_id on node pools of the Enterprise tier alone. Leaving it out silently would leave
-	// nodes open that the user takes for protected.
+	// LKE's API has firewall_id on node pools of the Enterprise tier alone. If the firewall were ignored without a word, nodes that the
+	// user believes to be protected would be open.
 	if e.cluster.Mode == v1alpha1.ModeLKE && e.cluster.Tier == TierStandard {
 		return isFalse(conditionType, v1alpha1.ReasonFirewallUnsupported,
 			"spec.firewallID is %d, but node pools of an LKE Standard cluster take no firewall; "+
@@ -162,7 +162,7 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-// found returns the condition of a check that a mode makes.
+// found returns the condition of a check that only one mode has.
 func (e *evaluation) found(ctx context.Context, conditionType string,
 	check func(context.Context, *v1alpha1.LinodeNodeClass) Finding) status.Condition {
 	if check == nil {
@@ -175,9 +175,10 @@ func (e *evaluation) found(ctx context.Context, conditionType string,
 	return status.Condition{Type: conditionType, Status: found.Status, Reason: found.Reason, Message: found.Message}
 }
 
-// failed returns the condition after a read of the Linode API that proves nothing about an object. The last
-// answer stands, whatever it was, if it was about the same object: same reports that the class's status shows so, and
-// otherwise it was when the spec has not changed since. A refusal of the token's scopes is an answer itself.
+// failed returns the condition after a read of the Linode API that proves nothing about an object. The last answer stands if it was about
+// the same object: the spec has not changed since, or same is true and the last condition was True. Callers pass same = true if the
+// class's status shows the object that the spec names. A token without the scope for the object is an answer: the condition is False,
+// with the reason Forbidden.
 func (e *evaluation) failed(conditionType, object, scope string, err error, same bool) status.Condition {
 	e.result.Err = errors.Join(e.result.Err, fmt.Errorf("reading %s: %w", object, err))
 	if errors.Is(err, ErrForbidden) {
@@ -195,7 +196,7 @@ func (e *evaluation) failed(conditionType, object, scope string, err error, same
 	}
 }
 
-// last is the condition as it is stored.
+// last returns the condition as the class's status has it.
 func (e *evaluation) last(conditionType string) *status.Condition {
 	for i := range e.class.Status.Conditions {
 		if e.class.Status.Conditions[i].Type == conditionType {
@@ -205,7 +206,8 @@ func (e *evaluation) last(conditionType string) *status.Condition {
 	return nil
 }
 
-// answered reports whether the condition is from an answer of the API. A refusal to answer does not stand.
+// answered reports whether the condition is from an answer of the API about the object. Forbidden is not: it says nothing about the
+// object.
 func answered(condition *status.Condition) bool {
 	return condition.IsTrue() || condition.IsFalse() && condition.Reason != v1alpha1.ReasonForbidden
 }

@@ -44,7 +44,7 @@ func (e *evaluation) instanceVersion() (string, *problem) {
 	return asked, nil
 }
 
-// need is a capability of the region that the class needs, the field that needs it, and what to do without.
+// need is a capability of the region that a field of the class needs, and what a user can do if the region lacks the capability.
 type need struct{ capability, field, cure string }
 
 func needs(spec v1alpha1.LinodeNodeClassSpec) []need {
@@ -173,7 +173,8 @@ func (e *evaluation) placementGroups(ctx context.Context) status.Condition {
 		room = room || !full
 	}
 	if !room {
-		// Nodes that exist count as members, so this is how a class at its limit looks; the launch of a further node names it.
+		// The class's own nodes count as members, so a class at its limit gets here: it stays Ready, and the launch of a further node
+		// reports the full group.
 		return isTrue(conditionType, v1alpha1.ReasonPlacementGroupFull,
 			"all placement groups of the class are full; a further node needs another one in spec.placementGroups")
 	}

@@ -14,9 +14,9 @@ import (
 // How many NodeClaims a message names.
 const shownNodeClaims = 5
 
-// ApplyWaiting writes into the status of a class that is being deleted which NodeClaims it waits for. It reports
-// whether anything changed. The message names the first few in order of their names and not how many there are, so
-// that it does not change with each of a thousand.
+// ApplyWaiting writes into the status of a class that is being deleted which NodeClaims it waits for. It reports whether anything
+// changed. The message names the first few in the order of their names. It has no count, which would change it a thousand times while a
+// thousand NodeClaims go.
 func ApplyWaiting(class *v1alpha1.LinodeNodeClass, nodeClaims []string, opts ...status.ForOption) bool {
 	before := class.Status.DeepCopy()
 	class.StatusConditions(opts...).Set(status.Condition{
@@ -26,7 +26,7 @@ func ApplyWaiting(class *v1alpha1.LinodeNodeClass, nodeClaims []string, opts ...
 	return !equal(before, &class.Status)
 }
 
-// waitingFor names the NodeClaims, and both ways out: a deletion that has begun cannot be taken back.
+// waitingFor names the NodeClaims and the two remedies. A deletion that has begun cannot be taken back.
 func waitingFor(class string, nodeClaims []string) string {
 	names := slices.Sorted(slices.Values(nodeClaims))
 	list := strings.Join(names[:min(len(names), shownNodeClaims)], ", ")

@@ -17,8 +17,8 @@ type problem struct {
 	reason, message string
 }
 
-// validation judges the spec from the spec and the cluster alone. The first problem gives the reason, the
-// message names them all, so that a user corrects them in one go.
+// validation judges the spec with the cluster's facts, and without the Linode API. The first problem gives the reason. The message names
+// all problems, so that a user can correct them together.
 func (e *evaluation) validation(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionValidationSucceeded
 	problems := tagProblems(e.class.Spec.Tags)
@@ -62,9 +62,9 @@ func tagProblems(tags []string) []problem {
 	return problems
 }
 
-// versionProblem judges lkeK8sVersion. LKE gives node pools a version of their own on the Enterprise tier alone,
-// and there a pool cannot be newer than its control plane; nodes of other versions than the control plane's
-// would be replaced at the next upgrade, so the two must be equal.
+// versionProblem judges lkeK8sVersion. Only on the Enterprise tier do node pools have a version of their own, and a pool cannot be newer
+// than its control plane. Nodes of an older version would be replaced at the next upgrade, so the class must name the control plane's
+// version.
 func (e *evaluation) versionProblem() *problem {
 	version := e.class.Spec.LKEK8sVersion
 	if version == "" {
@@ -88,8 +88,8 @@ func (e *evaluation) versionProblem() *problem {
 	return nil
 }
 
-// isolationProblem judges isolation, which no rule of the CRD can: the API server does not know the tier. Linode's Terraform provider
-// refuses isolation on other tiers than Enterprise; the API's own answer is not known.
+// isolationProblem judges isolation. A rule of the CRD could not, because the API server does not know the tier. Linode's Terraform
+// provider refuses isolation outside of the Enterprise tier; what the Linode API answers is not known.
 func (e *evaluation) isolationProblem() *problem {
 	if e.class.Spec.Isolation == nil || e.cluster.Mode != v1alpha1.ModeLKE || e.cluster.Tier == TierEnterprise {
 		return nil
@@ -111,7 +111,8 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 		}
 	}
 	if e.cluster.ControlPlaneVersion == "" {
-		// Nodes are made with the version in the status, and compared with it: without one they would be another pool's.
+		// The operator makes nodes with the version in the status, and compares nodes with it. Without a version, new nodes would come
+		// into another pool.
 		if last := e.last(conditionType); last != nil && last.IsTrue() && e.pinnedTo(e.class.Status.KubernetesVersion) {
 			e.result.KubernetesVersion = e.class.Status.KubernetesVersion
 			return isTrue(conditionType, last.Reason, last.Message)
@@ -131,7 +132,8 @@ func (e *evaluation) pinnedTo(version string) bool {
 	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))
 }
 
-// fieldsWithoutEffect returns the names of set fields without an effect: by their tags in this mode, or because of another field.
+// fieldsWithoutEffect returns the names of the set fields that have no effect: the mode does not use them, or another field overrides
+// them.
 func (e *evaluation) fieldsWithoutEffect(ctx context.Context) []string {
 	spec := e.class.Spec
 	names := spec.WithoutEffect(e.cluster.Mode)

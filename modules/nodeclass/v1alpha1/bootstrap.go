@@ -31,16 +31,16 @@ type Bootstrap struct {
 	// Default: kubeadm.
 	// +optional
 	Type BootstrapType `json:"type,omitempty"`
-	// KubernetesVersion of the nodes, not newer than the API server. k3s and rke2 install it; with kubeadm and talos the image has
-	// a version, and custom user data gets it as a variable. Default: the API server's. With ClusterMinor (kubeadm, talos,
-	// custom) nodes whose kubelet is of an earlier minor version than the API server are replaced, as long as new nodes of the
-	// image have a later one. Example: v1.35.2.
+	// KubernetesVersion of the nodes, not newer than the API server. Default: the API server's version. k3s and rke2 install this
+	// version. With kubeadm and talos the image determines the version. Custom user data gets this version as a variable. With
+	// ClusterMinor (kubeadm, talos, custom) a node is replaced if its kubelet has an earlier minor version than the API server and new
+	// nodes get a later one from the image. Example: v1.35.2.
 	// +kubebuilder:validation:MaxLength=48
 	// +kubebuilder:validation:XValidation:rule=`self == 'ClusterMinor' || self.matches(r'^v1\.[0-9]{1,3}\.[0-9]{1,3}([-+][A-Za-z0-9.+-]{1,32})?$')`,message="kubernetesVersion must be ClusterMinor, or look like v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1"
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// APIServerEndpoint is host and port that nodes join: of the API server, for k3s and rke2 of a server. Default: the address in the
-	// ConfigMap cluster-info in kube-public, else the setting clusterEndpoint. Example: 10.0.0.2:6443.
+	// APIServerEndpoint is the host and port that nodes join: the API server's, or with k3s and rke2 a server's. Default: the address in
+	// the ConfigMap cluster-info in kube-public, else the setting clusterEndpoint. Example: 10.0.0.2:6443.
 	// +kubebuilder:validation:MaxLength=259
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$')`,message="apiServerEndpoint must be a host, a colon and a port, without https://, for example 10.0.0.2:6443"
 	// +optional
@@ -65,14 +65,14 @@ type Bootstrap struct {
 	// +kubebuilder:validation:items:MaxLength=4096
 	// +optional
 	PostJoinCommands []string `json:"postJoinCommands,omitempty"`
-	// InstallerURL is where k3s or rke2 is installed from, an https address, or "none" for an image that has it. Default: the
+	// InstallerURL is the https address of the script that installs k3s or rke2, or "none" if the image contains it. Default: the
 	// project's own script.
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule=`self == 'none' || self.matches(r'^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$')`,message="installerURL must be an https address, or none"
 	// +optional
 	InstallerURL string `json:"installerURL,omitempty"`
-	// TokenSecretRef is the Secret with the agent token (k3s, rke2), or with what the variable for the token in custom user
-	// data has. The operator may read the Secrets that the chart's settings.instance.secrets lists.
+	// TokenSecretRef is the Secret with the agent token (k3s, rke2), or with the value of the token's variable in custom user data. The
+	// operator may read the Secrets that the chart's settings.instance.secrets lists.
 	// +optional
 	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty"`
 	// UserDataSecretRef is the Secret with the user data (custom) or the worker's machine config (talos). The operator may read
@@ -105,7 +105,8 @@ func (in *LinodeNodeClassSpec) BootstrapType() BootstrapType {
 	return in.Bootstrap.Type
 }
 
-// FollowsCluster returns whether nodes of the class are replaced for the minor version of the control plane, and get theirs with the image.
+// FollowsCluster returns whether the class has ClusterMinor: the image determines the minor version of a node, and a node with an earlier
+// minor version than the control plane is replaced.
 func (in *LinodeNodeClassSpec) FollowsCluster() bool {
 	return in.Bootstrap != nil && in.Bootstrap.KubernetesVersion == ClusterMinor
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 )
 
-// Types of the conditions. Ready, status.ConditionReady, is true when all the others are; Karpenter makes no
-// node from a class that is not Ready.
+// Types of the conditions. Ready (status.ConditionReady) is true when all of these conditions are true. Karpenter makes no node from a
+// class that is not Ready.
 const (
 	// ConditionValidationSucceeded: the spec can work in this cluster and mode.
 	ConditionValidationSucceeded = "ValidationSucceeded"
@@ -30,21 +30,21 @@ const (
 	ConditionMachineDeploymentsReady = "MachineDeploymentsReady"
 )
 
-// ConditionLaunchesAccepted is False, with ReasonLaunchRefused, while the Linode API refuses launches from the class, and absent
+// ConditionLaunchesAccepted is False, with ReasonLaunchRefused, while the Linode API refuses launches from the class. It is absent
 // otherwise. Ready does not depend on it.
 const (
 	ConditionLaunchesAccepted = "LaunchesAccepted"
 	ReasonLaunchRefused       = "LaunchRefused"
 )
 
-// ConditionVersionProvided is False, with ReasonImageVersionDiffers, while new nodes of a class that follows the control plane join with
-// another minor version than its own, and absent otherwise. Ready does not depend on it.
+// ConditionVersionProvided is False, with ReasonImageVersionDiffers, while new nodes of a class with ClusterMinor join with another minor
+// version than the control plane has. It is absent otherwise. Ready does not depend on it.
 const (
 	ConditionVersionProvided  = "KubernetesVersionProvided"
 	ReasonImageVersionDiffers = "ImageVersionDiffers"
 )
 
-// ReasonWaitingOnNodeClaimTermination: the class is being deleted and NodeClaims still use it. Of Ready alone.
+// ReasonWaitingOnNodeClaimTermination: the class is being deleted and NodeClaims still use it. Only Ready has this reason.
 const ReasonWaitingOnNodeClaimTermination = "WaitingOnNodeClaimTermination"
 
 // Reasons of conditions that are not true. Scripts and alerts may rely on them.
@@ -81,7 +81,7 @@ const (
 	ReasonSecretNotFound = "SecretNotFound"
 	// ReasonBootstrapInvalid: no user data can be rendered.
 	ReasonBootstrapInvalid = "BootstrapInvalid"
-	// ReasonVPCMismatch: the cloud controller manager works with other VPCs than the class's, or with none.
+	// ReasonVPCMismatch: the cloud controller manager does not work with the class's VPC.
 	ReasonVPCMismatch = "VPCMismatch"
 	// ReasonTagFilterMismatch: the cloud controller manager finds no Linode of the class, because none has a tag of its filter.
 	ReasonTagFilterMismatch = "TagFilterMismatch"
@@ -99,7 +99,8 @@ const (
 	ReasonNoMachineDeployments = "NoMachineDeployments"
 	// ReasonMachineDeploymentsUnusable: no MachineDeployment that the class selects can be used.
 	ReasonMachineDeploymentsUnusable = "MachineDeploymentsUnusable"
-	// ReasonMachinePoolsUnsupported: MachinePools have the label that opts in, and Machines of them cannot be chosen one by one.
+	// ReasonMachinePoolsUnsupported: MachinePools have the label that opts in, but the operator could not choose which of their Machines
+	// to remove.
 	ReasonMachinePoolsUnsupported = "MachinePoolsUnsupported"
 	// ReasonForbidden: the token may not read what has to be checked.
 	ReasonForbidden = "Forbidden"
@@ -107,15 +108,15 @@ const (
 	ReasonCheckFailed = "CheckFailed"
 )
 
-// Reasons of conditions that are true and need a word more than their type.
+// Reasons of conditions that are true and have something to report.
 const (
 	// ReasonSomeMachineDeploymentsUnusable: some of the MachineDeployments that the class selects cannot be used.
 	ReasonSomeMachineDeploymentsUnusable = "SomeMachineDeploymentsUnusable"
-	// ReasonNodesDiffer: Nodes have other labels than the templates of their MachineDeployments determine.
+	// ReasonNodesDiffer: Nodes have other labels than the templates of their MachineDeployments.
 	ReasonNodesDiffer = "NodesDiffer"
 	// ReasonUnregisteredTaintMissing: bootstrap templates let nodes register without Karpenter's taint.
 	ReasonUnregisteredTaintMissing = "UnregisteredTaintMissing"
-	// ReasonNotRequested: the class sets nothing that would have to be checked.
+	// ReasonNotRequested: the class sets no field that this condition checks.
 	ReasonNotRequested = "NotRequested"
 	// ReasonCheckSkipped: checks that call the Linode API are switched off (DISABLE_DRY_RUN).
 	ReasonCheckSkipped = "CheckSkipped"
@@ -146,8 +147,8 @@ func ConditionTypes(mode Mode) []string {
 	return types
 }
 
-// StatusConditions returns the conditions as a set whose root, Ready, follows the others. The class does not
-// know the controller's mode: the conditions of a mode alone count when the class has them.
+// StatusConditions returns the conditions as a set whose root, Ready, follows the others. The class does not know the controller's mode,
+// so a condition that only one mode has counts if the class has it.
 func (in *LinodeNodeClass) StatusConditions(opts ...status.ForOption) status.ConditionSet {
 	mode := ModeLKE
 	for _, other := range []Mode{ModeInstance, ModeClusterAPI} {

@@ -52,10 +52,10 @@ type DataDisks struct {
 	SDH *Disk `json:"sdh,omitempty"`
 }
 
-// MB returns the size in MiB, which is what Linode counts disks in.
+// MB returns the size in MiB, the unit of disks in the Linode API.
 func (in *Disk) MB() int { return int(in.Size.Value() >> 20) }
 
-// Devices yields the disks that are set by the names of their devices, in order; none of nil.
+// Devices yields the disks that are set, in the order of the names of their devices. A nil DataDisks has no disks.
 func (in *DataDisks) Devices() iter.Seq2[string, *Disk] {
 	return func(yield func(string, *Disk) bool) {
 		if in == nil {
@@ -69,7 +69,7 @@ func (in *DataDisks) Devices() iter.Seq2[string, *Disk] {
 	}
 }
 
-// All returns the disks that are set, in the order of their devices; none of nil.
+// All returns the disks that are set, in the order of their devices. A nil DataDisks has no disks.
 func (in *DataDisks) All() (all []*Disk) {
 	for _, disk := range in.Devices() {
 		all = append(all, disk)

@@ -17,10 +17,9 @@
 //
 // # Not guaranteed
 //
-// Acceptance by the API server does not mean that nodes can be made: an lkeK8sVersion may be one that the cluster does
-// not run, a firewall one that the account does not have, and an object may be older than a rule, in which case the
-// API server lets its other fields be changed. Package status of this module evaluates all three, tags with a key that
-// the provider manages among them, and reports it in the status.
+// Acceptance by the API server does not mean that nodes can be made. The cluster may not run the lkeK8sVersion, and the account may not
+// have the firewall. An object may also be older than a rule: the API server then still accepts changes of its other fields. Example: a
+// tag with a key that the provider manages. Package status of this module checks all three and reports the result in the status.
 //
 // Units: memory and swap in MiB and disks as Kubernetes quantities, as documented at each field. The package makes no
 // calls and returns no errors. The types are plain data: safe for concurrent reads, not for concurrent writes.

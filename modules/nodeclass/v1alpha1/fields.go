@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The struct tags of the spec's fields, the one place that lists the effect of a field in each mode:
+// The struct tags of the spec's fields. Only they list the effect of a field in each mode:
 //
 //	modes    the modes in which the field has an effect. Default: instance; for a nested field the modes of the field around it.
 //	inplace  the modes in which a change of it keeps the nodes. Default: none.
@@ -65,7 +65,7 @@ func (f field) replaces(mode Mode) bool {
 	return slices.Contains(f.modes, mode) && !slices.Contains(f.kept, mode)
 }
 
-// inner returns the fields below this one, none where it is not set or not a struct of this package.
+// inner returns the fields below this field. It returns nothing if the field is not set or is not a struct of this package.
 func (f field) inner() []field {
 	value := reflect.Indirect(f.value)
 	if value.Kind() != reflect.Struct || value.Type().PkgPath() != reflect.TypeFor[LinodeNodeClassSpec]().PkgPath() {

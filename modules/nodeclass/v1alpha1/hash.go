@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// HashVersion is the version of the hash's definition. Raise it when the same spec gives another hash (another
-// set of fields, another function); controllers then rewrite the annotations and replace no node.
+// HashVersion is the version of the hash's definition. Raise it with a change of the code that gives the same spec another hash.
+// Controllers then rewrite the annotations and replace no node.
 //
-// It is not of the plain form v1: the alpha provider writes the same annotations, with versions of that form and
-// hashes of another definition. Were the versions equal, each of its nodes would count as drifted.
+// The version has the prefix linode-, because the alpha provider writes the same annotations with versions such as v1, and computes
+// another hash. If the versions were equal, each node of the alpha provider would count as drifted.
 const HashVersion = "linode-v5"
 
-// Hash returns a short text that changes exactly if a new Linode of the class would differ from a Linode that was made from the class
-// before. Only fields count that have an effect in the mode and are not changed on the running Linode; their struct tags list these fields.
-// Unset fields do not count, so a field that is added to the type later changes no hash. The order of a list that is a set does not count,
-// and neither does the name under which the size of swap is given.
+// Hash returns a short text. The text changes if, and only if, a new Linode of the class would differ from a Linode that the class made
+// before the change. Only fields count that have an effect in the mode and are not changed on the running Linode; their struct tags list
+// these fields. Unset fields do not count, so a field that is added to the type later changes no hash. The order of a list that is a set
+// does not count, and neither does the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
 	counted := map[string]any{}
 	for _, f := range in.Spec.normalized().fields() {
@@ -54,7 +54,7 @@ func (in *KubeletConfiguration) extraText() string {
 	return string(text)
 }
 
-// normalized returns a copy that is the same for specs of one meaning.
+// normalized returns a copy. Specs with the same meaning have equal copies.
 func (in *LinodeNodeClassSpec) normalized() *LinodeNodeClassSpec {
 	spec := in.DeepCopy()
 	spec.SwapSize, spec.SwapSizeAlpha = spec.Swap(), nil
@@ -77,7 +77,7 @@ func (in *LinodeNodeClassSpec) normalized() *LinodeNodeClassSpec {
 	return spec
 }
 
-// Swap returns the size of the swap disk in MiB, from either of its two names; nil if neither is set.
+// Swap returns the size of the swap disk in MiB, from swapSize or swap_size. It returns nil if neither is set.
 func (in *LinodeNodeClassSpec) Swap() *int {
 	if in.SwapSize != nil {
 		return in.SwapSize
@@ -101,8 +101,8 @@ func (in *LinodeNodeClassSpec) disks() []*Disk {
 	return append([]*Disk{in.OSDisk}, in.DataDisks.All()...)
 }
 
-// hashOf hashes the value's JSON with sorted keys and without fields that are not set. It panics on a value that has no JSON; the values
-// are of this package's types, which all have.
+// hashOf hashes the value's JSON with sorted keys and without fields that are not set. It panics on a value that cannot be written as
+// JSON; all types of this package can.
 func hashOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -119,7 +119,7 @@ func hashOf(value any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// pruned removes objects and lists that are empty: a field with nothing in it is not set.
+// pruned removes empty objects and lists, because an empty field counts as not set.
 func pruned(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -141,7 +141,7 @@ func pruned(value any) any {
 	return value
 }
 
-// text returns the same for isolations of one meaning.
+// text returns equal texts for isolations with the same meaning.
 func (in *Isolation) text() string {
 	text := ""
 	for _, wanted := range []*bool{in.PublicIPv4, in.PublicIPv6} {

@@ -2,11 +2,11 @@ package v1alpha1
 
 import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-// Types of their own bound the length of a value, without which the API server takes the rules on it for too
-// costly, and let a refusal name the value. The key of a map cannot be bounded, so a refusal of a key names the
-// keys that there are.
+// The values of maps have types of their own for two reasons: a type can bound the length, without which the API server refuses the rules
+// on the value as too costly, and a refusal can name the value. Keys of maps cannot have such a type, so a refusal of a key lists the
+// allowed keys.
 
-// EvictionThreshold is a share ("5%") or an amount ("100Mi") of what its key names.
+// EvictionThreshold is a share ("5%") or an amount ("100Mi") of the resource that its key names.
 //
 // +kubebuilder:validation:MaxLength=32
 // +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,2}([.][0-9]+)?|100([.]0+)?)%$') || (isQuantity(self) && !quantity(self).isLessThan(quantity('0')))",message="must be a percentage from 0% to 100%, for example 5%, or a quantity not below 0, for example 100Mi"
@@ -75,9 +75,9 @@ type KubeletConfiguration struct {
 	// +optional
 	EvictionHard map[string]EvictionThreshold `json:"evictionHard,omitempty"`
 
-	// (no effect in lke mode) EvictionSoft are thresholds below which the kubelet evicts pods once the grace period in
-	// evictionSoftGracePeriod is over, which each of them needs. Signals and thresholds as in evictionHard.
-	// Default: none. Example: {memory.available: 500Mi}.
+	// (no effect in lke mode) EvictionSoft are thresholds below which the kubelet evicts pods after a grace period. Each threshold needs
+	// a grace period in evictionSoftGracePeriod. Signals and thresholds as in evictionHard. Default: none. Example: {memory.available:
+	// 500Mi}.
 	// +kubebuilder:validation:MaxProperties=6
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key in ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'])",message="keys of evictionSoft are memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree and pid.available"
 	// +optional
@@ -90,7 +90,7 @@ type KubeletConfiguration struct {
 	EvictionSoftGracePeriod map[string]EvictionGracePeriod `json:"evictionSoftGracePeriod,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) EvictionMaxPodGracePeriod bounds the termination grace period of a pod in a soft eviction, in seconds.
-	// Default 0: the pod's own is not heeded. Example: 60.
+	// Default 0: the pod's own grace period does not count. Example: 60.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty" modes:"instance"`

@@ -5,9 +5,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// Labels of a Linode plan. Every instance type has a requirement for each of them: a value, or DoesNotExist
-// where the plan has no such thing (no GPU, no accelerator). Nodes carry the values as labels; NodePools and
-// pods select on them. Numbers are decimal integers, so Gt and Lt work.
+// Labels of a Linode plan. Every instance type has a requirement for each label: a value, or DoesNotExist if the plan has no GPU or no
+// accelerator. Nodes have the values as labels; NodePools and pods select nodes by these labels. Numbers are decimal integers, so Gt and
+// Lt work.
 const (
 	// LabelInstanceGeneration is the number in the plan's ID: "6" for g6-standard-2.
 	LabelInstanceGeneration = Group + "/instance-generation"
@@ -35,8 +35,8 @@ const (
 // StorageClasses may name it in allowedTopologies. Its values are regions.
 const LabelVolumeRegion = "topology.linode.com/region"
 
-// LabelNodeClass is the label that Karpenter's core puts on NodeClaims and nodes; its value is the name of the
-// LinodeNodeClass. It is also the key of the tag with that name.
+// LabelNodeClass is the label that Karpenter's core puts on NodeClaims and nodes; its value is the name of the LinodeNodeClass. The tag
+// with the class's name has the same key.
 const LabelNodeClass = Group + "/linodenodeclass"
 
 // Values of LabelInstanceClass, which are the plan classes of the Linode API.
@@ -64,10 +64,12 @@ func InstanceLabels() []string {
 }
 
 func init() {
-	// Labels below linode.com belong to LKE and the drivers: with such a label a NodePool could make a Node look like another pool's.
+	// Labels below linode.com belong to LKE and the drivers. If a NodePool could set such a label, its Node could look like a Node of
+	// another LKE pool.
 	karpv1.RestrictedLabelDomains.Insert(Group, "linode.com")
 	karpv1.WellKnownLabels.Insert(InstanceLabels()...)
 	karpv1.WellKnownResources.Insert(ResourceNvidiaGPU)
-	// Core refuses requirements on a label it has no values for, so pods with a Linode volume would never get a node.
+	// Core refuses requirements on a label for which it knows no values. Without this line, pods with a Linode volume would never get a
+	// node.
 	karpv1.NormalizedLabels[LabelVolumeRegion] = corev1.LabelTopologyRegion
 }

@@ -30,8 +30,8 @@ type LinodeNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec has the settings of a user; an empty one is complete. On LKE these fields count: tags, firewallID, lkeK8sVersion, diskEncryption,
-	// isolation, and of kubelet what the estimate of a node's capacity rests on.
+	// Spec has the settings of a user; an empty one is complete. On LKE these fields have an effect: tags, firewallID, lkeK8sVersion,
+	// diskEncryption, isolation, and the fields of kubelet from which the capacity of a node is estimated.
 	// +kubebuilder:default={}
 	// +optional
 	Spec LinodeNodeClassSpec `json:"spec,omitempty"`
@@ -60,7 +60,7 @@ const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
 )
 
-// Isolation is which public addresses nodes have. LKE decides about a field that is not set.
+// Isolation determines which public addresses nodes have. LKE decides about a field that is not set.
 //
 // +kubebuilder:validation:MinProperties=1
 type Isolation struct {
@@ -100,19 +100,18 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Tags []string `json:"tags,omitempty" modes:"lke,instance" inplace:"lke,instance"`
 
-	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
-	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
-	// Standard tier take no firewall. A change replaces the nodes. In instance mode a Linode that was taken out of it by
-	// hand is put back; where the Linode API refuses that, its node is replaced. Example: 12345.
+	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without it, Linode's own
+	// default applies. In lke mode it needs the Enterprise tier, because node pools of the Standard tier take no firewall. A change
+	// replaces the nodes. In instance mode the operator puts a Linode back that a user took out of the firewall. If the Linode API
+	// refuses this, the node is replaced. Example: 12345.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FirewallID *int `json:"firewallID,omitempty" modes:"lke,instance"`
 
-	// LKEK8sVersion pins the Kubernetes version of the nodes (lke mode, Enterprise tier only): it must equal the
-	// version of the control plane, and no node is made while it does not. Without it, nodes get the control
-	// plane's version, whatever that is. After an upgrade of the control plane nodes of an older version are
-	// replaced as drifted, once the class is ready, by nodes of new pools: in place LKE upgrades only pools of at least
-	// 3 nodes (v1.33 and later; 2 for v1.32). Example: v1.33.6+lke7.
+	// LKEK8sVersion pins the Kubernetes version of the nodes (lke mode, Enterprise tier only): it must equal the version of the control
+	// plane, and no node is made while it does not. Without it, nodes get the version of the control plane. After an upgrade of the
+	// control plane, nodes of an older version drift, and nodes of new pools replace them as soon as the class is ready. LKE itself
+	// upgrades only pools of at least 3 nodes in place (v1.33 and later; 2 for v1.32). Example: v1.33.6+lke7.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^v?[0-9]+\.[0-9]+(\.[0-9]+)?(\+lke[0-9]+)?$')`,message="lkeK8sVersion must look like v1.33.6+lke7"
 	// +optional
@@ -150,12 +149,12 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	ImageSelector *ImageSelector `json:"imageSelector,omitempty" inplace:"instance"`
 
-	// (no effect in lke mode) ImageDriftPolicy is whether nodes are replaced when new nodes get another image by imageSelector:
+	// (no effect in lke mode) ImageDriftPolicy decides whether nodes are replaced when imageSelector finds another image for new nodes:
 	// Ignore or Replace. Default: Ignore.
 	// +optional
 	ImageDriftPolicy ImageDriftPolicy `json:"imageDriftPolicy,omitempty" inplace:"instance"`
 
-	// (no effect in lke mode) Bootstrap is how the Linodes join the cluster. Without it, with kubeadm.
+	// (no effect in lke mode) Bootstrap determines how the Linodes join the cluster. Default: with kubeadm.
 	// +optional
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
 
@@ -200,8 +199,8 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty"`
 
-	// (no effect in lke mode) PlacementGroups are several placement groups, filled one after another: a group with as many
-	// members as its region allows is left out. Instead of placementGroup.
+	// (no effect in lke mode) PlacementGroups are several placement groups, which are filled one after another. A group that has as many
+	// members as its region allows gets no more. Set either this field or placementGroup.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=map
@@ -228,20 +227,21 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Interfaces []Interface `json:"interfaces,omitempty"`
 
-	// (no effect in lke mode) PrivateIP gives each instance an address in 192.168.128.0/17, by which NodeBalancers reach it and
-	// which is the node's InternalIP. Linode interfaces have none: with true the instances get legacy ones, if the account
-	// still allows these. Default: true without an interface in a VPC, where the account's new instances have legacy interfaces.
+	// (no effect in lke mode) PrivateIP gives each instance an address in 192.168.128.0/17. NodeBalancers reach the instance by this
+	// address, and it is the node's InternalIP. Only legacy interfaces can have such an address: with true the instances get legacy
+	// interfaces, if the account still allows them. Default: true for an instance without an interface in a VPC, if the account's new
+	// instances have legacy interfaces.
 	// +optional
 	PrivateIP *bool `json:"privateIP,omitempty"`
 
-	// (no effect in lke mode) MaintenancePolicy decides what happens to an instance when its host is worked on: linode/migrate or
-	// linode/power_off_on. Without it, the account's setting decides.
+	// (no effect in lke mode) MaintenancePolicy decides what Linode does with an instance during maintenance of its host: linode/migrate
+	// or linode/power_off_on. Without it, the account's setting decides.
 	// +kubebuilder:validation:Enum={"linode/migrate","linode/power_off_on"}
 	// +optional
 	MaintenancePolicy string `json:"maintenancePolicy,omitempty"`
 
-	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface in the VPC, whose subnet must have an IPv6
-	// network, or without such an interface the ranges of the public one, which has an address by SLAAC whatever is set here.
+	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface in the VPC, whose subnet must have an IPv6 network.
+	// For an instance without such an interface it sets the ranges of the public interface, which always has an address by SLAAC.
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 
@@ -260,9 +260,9 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Configuration *Configuration `json:"configuration,omitempty"`
 
-	// Kubelet configures the kubelet (instance mode). In both modes the reserved resources and the hard eviction
-	// thresholds count when the capacity of a node is estimated that does not exist yet. LKE configures the kubelets
-	// of its nodes itself, so in lke mode these should be LKE's own figures, and a change of them replaces no node.
+	// Kubelet configures the kubelet (instance mode). In both modes the operator uses the reserved resources and the hard eviction
+	// thresholds to estimate the capacity of a node before the node exists. LKE configures the kubelets of its nodes, so in lke mode set
+	// the figures that LKE uses; a change of them replaces no node.
 	// +optional
 	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" modes:"lke,instance,clusterapi" inplace:"lke,clusterapi"`
 }
@@ -279,8 +279,8 @@ type Configuration struct {
 
 // LinodeNodeClassStatus has the findings of the controller.
 type LinodeNodeClassStatus struct {
-	// KubernetesVersion is the version of nodes made from the class now: the control plane's. Empty while that is
-	// not known, or while lkeK8sVersion sets another. Example: v1.33.6+lke7, on LKE Standard 1.35.
+	// KubernetesVersion is the version of nodes made from the class now, which is the control plane's. It is empty while that version is
+	// not known, or while lkeK8sVersion names another version. Example: v1.33.6+lke7, on LKE Standard 1.35.
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// Firewall is the Cloud Firewall of the spec, as found. Empty when the spec names none, or none was found.
@@ -289,10 +289,10 @@ type LinodeNodeClassStatus struct {
 	// Images are the images of nodes made from the class now (instance mode).
 	// +optional
 	Images []Image `json:"images,omitempty"`
-	// Conditions are Ready, and one for each dependency: ValidationSucceeded, KubernetesVersionReady,
-	// FirewallReady, and in instance mode BootstrapReady, RegionReady, ImageReady, NetworkReady and PlacementGroupReady.
-	// LaunchesAccepted is there, and False, while the Linode API refuses launches from the class, and KubernetesVersionProvided
-	// while new nodes of a class with ClusterMinor join with another minor version than the control plane's.
+	// Conditions are Ready and one condition for each dependency: ValidationSucceeded, KubernetesVersionReady, FirewallReady, and in
+	// instance mode BootstrapReady, RegionReady, ImageReady, NetworkReady and PlacementGroupReady. Two further conditions are absent or
+	// False. LaunchesAccepted is False while the Linode API refuses launches from the class. KubernetesVersionProvided is False while new
+	// nodes of a class with ClusterMinor join with another minor version than the control plane has.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
 }

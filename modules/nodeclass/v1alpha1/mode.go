@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Mode is how the controller gets nodes, set for the whole controller (KARPENTER_MODE), not per class.
+// Mode determines how the operator gets nodes. It is set for the whole operator (KARPENTER_MODE), not per class.
 type Mode string
 
 const (

@@ -23,8 +23,8 @@ type Interface struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	SubnetID *int `json:"subnetID,omitempty"`
-	// NAT maps a public address 1:1 to the address in the VPC. Without it, and without a public interface, a Linode may
-	// not reach the Metadata service, by which it joins. Default: true for a vpc interface if the Linode has no public interface.
+	// NAT maps a public address 1:1 to the address in the VPC. A Linode with neither NAT nor a public interface may not reach the
+	// Metadata service, from which it gets the data to join. Default: true for a vpc interface if the Linode has no public interface.
 	// +optional
 	NAT *bool `json:"nat,omitempty"`
 	// Primary is the interface with the default route. Default: the vpc interface, else the first.
@@ -65,8 +65,8 @@ type PlacementGroup struct {
 	// ID of the placement group. Example: 528.
 	// +kubebuilder:validation:Minimum=1
 	ID int `json:"id"`
-	// CompliantOnly refuses an instance for which the group's policy cannot be kept, instead of making it all the
-	// same. Default: the policy of the group decides.
+	// CompliantOnly refuses an instance that would violate the group's policy. Without it Linode makes the instance. Default: the policy
+	// of the group decides.
 	// +optional
 	CompliantOnly *bool `json:"compliant_only,omitempty"`
 }
@@ -77,8 +77,8 @@ func (in *LinodeNodeClassSpec) ConnectsVPC() bool {
 		slices.ContainsFunc(in.Interfaces, func(i Interface) bool { return i.Type == InterfaceVPC }))
 }
 
-// WantsPrivateIP returns whether an instance of the class gets an address in 192.168.128.0/17 where it can have one: as the class sets
-// it, else if no VPC gives it another address in the cluster.
+// WantsPrivateIP returns whether an instance of the class should have an address in 192.168.128.0/17. If the class does not set
+// privateIP, an instance without an interface in a VPC should have one.
 func (in *LinodeNodeClassSpec) WantsPrivateIP() bool {
 	if in.PrivateIP != nil {
 		return *in.PrivateIP
@@ -86,8 +86,8 @@ func (in *LinodeNodeClassSpec) WantsPrivateIP() bool {
 	return !in.ConnectsVPC()
 }
 
-// IPv6InVPC returns the options of an instance's interface in the VPC, nil for none: without SLAAC and ranges they request nothing, and
-// without such an interface the API takes none.
+// IPv6InVPC returns the IPv6 options of an instance's interface in the VPC. It returns nil if there is no such interface, or if the
+// options request neither SLAAC nor ranges.
 func (in *LinodeNodeClassSpec) IPv6InVPC() *IPv6Options {
 	options := in.IPv6Options
 	if options == nil || !in.ConnectsVPC() || len(options.EnableRanges) == 0 && (options.EnableSLAAC == nil || !*options.EnableSLAAC) {
@@ -96,7 +96,8 @@ func (in *LinodeNodeClassSpec) IPv6InVPC() *IPv6Options {
 	return options
 }
 
-// IPv6OnPublic returns the ranges of an instance's public interface, none where an interface in a VPC has them.
+// IPv6OnPublic returns the ranges of an instance's public interface. It returns nothing if the instance has an interface in a VPC, which
+// then has the ranges.
 func (in *LinodeNodeClassSpec) IPv6OnPublic() []string {
 	if in.IPv6Options == nil || in.ConnectsVPC() {
 		return nil
@@ -104,14 +105,15 @@ func (in *LinodeNodeClassSpec) IPv6OnPublic() []string {
 	return in.IPv6Options.EnableRanges
 }
 
-// IPv6Options sets the IPv6 addresses of an instance's interface in the VPC, or the ranges of its public one where none is in a VPC.
+// IPv6Options sets the IPv6 addresses of an instance's interface in the VPC. For an instance without such an interface it sets the ranges
+// of the public interface.
 type IPv6Options struct {
 	// EnableSLAAC gives the interface in the VPC an address by SLAAC, from a /64 of the subnet's network.
 	// +optional
 	EnableSLAAC *bool `json:"enableSLAAC,omitempty"`
-	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each. Without an interface
-	// in a VPC they are the public one's, each /56 or /64, where the account's new Linodes have Linode interfaces. Linode gives an
-	// account one public range in a region unless its support raises that. Example: ["/64"].
+	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each. An instance without an
+	// interface in a VPC gets them on its public interface: each is /56 or /64, and the account's new Linodes must have Linode
+	// interfaces. An account gets one public range in a region unless Linode's support raises the limit. Example: ["/64"].
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=4
 	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')`,message="each of enableRanges must be a prefix length from /1 to /128, for example /64"

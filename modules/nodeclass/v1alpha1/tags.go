@@ -7,19 +7,19 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// Keys of the tags the provider manages, written `key=value`. They are on the LKE pools and on the claimed
-// instances, TagNodeClaim on claimed instances alone.
+// Keys of the tags that the provider manages, written `key=value`. LKE pools and claimed instances have them; only claimed instances have
+// TagNodeClaim.
 const (
 	// TagClusterPrefix and the cluster's name make up the key of the tag with value TagClusterOwned.
 	TagClusterPrefix = "kubernetes.io/cluster/"
 	TagClusterOwned  = "owned"
 	// TagNodePool names the Karpenter NodePool.
 	TagNodePool = karpv1.NodePoolLabelKey
-	// TagNodeClaim names the NodeClaim that an instance was handed to; it is the durable record of the claim.
+	// TagNodeClaim names the NodeClaim that claimed an instance. It is the durable record of the claim.
 	TagNodeClaim = "karpenter.sh/nodeclaim"
 	// TagNodeClass names the LinodeNodeClass.
 	TagNodeClass = LabelNodeClass
-	// TagLKEManaged is "true" on what this provider made through LKE.
+	// TagLKEManaged is "true" on the LKE pools that this provider made, and on their claimed instances.
 	TagLKEManaged = Group + "/lke-managed"
 	// TagLKEClusterName names the LKE cluster.
 	TagLKEClusterName = "lke-cluster-name"
@@ -38,11 +38,10 @@ const (
 // cluster's instances are found.
 var enterpriseClusterTag = regexp.MustCompile(`^lke[0-9]+$`)
 
-// IsRestrictedTag reports whether a tag has a key that the provider, Karpenter or LKE manages. A user who set it
-// could make the provider take an instance for claimed, or for another cluster's.
+// IsRestrictedTag reports whether a tag has a key that the provider, Karpenter or LKE manages. A user who sets such a tag could make the
+// provider believe that an instance is claimed, or that it belongs to another cluster.
 //
-// The key ends before the first "=". Upper case does not get around it: whether Linode tags are
-// case sensitive is not documented.
+// The key ends before the first "=". Case is ignored, because Linode does not document whether tags are case sensitive.
 func IsRestrictedTag(tag string) bool {
 	key, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "=")
 	key = strings.TrimSpace(key)
@@ -54,17 +53,6 @@ func IsRestrictedTag(tag string) bool {
 	}
 	domain, _, found := strings.Cut(key, "/")
 	return found && (inDomain(domain, Group) || inDomain(domain, "karpenter.sh"))
-}
-
-// RestrictedTags returns the tags that IsRestrictedTag refuses, in the given order.
-func RestrictedTags(tags []string) []string {
-	var restricted []string
-	for _, tag := range tags {
-		if IsRestrictedTag(tag) {
-			restricted = append(restricted, tag)
-		}
-	}
-	return restricted
 }
 
 func inDomain(domain, of string) bool {

@@ -1,7 +1,6 @@
 package v1alpha1_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -52,10 +51,6 @@ func TestRestrictedTags(t *testing.T) {
 		if got := v1alpha1.IsRestrictedTag(tag); got != restricted {
 			t.Errorf("%q: restricted is %t, expected %t", tag, got, restricted)
 		}
-	}
-	got := v1alpha1.RestrictedTags([]string{"nodepool=1", "team=a", "lke1"})
-	if want := []string{"nodepool=1", "lke1"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, expected %v", got, want)
 	}
 }
 
