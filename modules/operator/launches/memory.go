@@ -15,14 +15,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// How long what a launch has shown is remembered.
+// How long the results of launches are remembered.
 const (
-	// RefusalLasts bounds for how long a refusal counts while nothing is changed.
+	// RefusalLasts is the time after which a refusal is forgotten, although nobody has changed the refused object.
 	RefusalLasts = 5 * time.Minute
 	// HeldFor is the time for which a static NodePool makes no NodeClaim after a NodeClaim that got no node.
 	HeldFor = time.Minute
-	// ShortfallLasts is for how long a NodePool plans with the node that was too small. By then a second node of the plan has taught the
-	// catalog, or the next one is tried.
+	// ShortfallLasts is the time for which a NodePool plans with the figures of a node that was too small. By then, a second node of the
+	// plan has taught the catalog the right figures, or the plan is tried again.
 	ShortfallLasts = 6 * time.Hour
 
 	failureLasts = time.Hour        // after the last pause a failure counts for the next
@@ -37,18 +37,18 @@ type Config struct {
 	OnRest   func(plan string, cause Cause) // a plan rests that did not rest for this cause; may be nil
 }
 
-// A Target names plans that are not bought; an empty plan stands for all of the NodePool.
+// A Target is a plan in a NodePool. An empty plan stands for all plans of the NodePool.
 type Target struct{ NodePool, Plan string }
 
-// An Attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another plan would leave the capacity
-// that it caused unused. Core calls Create for one NodeClaim by one goroutine at a time.
+// An Attempt is a call of Create. Core calls Create for one NodeClaim in one goroutine at a time. Prices and availability may change
+// between two attempts, but the plan stays: the first attempt may already have bought a node, which another plan would leave unused.
 type Attempt struct {
 	Plan   string
 	Number int       // from 1
 	Began  time.Time // the first for this plan
 }
 
-// Memory remembers what launches have shown. It is safe for concurrent use.
+// Memory remembers the results of launches. It is safe for concurrent use.
 type Memory struct {
 	cfg Config
 
@@ -63,7 +63,7 @@ type Memory struct {
 	shortfalls timed[Target, corev1.ResourceList] // the resources of a node that was too small
 }
 
-// New returns a Memory of nothing.
+// New returns an empty Memory.
 func New(cfg Config) *Memory {
 	return &Memory{cfg: cfg, attempts: timed[types.UID, Attempt]{}, pauses: timed[Target, pacing.Record]{}, refusals: timed[source, Refusal]{},
 		rests: timed[string, Cause]{}, limited: timed[string, bool]{}, held: timed[string, string]{}, counted: timed[types.UID, bool]{},
@@ -135,7 +135,7 @@ func (m *Memory) judge(l Launch, err error) (v Verdict, news bool) {
 	return v, news
 }
 
-// rest lets a plan rest, and returns whether it did not rest for this cause. A rest is never shortened.
+// rest lets a plan rest, and returns true if the plan did not rest for this cause before. A rest is never shortened.
 func (m *Memory) rest(cause Cause, plan string) (news bool) {
 	lasts := cause.rest(m.cfg.PlanRest)
 	old, _ := m.rests.get(plan)
@@ -152,12 +152,12 @@ func (m *Memory) Resting(plan string) (cause Cause, is bool) {
 	return m.rests.get(plan)
 }
 
-// pause records failures in a row. They count for the next one until failureLasts after their pause.
+// pause records failures in a row. They are forgotten when failureLasts has passed since their pause.
 func (m *Memory) pause(t Target, failures pacing.Record) {
 	m.pauses.set(t, failures, time.Until(failures.Until)+failureLasts)
 }
 
-// NeverJoined counts, once for its NodeClaim, a node that never joined, and returns the pause of its plan after it.
+// NeverJoined counts a node that never joined, once for each NodeClaim, and returns the pause of the node's plan that follows.
 func (m *Memory) NeverJoined(nodeClaim types.UID, t Target) (pause time.Duration, counted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +171,7 @@ func (m *Memory) NeverJoined(nodeClaim types.UID, t Target) (pause time.Duration
 	return pause, true
 }
 
-// Joined forgets the failures of a plan that were before a node of it joined.
+// Joined forgets the failures of a plan, and of its NodePool, from before the given time, at which a node of the plan joined.
 func (m *Memory) Joined(nodePool, plan string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +192,7 @@ func (m *Memory) Pausing(nodePool, plan string) bool {
 	return now.Before(ofPlan.Until) || now.Before(ofAll.Until)
 }
 
-// Pauses returns what of a NodePool fails, until a node joins.
+// Pauses returns the plans of a NodePool whose launches failed in a row. A node that joins ends the row.
 func (m *Memory) Pauses(nodePool string) (pauses []Pause) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -246,14 +246,14 @@ func (m *Memory) Held(nodePool string) (why string, is bool) {
 	return m.held.get(nodePool)
 }
 
-// TooSmall records what a node had that cannot hold the pods that its NodeClaim was made for.
+// TooSmall records the resources of a node that cannot hold the pods for which its NodeClaim was made.
 func (m *Memory) TooSmall(t Target, had corev1.ResourceList) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shortfalls.set(t, had, ShortfallLasts)
 }
 
-// Shortfall returns what a node of the NodePool's plan had that was too small, false if none was.
+// Shortfall returns the resources of a node of the target that was too small. It returns false if no such node is recorded.
 func (m *Memory) Shortfall(t Target) (had corev1.ResourceList, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -275,7 +275,7 @@ func (t timed[K, V]) get(key K) (value V, is bool) {
 	return value, false
 }
 
-// set keeps a value for a while, and drops what has ended.
+// set keeps a value for a while, and drops the values that have ended.
 func (t timed[K, V]) set(key K, value V, lasts time.Duration) {
 	now := time.Now()
 	maps.DeleteFunc(t, func(_ K, held ending[V]) bool { return !now.Before(held.ends) })

@@ -10,17 +10,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// A Version identifies an object as a launch was made from it.
+// A Version identifies a generation of an object, from which a launch was made.
 type Version struct {
 	UID        types.UID `json:"uid"`
 	Generation int64     `json:"generation"`
 }
 
-// A Source has what a launch is made from.
+// A Source has the objects from which a launch is made.
 type Source struct{ NodePool, NodeClass Version }
 
-// A Refusal is why launches from a source are not tried: a repetition can only be refused again until the NodePool or its LinodeNodeClass
-// is changed. It concerns all NodePools of the class when NodePool is zero, and ends with another generation of what it concerns.
+// A Refusal is the reason why launches from a source are not tried: the API would refuse each repetition until a user changes the
+// NodePool or its LinodeNodeClass. If NodePool is zero, the refusal concerns all NodePools of the class. A new generation of the NodePool
+// or the class ends the refusal.
 type Refusal struct {
 	NodePool  Version   `json:"nodePool,omitzero"`
 	NodeClass Version   `json:"nodeClass"`
@@ -29,12 +30,12 @@ type Refusal struct {
 	Until     time.Time `json:"until"`
 }
 
-// A source has one refusal: a later generation replaces an earlier one.
+// source is the key of a refusal. It has no generation, so the refusal of a later generation replaces the refusal of an earlier one.
 type source struct{ nodePool, nodeClass types.UID }
 
 func (r Refusal) source() source { return source{r.NodePool.UID, r.NodeClass.UID} }
 
-// classFields are how fields begin that a class alone sets: the beginnings in LKE's requests, of instances.Spec, and of the class itself.
+// classFields are the prefixes of fields that only a class sets: in LKE's requests, in instances.Spec, and in the class itself.
 var classFields = []string{
 	"firewall_id", "disk_encryption", "isolation", "Spec.Network", "Spec.Image", "Spec.MaintenancePolicy", "Spec.PlacementGroup",
 	claims.FieldPlacementGroups,

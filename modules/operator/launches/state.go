@@ -11,14 +11,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// State is the part of a Memory that a later process takes up, in a fixed order.
+// State is the part of a Memory that a later process takes up. Its lists have a fixed order.
 type State struct {
 	Pauses   []Pause
 	Refusals []Refusal
 	Rests    []Rest
 }
 
-// A Pause is a plan, or "" for all plans, of which launches failed in a row.
+// A Pause is a plan whose launches failed in a row; "" stands for all plans of the NodePool.
 type Pause struct {
 	NodePool string    `json:"nodePool"`
 	Plan     string    `json:"plan,omitempty"` // "" for all plans
@@ -27,7 +27,7 @@ type Pause struct {
 	Until    time.Time `json:"until"`
 }
 
-// A Rest is a plan that no NodePool gets until it ends.
+// A Rest is a plan that no NodePool gets until the rest ends.
 type Rest struct {
 	Plan  string    `json:"plan"`
 	Cause Cause     `json:"cause"`
@@ -37,7 +37,7 @@ type Rest struct {
 // longestMessage bounds a message that is stored, so that 250 refusals find room in an annotation.
 const longestMessage = 100
 
-// Export returns what counts still.
+// Export returns the records that have not ended.
 func (m *Memory) Export() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// Reasons of events on a NodePool about launches that failed. Core reports the same on the NodeClaim, which is gone soon afterwards.
+// Reasons of events on a NodePool about failed launches. Core reports the failure on the NodeClaim as well, but deletes the NodeClaim
+// soon afterwards.
 const (
 	EventTokenRefused         = "TokenRefused"         // on pods and NodeClaims, too
 	EventInsufficientCapacity = "InsufficientCapacity" // the region has no more of a plan
@@ -32,9 +33,8 @@ type row struct {
 	detail  bool // the error's own text goes into the condition: a user has to act on it
 }
 
-// rows is the one table from kinds of errors to the answer for core. With a cause core gives this NodeClaim up and schedules its pods
-// anew. Without one core calls Create again, with growing pauses, also for a request that can never work, because its cause is a setting
-// that a user may correct.
+// rows maps each kind of error to the answer for core. With a cause, core gives the NodeClaim up and schedules its pods anew. Without a
+// cause, core calls Create again, with growing pauses. This includes requests that fail until a user corrects a setting.
 var rows = map[claims.Kind]row{
 	claims.KindProvisioning:         {outcome: outcomeProvisioning, reason: "Provisioning", message: "The node is on its way"},
 	claims.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: NoCapacity},
@@ -70,8 +70,8 @@ const (
 // TokenRefused is the text for a token that the Linode API refuses.
 const TokenRefused = "The Linode API refuses the token (401): set LINODE_TOKEN to a valid one"
 
-// rowOf looks the error up. A request is refused because of the plan when the API names the field `type`: then, and only then, does an
-// invalid request say anything about what can be bought.
+// rowOf looks the error up. If the API refuses the field `type`, the plan is the reason of the refusal. A refusal of any other field says
+// nothing about the plan.
 func rowOf(err error, lke bool) row {
 	kind := unknown
 	if e, ok := errors.AsType[*claims.Error](err); ok {
@@ -94,14 +94,15 @@ func rowOf(err error, lke bool) row {
 	return rows[unknown]
 }
 
-// unanswered returns whether the engine has concluded that the plan cannot be had, and not the API said so: a purchase was accepted and no
-// Linode came for longer than Linodes of the plan take. A pause of the engine after nodes that did not join names its end.
+// unanswered returns true if the engine, and not the API, has concluded that the plan cannot be bought: LKE accepted a purchase, and no
+// Linode came for longer than Linodes of the plan take. The error of a pause after nodes that did not join is different: it names the
+// pause's end.
 func unanswered(e *claims.Error) bool {
 	_, answered := errors.AsType[*linode.Error](e)
 	return e.Kind == claims.KindInsufficientCapacity && e.Field == "" && e.RetryAfter == 0 && !answered
 }
 
-// Outcome is the label of the claim metric for the result of a claim; lke: in LKE mode.
+// Outcome returns the label of the claim metric for the result of a claim. lke is true in LKE mode.
 func Outcome(err error, lke bool) string {
 	if err == nil {
 		return outcomeClaimed
@@ -119,7 +120,7 @@ func Outcomes() []string {
 	return slices.Compact(outcomes)
 }
 
-// A Launch is an attempt to launch a NodeClaim, as far as its failure is judged by it.
+// A Launch has the facts about an attempt by which Judge judges its failure.
 type Launch struct {
 	LKE          bool     // from an LKE pool
 	TokenRefused bool     // the Linode API refuses the operator's token now
@@ -155,33 +156,34 @@ type Event struct {
 	Silence         time.Duration // an equal one is left out for so long
 }
 
-// givenUpAfter is after how many attempts a launch is given up that fails until a user corrects its cause. Core plans nothing, for any
-// pod of the cluster, while a NodeClaim has no provider ID, and gives it up after 5 minutes. A launch with a refused token goes on: no
-// NodePool can launch anything then, and the NodeClaim that stays has the reason and ends the wait when the token works.
+// givenUpAfter is the number of attempts after which a launch is given up whose cause only a user can correct. While a NodeClaim has no
+// provider ID, core plans nothing for any pod of the cluster, and it gives the NodeClaim up only after 5 minutes. A launch with a refused
+// token is not given up: no NodePool can launch anything then, and the NodeClaim shows the reason and launches as soon as the token
+// works.
 const givenUpAfter = 4
 
-// launchPauses are the delays of a NodePool after its first, second and further launches in a row that were given up. They stay short: a
-// user who corrects the cause waits for the next launch.
+// launchPauses are the delays of a NodePool after an abandoned launch: none after the first in a row, a minute after each further one.
+// They are short, because a user who has corrected the cause waits for the next launch.
 var launchPauses = []time.Duration{0, time.Minute}
 
-// The causes that LKE Enterprise does not report, and the cures. (FACTS of the Linode API, section 18, row 7: LKE accepts pools over the
-// account's limits or without capacity, and then nothing happens.)
+// Causes that LKE Enterprise does not report, with their remedies. (FACTS of the Linode API, section 18, row 7: LKE accepts pools over
+// the account's limits or without capacity, and then nothing happens.)
 const (
 	silentCauses = "LKE Enterprise reports neither that the region has no capacity for a plan nor that the account's limit of Linodes or " +
 		"vCPUs is reached"
 	Silence = silentCauses + ": allow more plans, or ask Linode's support for the account's limits"
 )
 
-// hintAfter is for how long a node may be on its way before the NodeClaim names what LKE does not report. Recorded Linodes of LKE took
-// seconds.
+// hintAfter is the time after which the NodeClaim of a node that has not come names the causes that LKE does not report. Recorded Linodes
+// of LKE took seconds.
 const hintAfter = 2 * time.Minute
 
-// Judge returns the verdict on the failure of a launch at a time. planRest is the rest of a plan without capacity. before has the earlier
-// launches of the NodePool that were given up in a row.
+// Judge returns the verdict on a launch that failed at a given time. planRest is the time for which a plan without capacity rests. before
+// counts the NodePool's launches in a row that were given up.
 //
-// While the node is on its way the message counts the attempts: core repeats a launch a second after its failure was news for the
-// NodeClaim's status, and otherwise after pauses that grow to a minute, during which the node would go unnoticed (measured: 100 slow nodes
-// came 1.4 times as late, docs/performance.md).
+// While the node is on its way, the message has the number of attempts, so that each failure changes the NodeClaim's status. After a
+// change core repeats the launch a second later. Without a change core's pauses grow to a minute, and the node would go unnoticed during
+// a pause (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
 func Judge(err error, l Launch, now time.Time, planRest time.Duration, before pacing.Record) Verdict {
 	r := rowOf(err, l.LKE)
 	v := Verdict{Err: fmt.Errorf("claiming a %s: %w", l.Plan, err)}
@@ -210,8 +212,8 @@ func Judge(err error, l Launch, now time.Time, planRest time.Duration, before pa
 	return v
 }
 
-// resting lets the plan rest: the next NodeClaim gets another one, if there is one. The event is published once for as long as the rest
-// lasts, however many NodeClaims were refused.
+// resting lets the plan rest: the next NodeClaim gets another plan, if one fits. The event is published once during the rest, for any
+// number of refused NodeClaims.
 func (v Verdict) resting(l Launch, cause Cause, planRest time.Duration) Verdict {
 	message, lasts := "", cause.rest(planRest)
 	switch cause {
@@ -241,7 +243,7 @@ func (v Verdict) resting(l Launch, cause Cause, planRest time.Duration) Verdict 
 	return v
 }
 
-// ceilingSetting names the setting that refused a node, as the chart and the environment have it.
+// ceilingSetting names the setting that refused a node, by its names in the chart and in the environment.
 func ceilingSetting(err error) string {
 	if e, ok := errors.AsType[*claims.Error](err); ok && e.Field == claims.FieldMaxHourlyPrice {
 		return "The setting settings.maxHourlyPrice (MAX_HOURLY_PRICE)"
@@ -249,7 +251,7 @@ func ceilingSetting(err error) string {
 	return "The setting settings.maxNodes (MAX_NODES)"
 }
 
-// ceilingReason returns the present and the allowed figure, without the engine's own words around it.
+// ceilingReason returns the present and the allowed figure from the engine's error, without the words around them.
 func ceilingReason(err error) string {
 	if e, ok := errors.AsType[*claims.Error](err); ok && e.Err != nil {
 		return claims.Reason(e.Err)
@@ -257,8 +259,9 @@ func ceilingReason(err error) string {
 	return err.Error()
 }
 
-// provenRefusal returns the field of a launch whose repetition can only be refused again: the API has refused the request itself, without
-// an effect, and not because of the plan. While core repeats a launch it plans nothing, for any pod of the cluster.
+// provenRefusal returns the refused field of a launch that the API would refuse again: the API has refused the request itself, without an
+// effect, and not because of the plan. Such a launch must not be repeated, because core plans nothing for any pod of the cluster
+// meanwhile.
 func provenRefusal(err error) (field string, proven bool) {
 	e, ok := errors.AsType[*claims.Error](err)
 	if !ok || e.Kind != claims.KindInvalid || e.Effect != claims.EffectNone || e.Field == claims.FieldInstanceType {
@@ -267,7 +270,7 @@ func provenRefusal(err error) (field string, proven bool) {
 	return e.Field, true
 }
 
-// refused keeps launches from being made of the NodePool, or of its class, until the refused object is changed.
+// refused records that no launch is made from the NodePool, or from its class, until a user changes the refused object.
 func (v Verdict) refused(l Launch, field string, now time.Time) Verdict {
 	v.refusal = Refusal{NodePool: l.From.NodePool, NodeClass: l.From.NodeClass, Field: field, Message: v.Message, Until: now.Add(RefusalLasts)}
 	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass)
@@ -281,7 +284,7 @@ func (v Verdict) refused(l Launch, field string, now time.Time) Verdict {
 	return v.forGood(l)
 }
 
-// givenUp pauses the NodePool, so that the next launch of it does not follow at once.
+// givenUp pauses the NodePool, so that its next launch does not follow at once.
 func (v Verdict) givenUp(l Launch, failures pacing.Record, now time.Time) Verdict {
 	pause := failures.Failed(now, launchPauses)
 	if l.NodePool != "" {
@@ -292,7 +295,8 @@ func (v Verdict) givenUp(l Launch, failures pacing.Record, now time.Time) Verdic
 	return v.forGood(l)
 }
 
-// forGood gives a NodeClaim up that no other plan would help. For a static NodePool core would make the next one at once: that is held.
+// forGood gives a NodeClaim up for a cause that every plan has. It holds a static NodePool, for which core would make the next NodeClaim
+// at once.
 func (v Verdict) forGood(l Launch) Verdict {
 	v.GivenUp = true
 	if l.Static {
@@ -319,9 +323,10 @@ func Causes() []Cause { return []Cause{AccountLimit, Ceiling, NoCapacity, Overdu
 // PlanRest is the default of Config.PlanRest.
 const PlanRest = 3 * time.Minute
 
-// rest is how long a plan is not bought after it was refused, 0 for an unknown cause. Capacity and an account's limit change from one
-// minute to the next; which plans LKE takes does not. A ceiling of the settings ends with the next node that goes. A plan of which nothing
-// came rests for longer: each try costs minutes, and with a short rest two such plans would be tried in turn, and never a third one.
+// rest returns how long a plan is not bought after a refusal, 0 for an unknown cause. Capacity and an account's limit change from one
+// minute to the next, but the plans that LKE takes do not. A ceiling of the settings ends with the next node that goes. A plan without a
+// Linode after an accepted purchase rests longer: each try costs minutes, and with a short rest two such plans would be tried in turn,
+// and never a third plan.
 func (c Cause) rest(planRest time.Duration) time.Duration {
 	switch c {
 	case NoCapacity, AccountLimit:

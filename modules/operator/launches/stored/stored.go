@@ -2,9 +2,9 @@
 // bought. Without them a restarted process would at once repeat purchases that cannot succeed.
 //
 // Each kind is an annotation of the ConfigMap with the learned capacity, which the chart makes and the operator may get and update. The
-// leader reads the annotations when it begins, seconds before the engines buy anything. It writes a change within a second or two.
-// Without the ConfigMap, or without the right to it, the results last as long as the process. An annotation that cannot be read counts as
-// missing. An annotation has at most 80 KiB; the rest is left out, and lasts as long as the process.
+// leader reads the annotations when it begins to lead, seconds before the engines buy anything. It writes a change within a second or
+// two. Without the ConfigMap, or without the right to it, the results last as long as the process. An annotation that cannot be read
+// counts as missing. An annotation has at most 80 KiB; the rest is left out, and lasts as long as the process.
 //
 // Package cmd/controller runs a Keeper on the leader; explain reads the same annotations with Read. Times are UTC, in whole seconds.
 package stored
@@ -37,11 +37,11 @@ const (
 	RestsAnnotation    = "karpenter.k8s.linode/unavailable-plans"
 )
 
-// interval is between two looks for changes, which cost no request.
+// interval is the time between two comparisons of the Memory with the stored annotations. A comparison makes no request.
 const interval = time.Second
 
-// budget is how long one annotation may be, in bytes. The API server takes 256 KiB for all annotations of an object and refuses the
-// object otherwise, with the pauses of every NodePool in it.
+// budget bounds one annotation, in bytes. The API server refuses an object with more than 256 KiB of annotations, and then no pause of
+// any NodePool would be stored.
 const budget = 80 << 10
 
 // Keeper carries a Memory over a restart. It is a Runnable of controller-runtime's manager, for the leader.
@@ -72,7 +72,7 @@ func read[T any](annotations map[string]string, name string, into *[]T) error {
 	return nil
 }
 
-// annotated returns the annotations of a State; a part with nothing in it is empty.
+// annotated returns the annotations of a State. The annotation of an empty part is empty.
 func annotated(s launches.State) (map[string]string, error) {
 	pauses, err := listed(s.Pauses)
 	refusals, refusalsErr := listed(s.Refusals)
@@ -81,8 +81,8 @@ func annotated(s launches.State) (map[string]string, error) {
 		errors.Join(err, refusalsErr, restsErr)
 }
 
-// listed returns a list in JSON, "" if it is empty. Values that exceed the budget are left out, the last ones, which costs one refused
-// launch for each after a restart.
+// listed returns a list in JSON, "" if it is empty. If the list exceeds the budget, its last values are left out. After a restart, each
+// of these values costs one refused launch.
 func listed[T any](all []T) (string, error) {
 	var text []byte
 	for _, one := range all {
@@ -129,7 +129,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// Load takes up what the process before has stored.
+// Load imports the records that the previous leader has stored.
 func (k *Keeper) Load(ctx context.Context) error {
 	configMap := &corev1.ConfigMap{}
 	if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
@@ -143,7 +143,7 @@ func (k *Keeper) Load(ctx context.Context) error {
 	return nil
 }
 
-// Save writes what has changed.
+// Save writes the annotations that have changed.
 func (k *Keeper) Save(ctx context.Context) error {
 	changed, err := annotated(k.memory.Export())
 	if err != nil {
