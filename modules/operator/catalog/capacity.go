@@ -25,15 +25,15 @@ const (
 	// g6-standard-1 of 51200 MiB 51524172 KiB, 98.3% both.
 	fileSystemShare = 0.98
 
-	// A g6-standard-2 has 3919624 KiB allocatable of 4022024 KiB, a g6-standard-1 1924896 of 2027296:
-	// 100 MiB each, the kubelet's default for evictionHard memory.available, and nothing else.
+	// A g6-standard-2 has 3919624 KiB allocatable of 4022024 KiB, a g6-standard-1 1924896 of 2027296: 100 MiB each, the kubelet's default
+	// for evictionHard memory.available, and no reservation.
 	defaultMemoryEviction = "100Mi"
 	memoryEviction        = 100 * mib // the same
 	// The kubelet's default for evictionHard nodefs.available.
 	defaultDiskEviction = "10%"
 )
 
-// capacity returns the size of a node of the plan: learned, recorded or estimated.
+// capacity returns the size of a node of the plan: a learned, a recorded or an estimated size.
 func capacity(p Plan, s Settings) corev1.ResourceList {
 	memory := cmp.Or(s.Learned.Memory, estimated(p, s).memory)
 	storage := cmp.Or(s.Learned.EphemeralStorage, int64(float64(s.RootDisk)*mib*fileSystemShare))
@@ -58,9 +58,9 @@ func maxPods(p Plan, s Settings) int64 {
 	return pods
 }
 
-// overhead returns the part that pods cannot have: by the kubelet's settings, and never less than what nodes of the plan have shown or,
-// before that, are expected to reserve. The kubelet takes the hard eviction threshold alone off the allocatable resources, not the soft
-// one.
+// overhead returns the part of a node that pods cannot have, by the kubelet's settings. It is at least the part that nodes of the plan
+// reserve, or if none has registered, the part that they are expected to reserve. The kubelet subtracts the hard eviction threshold from
+// the allocatable resources, but not the soft threshold.
 func overhead(p Plan, total corev1.ResourceList, s Settings) *cloudprovider.InstanceTypeOverhead {
 	kubelet := ptr.Deref(s.Kubelet, v1alpha1.KubeletConfiguration{})
 	memory, disk := cmp.Or(kubelet.EvictionHard["memory.available"], defaultMemoryEviction),
@@ -88,8 +88,8 @@ func overhead(p Plan, total corev1.ResourceList, s Settings) *cloudprovider.Inst
 	return o
 }
 
-// amount reads an eviction threshold, a quantity or a percentage of the total; "100%" turns a threshold off, as the kubelet has it. Any
-// other value, which the schema of the LinodeNodeClass refuses, counts as nothing.
+// amount reads an eviction threshold, a quantity or a percentage of the total; "100%" turns a threshold off, as in the kubelet. Any other
+// value counts as 0; the schema of the LinodeNodeClass refuses such values.
 func amount(text string, total resource.Quantity) resource.Quantity {
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)

@@ -107,8 +107,8 @@ func (e *ExclusionError) Error() string {
 	return fmt.Sprintf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(e.Plans), e.By.Allow, e.By.Deny)
 }
 
-// Unmatched returns the first pattern of the allowed plans that matches no existing plan, "" if each matches one, and all
-// texts that would match one: IDs and classes.
+// Unmatched returns the first pattern of PLANS_ALLOW that matches no existing plan, "" if each pattern matches one. It also returns all
+// texts that would match a plan: IDs and classes.
 func (e *ExclusionError) Unmatched() (pattern string, texts []string) {
 	pattern = e.By.Allow.Unmatched(func(yield func(string, []string) bool) {
 		for _, p := range e.Plans {
@@ -137,11 +137,12 @@ func (c *Catalog) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
+// NeedLeaderElection returns false: a waiting replica reads, too, so that it has plans and prices when it takes over.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
-// InstanceTypes returns all instance types as nodes of a class have them, with an unavailable offering for a type that cannot be bought now
-// or whose disk is too small for the class. A nil class sets nothing. The slice is the caller's, the instance types are shared.
+// InstanceTypes returns all instance types, with the sizes that nodes of a class have. A type that cannot be bought now, or whose disk is
+// too small for the class, has an unavailable offering. A nil class sets nothing. The slice belongs to the caller, and the instance types
+// are shared.
 func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
 	if class != nil {
 		class = class.Effective(c.cfg.Mode)
@@ -166,8 +167,9 @@ func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudpro
 	return slices.Clone(c.converted[key])
 }
 
-// convert takes a plan without a price out of what can be bought: it would be the cheapest of all. It stays in the list, because core
-// replaces the nodes of a type that is not there any more. A plan without an entry in the list of availability is available.
+// convert gives a plan without a price an unavailable offering, because the plan would be the cheapest of all. The plan stays in the
+// list, because core replaces the nodes of a type that is no longer listed. A plan without an entry in the list of availability is
+// available.
 func (c *Catalog) convert(refused []string, class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
 	result := make([]*cloudprovider.InstanceType, 0, len(c.plans))
 	for _, p := range c.plans {
@@ -196,8 +198,8 @@ func (c *Catalog) Unpriced() (plans []string) {
 	return plans
 }
 
-// HourlyUSD returns a plan's price in the catalog's region, false if none was ever listed. A plan that may not be bought, or is not
-// listed any more, has the price that was listed last: nodes of it are billed all the same.
+// HourlyUSD returns a plan's price in the catalog's region. It returns false if no price was ever listed. A plan that the settings
+// exclude, or that is no longer listed, has its last listed price, because Linode still bills its nodes.
 func (c *Catalog) HourlyUSD(plan string) (float64, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,12 +207,12 @@ func (c *Catalog) HourlyUSD(plan string) (float64, bool) {
 	return price, price > 0
 }
 
-// Launches returns what launches of these plans have shown.
+// Launches returns the memory of failed launches.
 func (c *Catalog) Launches() *launches.Memory { return c.cfg.Launches }
 
-// AtLeastAsLarge names the other plans that have at least as much of everything as one. A limit, of the account or of the settings,
-// concerns all of them: core would try them in turn, each dearer than the last. Smaller plans stay: the limit may be on large plans alone,
-// or on GPUs.
+// AtLeastAsLarge names the other plans that have at least as much of every resource as the given plan. A limit of the account or of the
+// settings that refuses the plan refuses these plans, too: core would try one after the other, each dearer than the last. Smaller plans
+// stay, because the limit may concern only large plans, or GPUs.
 func (c *Catalog) AtLeastAsLarge(plan string) (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

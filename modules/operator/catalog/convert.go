@@ -23,7 +23,7 @@ type Settings struct {
 	Disks          int // of the Linode; 0 = 1
 }
 
-// Convert turns a plan into an instance type. available: it can be bought now.
+// Convert turns a plan into an instance type. available is true if the plan can be bought now.
 func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
 	s.RootDisk = cmp.Or(s.RootDisk, p.Disk)
 	if s.RootDisk != p.Disk { // other nodes have shown another disk
@@ -70,8 +70,8 @@ func requirements(p Plan, region string) scheduling.Requirements {
 	)
 }
 
-// is requires a label to have a value, or, for an empty value, not to exist: without the second, a
-// requirement such as `gpu-name In [rtx4000a]` would be met by a plan without a GPU.
+// is requires a label to have a value. For an empty value it requires that the label does not exist: without this requirement, a plan
+// without a GPU would meet `gpu-name In [rtx4000a]`.
 func is(key, value string) *scheduling.Requirement {
 	if value == "" {
 		return scheduling.NewRequirement(key, corev1.NodeSelectorOpDoesNotExist)

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Figures describe nodes of a plan and a shape as they were seen; 0 = not yet. Bytes, pods and thousandths of a CPU.
+// Figures describe registered nodes of a plan and a shape, in bytes, pods and thousandths of a CPU; 0 = not known yet.
 type Figures struct {
 	Memory           int64 // capacity
 	EphemeralStorage int64 // capacity
@@ -19,8 +19,8 @@ type Figures struct {
 	ReservedStorage  int64
 }
 
-// LearnedBy returns the key under which figures of nodes of a plan and a class are learned: the plan, and a hash of what of the class
-// changes them. On LKE no class changes them. A nil class sets nothing.
+// LearnedBy returns the key under which the figures of nodes of a plan and a class are learned: the plan, and a hash of the class's
+// fields that change the figures. On LKE no field changes them. A nil class sets nothing.
 func (c *Catalog) LearnedBy(plan string, class *v1alpha1.LinodeNodeClassSpec) string {
 	if c.cfg.Mode != v1alpha1.ModeInstance || class == nil {
 		return plan
@@ -28,7 +28,7 @@ func (c *Catalog) LearnedBy(plan string, class *v1alpha1.LinodeNodeClassSpec) st
 	return shapeOf(class.Effective(c.cfg.Mode)).key(plan)
 }
 
-// Mode returns the mode whose fields of a class count.
+// Mode returns the operator's mode, which determines the fields of a class that count.
 func (c *Catalog) Mode() v1alpha1.Mode { return c.cfg.Mode }
 
 // learnedOf returns the learned figures of nodes of a plan and a shape. If no node of the shape has registered, memory is the figure of
@@ -42,10 +42,11 @@ func (c *Catalog) learnedOf(plan string, s shape) Figures {
 	return figures
 }
 
-// Learn takes the figures of registered nodes, by LearnedBy, and returns whether anything changed. A figure that leaves less for pods
-// counts at once. A figure that leaves more counts if it is larger by a hundredth, so that small differences between nodes do not start
-// consolidation. Learn ignores impossible figures, because a kubelet, or a client that writes the stored figures, may report anything: more
-// than the plan has, less than half of it, an unexpected reservation of more than half, or figures of a plan that is not offered.
+// Learn takes the figures of registered nodes, by the keys of LearnedBy, and returns whether anything changed. A figure that leaves less
+// for pods counts at once. A figure that leaves more counts if it is larger by a hundredth, so that small differences between nodes do
+// not start consolidation. Learn ignores impossible figures, because a kubelet, or a client that writes the stored figures, may report
+// anything. Impossible figures are more than the plan has, less than half of it, an unexpected reservation of more than half, and figures
+// of a plan that is not offered.
 func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +79,8 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	return changed
 }
 
-// wholeDisk returns the figure of a node whose root disk is the whole disk of the plan, and 0 if a class made the root disk smaller. The
-// file system takes about 2%.
+// wholeDisk returns the shown figure if the node's root disk is the whole disk of the plan, and 0 if a class made the root disk smaller.
+// The file system takes about 2%.
 func wholeDisk(p Plan, shown int64) int64 {
 	if shown < int64(p.Disk)*mib/10*9 {
 		return 0
@@ -87,7 +88,8 @@ func wholeDisk(p Plan, shown int64) int64 {
 	return shown
 }
 
-// capacityOf returns what counts of two figures, 0 standing for none, if the second can be true of a plan.
+// capacityOf returns the capacity that counts after a node has shown a figure. 0 stands for no figure. A figure that is impossible for
+// the plan changes nothing.
 func capacityOf(known, seen, plan int64) int64 {
 	if seen < plan/2 || seen > plan || seen <= 0 || known > 0 && seen >= known && seen-known < max(known/100, 1) {
 		return known
@@ -95,8 +97,8 @@ func capacityOf(known, seen, plan int64) int64 {
 	return seen
 }
 
-// reservationOf returns what counts of two reservations, if the second can be true of a plan. Small plans of LKE Enterprise are expected to
-// reserve more than half of their memory.
+// reservationOf returns the reservation that counts after a node has shown one. A reservation that is impossible for the plan changes
+// nothing. Small plans of LKE Enterprise are expected to reserve more than half of their memory.
 func reservationOf(known, seen, plan, expected int64) int64 {
 	if seen > max(plan/2, expected) || seen <= 0 || seen < known && known-seen < max(plan/100, 1) {
 		return known
@@ -104,7 +106,7 @@ func reservationOf(known, seen, plan, expected int64) int64 {
 	return seen
 }
 
-// Forget drops what was learned under a key.
+// Forget drops the figures of a key.
 func (c *Catalog) Forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +116,7 @@ func (c *Catalog) Forget(key string) {
 	}
 }
 
-// Learned returns what was learned, by LearnedBy. The map is the caller's.
+// Learned returns the learned figures by the keys of LearnedBy. The map belongs to the caller.
 func (c *Catalog) Learned() map[string]Figures {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ const (
 	// A g6-standard-2 lost 172280 KiB of its memory, of which 65536 were page structures. A g6-standard-1 lost less.
 	fixedLoss = 106744 << 10
 
-	// A user's image may keep memory back for a crash kernel or huge pages, and no such node was recorded.
+	// A user's image may reserve memory for a crash kernel or huge pages. No such node was recorded.
 	shareOfOtherImages = 0.075
 
 	gib = 1 << 30
@@ -26,14 +26,14 @@ var recordedMemory = map[int]int64{
 	4096: 4022024 << 10,
 }
 
-// estimate is what a node of a plan is expected to have before one was seen, in bytes.
+// estimate has the figures of a plan of which no node has registered, in bytes.
 type estimate struct {
 	memory   int64 // capacity
 	reserved int64 // the part of the capacity that the platform keeps from pods; 0: the kubelet's settings decide
 }
 
-// estimated returns the estimate for a plan. A share that a user has set replaces all of it, because it is the only correction of an
-// estimate that is wrong.
+// estimated returns the estimate for a plan. A share that a user has set replaces the whole estimate, because a user has no other way to
+// correct a wrong estimate.
 func estimated(p Plan, s Settings) estimate {
 	plan := int64(p.Memory) * mib
 	if s.MemoryOverhead != nil {
@@ -63,7 +63,7 @@ func enterpriseReserve(plan int64) int64 {
 
 func reservedByPod(pods int64) int64 { return (255 + 11*pods) * mib }
 
-// reservedByShare takes less of each further part of the memory.
+// reservedByShare reserves a share of the memory. The share of each further part is smaller.
 func reservedByShare(plan int64) (reserved int64) {
 	for _, part := range []struct{ size, percent int64 }{
 		{4 * gib, 25}, {4 * gib, 20}, {8 * gib, 10}, {112 * gib, 6}, {1 << 62, 2},
@@ -74,7 +74,7 @@ func reservedByShare(plan int64) (reserved int64) {
 	return reserved
 }
 
-// TierIn returns the tier whose estimate counts: nodes of other modes than lke boot a user's image and are of none.
+// TierIn returns the tier whose estimate counts. In other modes than lke nodes boot a user's image, so no tier's estimate counts.
 func TierIn(mode v1alpha1.Mode, tier string) string {
 	if mode != v1alpha1.ModeLKE {
 		return ""

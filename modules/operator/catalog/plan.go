@@ -18,8 +18,8 @@ type Plan api.LinodeType
 
 const hoursOfMonth = 730
 
-// PriceIn is the plan's price in a region. Jakarta and Sao Paulo, for two, are dearer than the rest, and not by the same factor for every
-// plan. A plan without a monthly price, as plans of the eighth generation are, costs its hourly one for all hours.
+// PriceIn returns the plan's price in a region. Some regions are dearer than others, such as Jakarta and Sao Paulo, and the factor
+// differs between plans. Plans of the eighth generation have no monthly price: they cost the hourly price for all hours of a month.
 func (p Plan) PriceIn(region string) api.Price {
 	price := p.Price
 	for _, own := range p.RegionPrices {
@@ -33,7 +33,7 @@ func (p Plan) PriceIn(region string) api.Price {
 	return price
 }
 
-// priced returns the plan with its price in the region by the settings, if the API lists none.
+// priced returns the plan. If the API lists no price for the region, the plan gets the price from the settings.
 func (p Plan) priced(region string, prices selection.Prices) Plan {
 	usd := prices.Of(p.ID)
 	if usd <= 0 || p.PriceIn(region).Hourly > 0 {
@@ -49,7 +49,7 @@ var (
 	gpuPattern        = regexp.MustCompile(`^g\d+-gpu-(.+?)(?:-\d+|\d-(?:s|m|l|xl|hs))?$`)
 )
 
-// Generation is the number in the plan's name: 6 for g6-standard-2. Empty if the name has none.
+// Generation returns the number in the plan's name: 6 for g6-standard-2. It returns "" if the name has no number.
 func (p Plan) Generation() string {
 	if m := generationPattern.FindStringSubmatch(p.ID); m != nil {
 		return m[1]
@@ -57,8 +57,8 @@ func (p Plan) Generation() string {
 	return ""
 }
 
-// GPUName is the GPU in the plan's name, without the number of GPUs and the size: rtx4000a for g2-gpu-rtx4000a2-s, rtx6000 for
-// g1-gpu-rtx6000-1. The API has no field for it. Empty for a plan without GPUs.
+// GPUName returns the GPU in the plan's name, without the number of GPUs and the size: rtx4000a for g2-gpu-rtx4000a2-s, rtx6000 for
+// g1-gpu-rtx6000-1. The API has no field for it. It returns "" for a plan without GPUs.
 func (p Plan) GPUName() string {
 	if p.GPUs == 0 {
 		return ""
@@ -71,7 +71,8 @@ func (p Plan) GPUName() string {
 
 func (p Plan) acceleratedDevices() int { return ptr.Deref(p.AcceleratedDevices, 0) }
 
-// Excluded returns why the settings keep the plan from being bought; empty if they do not. A plan with accelerators is of that class too.
+// Excluded returns why the settings exclude the plan, "" if they do not. A plan with accelerators has the class accelerated in addition
+// to its own.
 func (p Plan) Excluded(by selection.Selection) string {
 	return by.Excludes(p.ID, p.classes()...)
 }
@@ -83,7 +84,7 @@ func (p Plan) classes() []string {
 	return []string{string(p.Class)}
 }
 
-// usable returns whether the API's answer is complete, and its name and class can be values of labels.
+// usable returns whether the API's answer about the plan is complete, and the plan's name and class can be values of labels.
 func (p Plan) usable() bool {
 	return p.ID != "" && p.VCPUs > 0 && p.Memory > 0 && p.Disk > 0 &&
 		len(validation.IsValidLabelValue(p.ID)) == 0 && len(validation.IsValidLabelValue(string(p.Class))) == 0

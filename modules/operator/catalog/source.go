@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// API has the reads of a Catalog; *linode.Client is one.
+// API has the reads of a Catalog. *linode.Client implements it.
 type API interface {
 	ListTypes(ctx context.Context, filter linode.Filter) iter.Seq2[api.LinodeType, error]
 	RegionAvailability(ctx context.Context, region string) ([]api.RegionAvailability, error)

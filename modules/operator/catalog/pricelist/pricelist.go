@@ -5,7 +5,7 @@
 // writes the file. Its date is the date of the prices. List serves it as a catalog.API, so a Catalog reads it as it reads the Linode
 // API. Everything is read-only and safe for concurrent use.
 //
-// Changes of plans and prices after that date are missing. Prices are USD without taxes and discounts.
+// The list lacks changes of plans and prices after that date. Prices are USD without taxes and discounts.
 //
 // The caller is the program karpenter-linode, for plans and whatif without a token. BuiltIn returns an error only if plans.json is
 // damaged.

@@ -12,9 +12,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Equivalent returns, for a label of another cloud's Karpenter provider, the label of this provider that means the same; ours is
-// empty where this provider has no such label. Such a label in a NodePool selects no plans: core takes it for a label that the user puts on
-// nodes.
+// Equivalent returns whether a label belongs to another cloud's Karpenter provider, and the label of this provider with the same meaning.
+// ours is "" if this provider has no such label. A label of another provider in a NodePool does not select plans: core regards it as a
+// label that the user puts on nodes.
 func Equivalent(key string) (ours string, elsewhere bool) {
 	domain, name, _ := strings.Cut(key, "/")
 	if !otherProvider(domain) {
@@ -36,7 +36,7 @@ func otherProvider(domain string) bool {
 	return strings.HasPrefix(domain, "karpenter.") && !strings.HasSuffix(domain, "."+apis.Group)
 }
 
-// equivalents has, by the label of this provider, the names after the domain of the labels that mean the same elsewhere.
+// equivalents maps a label of this provider to the labels of other providers with the same meaning, without their domains.
 var equivalents = map[string][]string{
 	v1alpha1.LabelInstanceClass:                   {"instance-category", "instance-family", "machine-family", "sku-family", "sku-series"},
 	v1alpha1.LabelInstanceGeneration:              {"instance-generation", "sku-version"},

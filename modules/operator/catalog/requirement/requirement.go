@@ -1,11 +1,11 @@
-// Package requirement explains requirements of NodePools and NodeClaims to users: which of them no plan meets, which values of
-// the plans are close to the required one, and which labels belong to another cloud's provider.
+// Package requirement explains requirements of NodePools and NodeClaims to users: which requirement no plan meets, which values of plans
+// are close to the required value, and which labels belong to another cloud's provider.
 //
-// Karpenter core reports that nothing fits, and not which requirement is the reason. All functions here are pure; the packages
-// cloudprovider and nodepoolstatus publish what they return, and `karpenter-linode plans` prints it.
+// Karpenter core reports that nothing fits, but not which requirement is the reason. All functions here are pure. The packages
+// cloudprovider and nodepoolstatus publish the results, and `karpenter-linode plans` prints them.
 //
 // Example: a NodePool requires instance-type g6-standard-3. Unmet returns "no plan has node.kubernetes.io/instance-type = g6-standard-3.
-// Similar: g6-standard-2, g6-standard-4". A plan that cannot be bought now meets a requirement all the same. Equivalent maps
+// Similar: g6-standard-2, g6-standard-4". A plan can meet a requirement although it cannot be bought now. Equivalent maps
 // karpenter.k8s.aws/instance-cpu to karpenter.k8s.linode/instance-cpu; in a NodePool such a label of another provider selects no plan and
 // excludes none.
 package requirement
@@ -23,11 +23,11 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// A Selector is one requirement, as a NodePool or NodeClaim spells it.
+// A Selector is one requirement of a NodePool or NodeClaim.
 type Selector = karpv1.NodeSelectorRequirementWithMinValues
 
-// Unmet returns why no instance type meets all of the requirements, nil if one does. The error names as few of them as exclude
-// every type, and for a single one the values that come close.
+// Unmet returns why no instance type meets all of the requirements. It returns nil if one does. The error names a minimal set of
+// requirements that together exclude every type. If one requirement alone excludes every type, the error has similar values.
 func Unmet(wanted []Selector, all []*cloudprovider.InstanceType) error {
 	if err := onDemand(wanted); err != nil {
 		return err
@@ -76,7 +76,7 @@ func met(wanted []Selector, all []*cloudprovider.InstanceType) bool {
 	return len(Meeting(wanted, all)) > 0
 }
 
-// onDemand refuses requirements that leave no room for the one capacity type that there is.
+// onDemand returns an error for requirements that exclude on-demand, the only capacity type of Linode.
 func onDemand(wanted []Selector) error {
 	capacityType := scheduling.NewNodeSelectorRequirementsWithMinValues(wanted...).Get(karpv1.CapacityTypeLabelKey)
 	if capacityType.Has(karpv1.CapacityTypeOnDemand) {
@@ -114,7 +114,7 @@ func single(selector Selector, all []*cloudprovider.InstanceType) error {
 	return errors.New(text)
 }
 
-// Text is a requirement in short form: "kubernetes.io/arch = arm64".
+// Text returns a requirement in short form: "kubernetes.io/arch = arm64".
 func Text(selector Selector) string {
 	list := List(selector.Values)
 	switch selector.Operator {
@@ -133,7 +133,7 @@ func Text(selector Selector) string {
 	return strings.Join([]string{selector.Key, operators[selector.Operator], list}, " ")
 }
 
-// List is the first five of some texts, and how many there are more.
+// List returns the first five texts, and the number of the others.
 func List(texts []string) string {
 	if more := len(texts) - 5; more > 0 {
 		texts = append(slices.Clone(texts[:5]), fmt.Sprintf("%d more", more))

@@ -12,10 +12,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// How many values a hint lists.
+// The number of values that a hint lists.
 const shown = 6
 
-// hint names the values of plans that come close to a requirement; empty if there is nothing to name.
+// hint names the values of plans that are close to a requirement. It returns "" if there are none.
 func hint(selector Selector, known []string) string {
 	switch numbers := numeric(known); {
 	case len(known) == 0:
@@ -34,7 +34,7 @@ func hint(selector Selector, known []string) string {
 	return "There are: " + strings.Join(known, ", ")
 }
 
-// nearNumbers names the largest or smallest number for a bound, and the neighbours of a number that no plan has.
+// nearNumbers names the largest or smallest number of all plans for a bound (Gt, Lt), and the neighbours of a number that no plan has.
 func nearNumbers(selector Selector, known []int) string {
 	switch selector.Operator {
 	case corev1.NodeSelectorOpGt, karpv1.NodeSelectorOpGte:
@@ -98,7 +98,7 @@ func Similar(wanted, known []string) (similar []string) {
 
 var lastNumber = regexp.MustCompile(`(\d+)\D*$`)
 
-// apart is how far the last numbers of two texts are from each other.
+// apart returns the difference between the last numbers of two texts.
 func apart(a, b string) int {
 	x, y := lastNumber.FindStringSubmatch(a), lastNumber.FindStringSubmatch(b)
 	if x == nil || y == nil {
@@ -109,7 +109,7 @@ func apart(a, b string) int {
 	return max(m-n, n-m)
 }
 
-// distance is the number of characters to insert, delete or replace to make one text of the other.
+// distance returns the number of characters to insert, delete or replace to turn one text into the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Prices are hourly prices in USD of plans for which the API lists none, the first that matches counting.
+// Prices are hourly prices in USD of plans for which the API lists none. The first price whose pattern matches a plan counts.
 type Prices []Price
 
 // A Price is the price of all plans whose ID matches a pattern.

@@ -8,8 +8,8 @@
 // the operator does not start. Prices (PLAN_PRICES) are USD per hour, for plans without a price in the API; the first pattern that matches
 // counts.
 //
-// The default denies nanode plans, RTX 6000 GPU plans and accelerated plans in lke mode, and no plan in the other modes. A pattern of
-// Prices names plans by ID only; class= is refused there.
+// In lke mode the default denies nanode plans, RTX 6000 GPU plans and accelerated plans. In the other modes it denies no plan. A pattern
+// in Prices matches IDs only: class= is an error there.
 package selection
 
 import (
@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Defaults of a Selection, as its text. Linode does not offer Nanodes and the Quadro RTX 6000 for node pools, and does not document that
+// Defaults of a Selection, as texts. Linode does not offer Nanodes and the Quadro RTX 6000 for node pools, and does not document that
 // accelerated (VPU) plans work in LKE. A refused plan costs every pod that matches it a failed launch. GPU plans are documented for
 // Standard clusters only, and are allowed on both tiers: after a refusal the plan is not offered for a while.
 const (
@@ -36,8 +36,8 @@ const NoPlans = "none"
 // ClassPrefix begins a pattern that matches a class.
 const ClassPrefix = "class="
 
-// A Selection is which plans the operator may buy at all: the plans that Allow matches and Deny does not. The zero value
-// stands for the defaults.
+// A Selection has the plans that the operator may buy: the plans that Allow matches and Deny does not match. The zero value stands for
+// the defaults.
 type Selection struct {
 	Allow, Deny Patterns
 }
@@ -80,7 +80,7 @@ func Parse(allow, deny string) (Selection, error) {
 	return Selection{allowed, denied}, err
 }
 
-// Unmatched returns the first pattern that matches none of the plans, which are IDs with classes; "" if each matches one.
+// Unmatched returns the first pattern that matches none of the plans, "" if each pattern matches one. plans yields IDs with classes.
 func (l Patterns) Unmatched(plans iter.Seq2[string, []string]) string {
 	for _, pattern := range l {
 		found := false
@@ -105,7 +105,7 @@ func (l Patterns) match(id string, classes []string) bool {
 	})
 }
 
-// OrDefault is the default for the zero value.
+// OrDefault returns the Selection, and the default for the zero value.
 func (s Selection) OrDefault() Selection {
 	if s.Allow == nil && s.Deny == nil {
 		s, _ = Parse(DefaultAllow, DefaultDeny)
@@ -113,7 +113,7 @@ func (s Selection) OrDefault() Selection {
 	return s
 }
 
-// Excludes returns why the plan of an ID and of some classes is not to be bought; empty if it is.
+// Excludes returns why a plan with this ID and these classes may not be bought. It returns "" if the plan may be bought.
 func (s Selection) Excludes(id string, classes ...string) string {
 	switch {
 	case !s.Allow.match(id, classes):
