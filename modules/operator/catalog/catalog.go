@@ -131,7 +131,7 @@ func (e *ExclusionError) Unmatched() (pattern string, texts []string) {
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
 func (c *Catalog) Start(ctx context.Context) error {
 	_ = wait.PollUntilContextCancel(ctx, c.cfg.Interval, false, func(ctx context.Context) (bool, error) {
-		_ = c.Refresh(ctx) // OnRefresh has heard of it
+		_ = c.Refresh(ctx) // OnRefresh gets the error
 		return false, nil
 	})
 	return nil

@@ -14,7 +14,7 @@ type Figures struct {
 	Memory           int64 // capacity
 	EphemeralStorage int64 // capacity
 	Pods             int64 // allocatable
-	ReservedCPU      int64 // difference between capacity and allocatable, and so on
+	ReservedCPU      int64 // capacity minus allocatable; the other reservations likewise
 	ReservedMemory   int64
 	ReservedStorage  int64
 }

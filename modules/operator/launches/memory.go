@@ -17,7 +17,7 @@ import (
 
 // How long the results of launches are remembered.
 const (
-	// RefusalLasts is the time after which a refusal is forgotten, although nobody has changed the refused object.
+	// RefusalLasts is the time after which a refusal is forgotten, even if the refused object has not changed.
 	RefusalLasts = 5 * time.Minute
 	// HeldFor is the time for which a static NodePool makes no NodeClaim after a NodeClaim that got no node.
 	HeldFor = time.Minute
@@ -45,7 +45,7 @@ type Target struct{ NodePool, Plan string }
 type Attempt struct {
 	Plan   string
 	Number int       // from 1
-	Began  time.Time // the first for this plan
+	Began  time.Time // time of the first attempt for this plan
 }
 
 // Memory remembers the results of launches. It is safe for concurrent use.

@@ -17,15 +17,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Why a Machine is to be replaced, beside the reasons of every mode.
+// Drift reasons of a Machine, in addition to the reasons of every mode.
 const (
-	// DriftMachineSet is a Machine of an older revision of its MachineDeployment.
+	// DriftMachineSet: the Machine has an older revision of its MachineDeployment.
 	DriftMachineSet core.DriftReason = "MachineSetOutdated"
-	// DriftNotSelected is a Machine of a MachineDeployment that the class does not select any more.
+	// DriftNotSelected: the class no longer selects the Machine's MachineDeployment.
 	DriftNotSelected core.DriftReason = "MachineDeploymentNotSelected"
 )
 
-// Engine hands out Machines; *allocator.Allocator is one.
+// Engine hands out Machines. *allocator.Allocator implements it.
 type Engine interface {
 	Claim(ctx context.Context, r clusterapi.Request) (clusterapi.Machine, error)
 	Release(ctx context.Context, providerID string, by claims.Claimant) error
@@ -44,7 +44,7 @@ var _ cloudprovider.Backend = (*Backend)(nil)
 // Mode returns clusterapi mode.
 func (b *Backend) Mode() v1alpha1.Mode { return v1alpha1.ModeClusterAPI }
 
-// Claim returns the NodeClaim's Machine, one that it has or a new one.
+// Claim returns the NodeClaim's Machine: the Machine that it has, or a new Machine.
 func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovider.Node, error) {
 	names, err := b.candidates(l)
 	if err != nil {
@@ -64,7 +64,7 @@ func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovi
 	return node, nil
 }
 
-// candidates returns the deployments of a type that serve a NodeClaim, the cheapest first.
+// candidates returns the deployments of an instance type that can serve a NodeClaim, the cheapest first.
 func (b *Backend) candidates(l cloudprovider.Launch) ([]string, error) {
 	var names, reasons []string
 	for _, d := range b.view.selected(&l.NodeClass.Spec) {
@@ -92,8 +92,8 @@ func (b *Backend) candidates(l cloudprovider.Launch) ([]string, error) {
 var passing = []string{karpv1.UnregisteredTaintKey, "node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision",
 	"node.cloudprovider.kubernetes.io/uninitialized", corev1.TaintNodeNotReady}
 
-// mismatch returns how a node of a deployment would differ from the NodeClaim: a taint that its NodePool does not have keeps pods off
-// that were planned for it, and a label of another value keeps its selectors from matching.
+// mismatch returns how a node of a deployment would differ from the NodeClaim. A taint that the NodePool does not have would keep the
+// planned pods off the node. A label with another value would not match the pods' selectors.
 func mismatch(s shape, nodeClaim *karpv1.NodeClaim) string {
 	wanted := slices.Concat(nodeClaim.Spec.Taints, nodeClaim.Spec.StartupTaints)
 	for _, taint := range s.taints {
@@ -156,7 +156,7 @@ func (b *Backend) read(ctx context.Context) (clusterapi.World, error) {
 	return world, err
 }
 
-// node adds what the template says of the Machine.
+// node returns a Machine as a cloudprovider.Node, with the facts that its template determines.
 func (b *Backend) node(m clusterapi.Machine) cloudprovider.Node {
 	node := cloudprovider.Node{Node: m.Node(), Own: m}
 	if d, known := b.view.deployment(m.Deployment); known {
@@ -166,7 +166,7 @@ func (b *Backend) node(m clusterapi.Machine) cloudprovider.Node {
 	return node
 }
 
-// Drift compares a Machine with one that would be made now.
+// Drift compares a Machine with a Machine that would be made now.
 func (b *Backend) Drift(_ context.Context, node cloudprovider.Node, l cloudprovider.Launch) core.DriftReason {
 	if node.Health == claims.Deleting {
 		return cloudprovider.DriftInstanceGone
@@ -185,7 +185,7 @@ func (b *Backend) Drift(_ context.Context, node cloudprovider.Node, l cloudprovi
 	return ""
 }
 
-// Outdated is false: a new version of Kubernetes is a new revision of the MachineDeployment, which Drift finds.
+// Outdated returns false: a new version of Kubernetes makes a new revision of the MachineDeployment, which Drift finds.
 func (b *Backend) Outdated(context.Context, string, cloudprovider.Launch) bool { return false }
 
 // SetTags does nothing: the tags of Linodes are in the LinodeMachineTemplate, and a class's tags have no effect.

@@ -12,8 +12,8 @@ import (
 	ours "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// catalog has the instance types of the deployments that a class selects: several deployments of one type are one instance type with
-// several offerings. Sizes and prices come from Linode's catalogue, and learned sizes with them.
+// market is the cloudprovider.Catalog of this mode. It has the instance types of the deployments that a class selects: several
+// deployments of one type are one instance type with several offerings. Sizes, learned sizes and prices come from Linode's catalogue.
 type market struct {
 	ours.Catalog
 	view   *view
@@ -41,7 +41,7 @@ func (c *market) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprov
 	return result
 }
 
-// base returns the instance type of a deployment without offerings, nil for a type of Linode's that is not in the catalogue.
+// base returns the instance type of a deployment, without offerings. It returns nil for a Linode plan that the catalogue does not list.
 func (c *market) base(d deployment, listed []*cloudprovider.InstanceType) *cloudprovider.InstanceType {
 	if it := find(listed, d.instanceType); it != nil {
 		return &cloudprovider.InstanceType{Name: it.Name, Requirements: it.Requirements, Capacity: it.Capacity, Overhead: it.Overhead,
@@ -63,7 +63,7 @@ func (c *market) base(d deployment, listed []*cloudprovider.InstanceType) *cloud
 	}
 }
 
-// offering is that of one deployment.
+// offering returns the offering of one deployment.
 func (c *market) offering(d deployment, listed []*cloudprovider.InstanceType) *cloudprovider.Offering {
 	o := &cloudprovider.Offering{
 		Requirements: scheduling.NewRequirements(
@@ -76,7 +76,7 @@ func (c *market) offering(d deployment, listed []*cloudprovider.InstanceType) *c
 		o.Available = false
 	}
 	if it := find(listed, d.instanceType); it != nil && len(it.Offerings) > 0 {
-		// A plan without a list price is unavailable in the catalogue for that alone; a contract price makes up for it.
+		// The catalogue makes a plan without a list price unavailable. With a contract price the plan can be used.
 		if o.Price == 0 {
 			o.Price = it.Offerings[0].Price
 			o.Available = o.Available && it.Offerings[0].Available
@@ -87,7 +87,7 @@ func (c *market) offering(d deployment, listed []*cloudprovider.InstanceType) *c
 	return o
 }
 
-// Unpriced returns the plans of deployments that could be made if their price were known.
+// Unpriced returns the plans of deployments that could be used if their price were known.
 func (c *market) Unpriced() []string {
 	return slices.DeleteFunc(c.Catalog.Unpriced(), func(plan string) bool {
 		return !slices.ContainsFunc(c.view.selected(nil), func(d deployment) bool { return d.instanceType == plan && d.price == 0 })

@@ -17,8 +17,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// check returns the condition MachineDeploymentsReady of a class: which deployments it selects, why some cannot be used, and which
-// nodes differ from what was planned by the templates. nodes reads the Nodes of the cluster.
+// check returns the finding for the condition MachineDeploymentsReady of a class: which deployments the class selects, why some cannot be
+// used, and which Nodes differ from the templates. nodes reads the Nodes of the cluster.
 func (v *view) check(ctx context.Context, nodes client.Reader, class *v1alpha1.LinodeNodeClass) status.Finding {
 	if !v.young() {
 		if err := v.refresh(ctx); err != nil {
@@ -58,7 +58,7 @@ func untainted(selected []deployment) []string {
 	return names
 }
 
-// differing returns how initialized Nodes differ from the labels that the current templates of their deployments determine.
+// differing returns how the labels of initialized Nodes differ from the labels that the current templates of their deployments determine.
 func (v *view) differing(selected []deployment, nodes []corev1.Node) []string {
 	var differing []string
 	for _, node := range nodes {
@@ -79,7 +79,7 @@ func (v *view) differing(selected []deployment, nodes []corev1.Node) []string {
 	return differing
 }
 
-// judge is the finding about the deployments of a class.
+// judge returns the finding about the deployments of a class.
 func judge(selected []deployment, machinePools []string) status.Finding {
 	var unusable []string
 	for _, d := range selected {

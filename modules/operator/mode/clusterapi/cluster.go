@@ -19,8 +19,8 @@ import (
 
 const newToken = "make a personal access token with the scope linodes:read_only and set LINODE_TOKEN to it"
 
-// Find implements mode.Find. Of Linode only the catalogue is read: Machines are made by the infrastructure provider, with a token of
-// its own.
+// Find implements mode.Find. It reads only the catalogue from the Linode API: the infrastructure provider makes the Machines, with its
+// own token.
 func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (mode.Cluster, error) {
 	_, err := client.GetRegion(ctx, wanted.Region)
 	switch {
@@ -86,8 +86,8 @@ func dial(config *rest.Config, namespace, cluster string) (*kube.Backend, error)
 	return kube.New(client, mapper, namespace, cluster), nil
 }
 
-// alone returns an error if other Clusters share the namespace: Kubernetes grants rights on Machines by namespace, so this operator, or who
-// takes it over, could remove their nodes.
+// alone returns an error if other Clusters share the namespace. Kubernetes grants rights on Machines by namespace, so this operator, or
+// an attacker who controls it, could remove the nodes of these Clusters.
 func alone(ctx context.Context, backend *kube.Backend, namespace, cluster string) error {
 	others, err := backend.OtherClusters(ctx)
 	switch {

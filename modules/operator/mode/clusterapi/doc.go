@@ -1,10 +1,10 @@
-// Package clusterapi makes nodes of clusterapi mode: Machines of MachineDeployments of Cluster API, in the cluster itself or in a
-// management cluster apart. It is a Backend of package cloudprovider over an Allocator of module clusterapi.
+// Package clusterapi makes nodes of clusterapi mode: Machines of MachineDeployments of Cluster API. Cluster API runs in the same cluster
+// or in a separate management cluster. It is a Backend of package cloudprovider over an Allocator of module clusterapi.
 //
 // # The class
 //
-// A LinodeNodeClass selects MachineDeployments with spec.machineDeploymentSelector. A kind of its own would need a second CRD, hash,
-// controller, status and set of rights for one field, and NodePools could not be moved between modes.
+// A LinodeNodeClass selects MachineDeployments with spec.machineDeploymentSelector. A separate kind for clusterapi mode would need a
+// second CRD, hash, controller, status and set of rights for one field, and users could not move NodePools between modes.
 //
 // # Files
 //
@@ -25,12 +25,11 @@
 // Drift has two reasons of this mode: MachineSetOutdated, for a Machine of an older revision of its deployment, and
 // MachineDeploymentNotSelected, for a Machine of a deployment that the class no longer selects.
 //
-// Guarantees: each NodeClaim has one Machine, as module clusterapi guarantees it. The mode uses only MachineDeployments of one Cluster, in
-// a namespace of its own, with the label karpenter.k8s.linode/enabled.
+// Guarantees: each NodeClaim has one Machine, as module clusterapi guarantees. The mode uses only MachineDeployments with the label
+// karpenter.k8s.linode/enabled, of one Cluster that is alone in its namespace.
 //
-// Limits: a Machine with a provider ID other than linode://<ID> is not a node of this operator, and a claim of it is a Conflict. The mode
-// does not put the tags of a class on Linodes: tags are in the LinodeMachineTemplate. All deployments are in the one region of the
-// operator.
+// Limits: a Machine with a provider ID other than linode://<ID> is not a node of this operator, and claiming it fails with Conflict. The
+// mode does not put the tags of a class on Linodes: tags are in the LinodeMachineTemplate. All deployments are in the operator's region.
 //
 // Errors are *claims.Error. A MachineDeployment that cannot be used does not stop the others: check.go names it in the class's condition.
 // Package cmd/controller wires the mode; the program karpenter-linode calls Offers, which reads the deployments once.

@@ -13,9 +13,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// management returns the configuration in a kubeconfig of the management cluster. Who writes that file, or the Secret behind it, is trusted
-// with that cluster's Machines and with nothing of this process: a file that would run a program, send the operator's own token elsewhere,
-// or talk to an API server that it does not verify is refused.
+// management returns the configuration in a kubeconfig of the management cluster. The author of the file, or of the Secret behind it, is
+// trusted with the Machines of that cluster, but not with this process. So management refuses a file that would run a program, send the
+// operator's own token elsewhere, or use an API server without verifying it.
 func management(path string) (*rest.Config, error) {
 	refused := func(found string, err error, fix string) error {
 		return &options.Error{Name: "CLUSTERAPI_KUBECONFIG", Found: found, Err: err, Fix: fix}
@@ -37,7 +37,7 @@ func management(path string) (*rest.Config, error) {
 	return config, nil
 }
 
-// unsafe returns the refused part of a kubeconfig, and the cure; "" for nothing. All entries count, not only the entries of
+// unsafe returns the refused part of a kubeconfig and the remedy, "" if nothing is refused. All entries count, not only the entries of
 // the current context.
 func unsafe(config *clientcmdapi.Config, directory string) (found, fix string) {
 	const certificates = "use https with certificate-authority-data"
@@ -71,7 +71,7 @@ func unsafe(config *clientcmdapi.Config, directory string) (found, fix string) {
 	return "", ""
 }
 
-// outside returns whether a file, relative to a directory, is not below it.
+// outside returns whether a file, whose path is relative to a directory, is outside of the directory.
 func outside(file, directory string) bool {
 	if file == "" {
 		return false

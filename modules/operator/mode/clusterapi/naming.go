@@ -9,9 +9,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Naming implements karpentercore.Naming by the infrastructure provider's machine: CAPL labels a Linode with the name of its LinodeMachine,
-// and the bootstrap configuration of docs/cluster-api.md names the node after that label. The Machine's own nodeRef proves nothing, because
-// Cluster API takes it from whichever Node has the provider ID.
+// Naming implements karpentercore.Naming with the infrastructure provider's machine: CAPL labels a Linode with the name of its
+// LinodeMachine, and the bootstrap configuration in docs/cluster-api.md names the node after that label. The nodeRef of a Machine proves
+// nothing, because Cluster API copies it from any Node with the provider ID.
 func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node string) (own bool, name string, err error) {
 	id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
 	if err != nil {

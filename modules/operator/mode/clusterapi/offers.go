@@ -10,8 +10,8 @@ import (
 	ours "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// Offers returns what the MachineDeployments of a namespace's Cluster offer of a catalogue, as they are now, for programs that predict what
-// the operator takes. config is of the management cluster. It is read once.
+// Offers returns the catalogue of the MachineDeployments of a namespace's Cluster, for programs that predict which nodes the operator
+// makes. config belongs to the management cluster, which Offers reads once.
 func Offers(ctx context.Context, config *rest.Config, namespace, region string, listed ours.Catalog,
 	hourly func(instanceType string) (usd float64, known bool),
 ) (ours.Catalog, error) {

@@ -18,25 +18,25 @@ import (
 // capacity.
 const linodeTemplate = "LinodeMachineTemplate"
 
-// capacityPrefix begins the annotations by which the cluster autoscaler learns what an empty deployment would make: its
-// README for the provider clusterapi lists them.
+// capacityPrefix begins the annotations that tell the cluster autoscaler the size of nodes of an empty deployment. The README of the
+// autoscaler's provider clusterapi lists these annotations.
 const capacityPrefix = "capacity.cluster-autoscaler.kubernetes.io/"
 
-// shape is what the templates of a deployment determine of its Machines.
+// shape has the facts about Machines that the templates of their deployment determine.
 type shape struct {
 	instanceType string
 	region       string // "" where the template has none
-	// capacity is nil for a type of Linode's catalogue.
+	// capacity is nil for a plan in Linode's catalogue.
 	capacity corev1.ResourceList
-	// price is USD by the hour, 0 for the catalogue's.
+	// price is in USD per hour; 0 stands for the catalogue's price.
 	price  float64
 	labels map[string]string
 	taints []clusterapi.Taint
-	// problem is why no Machine of the deployment can be planned with, and what to do.
+	// problem is the reason why no Machine of the deployment can be planned, with the remedy.
 	problem string
 }
 
-// shapeOf reads the templates of a deployment. bootstrap is nil where the deployment names no template.
+// shapeOf derives the shape of a deployment from its templates. bootstrap is nil if the deployment names no bootstrap template.
 func shapeOf(d clusterapi.Deployment, template, bootstrap *unstructured.Unstructured) shape {
 	s := shape{labels: nodeLabels(d, bootstrap), taints: nodeTaints(d, bootstrap)}
 	if text, set := d.Annotations[clusterapi.HourlyPriceAnnotation]; set {
@@ -72,7 +72,7 @@ func shapeOf(d clusterapi.Deployment, template, bootstrap *unstructured.Unstruct
 	return s
 }
 
-// capacityOf returns status.capacity of a template, and what the annotations of the deployment say instead.
+// capacityOf returns status.capacity of a template. Annotations of the deployment override it.
 func capacityOf(d clusterapi.Deployment, template *unstructured.Unstructured) corev1.ResourceList {
 	list := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("110")}
 	set := func(name corev1.ResourceName, text string) {
@@ -106,7 +106,7 @@ func propagated(key string) bool {
 	return domain == "node-role.kubernetes.io"
 }
 
-// nodeLabels returns the labels of nodes that are known before one exists.
+// nodeLabels returns the labels of nodes that are known before a node exists.
 func nodeLabels(d clusterapi.Deployment, bootstrap *unstructured.Unstructured) map[string]string {
 	labels := map[string]string{}
 	for key, value := range d.NodeLabels {
@@ -122,7 +122,7 @@ func nodeLabels(d clusterapi.Deployment, bootstrap *unstructured.Unstructured) m
 	return labels
 }
 
-// nodeTaints returns the taints of nodes that are known before one exists.
+// nodeTaints returns the taints of nodes that are known before a node exists.
 func nodeTaints(d clusterapi.Deployment, bootstrap *unstructured.Unstructured) []clusterapi.Taint {
 	taints := append([]clusterapi.Taint{}, d.Taints...)
 	texts := d.Annotations[capacityPrefix+"taints"] + "," + kubeletArgument(bootstrap, "register-with-taints")
@@ -145,7 +145,7 @@ func nodeTaints(d clusterapi.Deployment, bootstrap *unstructured.Unstructured) [
 	return taints
 }
 
-// registration is where a KubeadmConfigTemplate describes the node (api/bootstrap/kubeadm/v1beta2 of Cluster API).
+// registration is the path at which a KubeadmConfigTemplate describes the node (api/bootstrap/kubeadm/v1beta2 of Cluster API).
 func registration() []string {
 	return []string{"spec", "template", "spec", "joinConfiguration", "nodeRegistration"}
 }

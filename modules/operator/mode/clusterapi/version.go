@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 )
 
-// version is that of the API server that nodes join. It is safe for concurrent use.
+// version remembers the version of the API server that nodes join. It is safe for concurrent use.
 type version struct {
 	server discovery.ServerVersionInterface
 
@@ -20,7 +20,7 @@ type version struct {
 
 func newVersion(server discovery.ServerVersionInterface) *version { return &version{server: server} }
 
-// read returns the version, the last one if it cannot be read now; "" if none was.
+// read returns the version. If the version cannot be read now, it returns the last version that was read, or "".
 func (v *version) read(now time.Time) string {
 	v.mu.Lock()
 	last, young := v.last, now.Sub(v.at) < mode.AnswerTTL

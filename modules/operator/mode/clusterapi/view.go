@@ -17,8 +17,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Reader reads the cluster and templates; *kube.Backend is one. It is not the engine, whose readings are followed by writes: the view
-// also reads in a replica that does not lead.
+// Reader reads the cluster and templates. *kube.Backend implements it. The view does not read through the engine, because a reading of
+// the engine may lead to writes, and the view also reads in a replica that does not lead.
 type Reader interface {
 	Read(ctx context.Context) (clusterapi.World, error)
 	Template(ctx context.Context, ref clusterapi.TemplateRef) (*unstructured.Unstructured, error)
@@ -26,13 +26,13 @@ type Reader interface {
 }
 
 const (
-	// viewInterval lies between two readings while nothing else reads the cluster.
+	// viewInterval is the time between two readings of the cluster. A reading by another caller counts, too.
 	viewInterval = 15 * time.Second
 	// templateAge is how old a template may be. Templates of most providers are immutable, and their status may change.
 	templateAge = 5 * time.Minute
 )
 
-// view has the last reading of the cluster with the shapes of its deployments. It is safe for concurrent use; no lock is held across a
+// view has the last reading of the cluster, with the shapes of its deployments. It is safe for concurrent use, and holds no lock during a
 // request.
 type view struct {
 	reader Reader
@@ -49,7 +49,7 @@ type view struct {
 	at          time.Time
 }
 
-// deployment is one that has opted in.
+// deployment is a MachineDeployment that has opted in.
 type deployment struct {
 	clusterapi.Deployment
 	shape
@@ -79,7 +79,7 @@ func (v *view) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
+// NeedLeaderElection returns false: a waiting replica reads, too, so that it has a reading when it takes over.
 func (v *view) NeedLeaderElection() bool { return false }
 
 // refresh reads the cluster, and templates that are new or old.
@@ -99,7 +99,7 @@ func (v *view) refresh(ctx context.Context) error {
 	return nil
 }
 
-// take takes a reading up.
+// take stores a reading.
 func (v *view) take(ctx context.Context, world clusterapi.World) {
 	deployments := make(map[string]deployment, len(world.Deployments))
 	for _, d := range world.Deployments {
@@ -153,14 +153,15 @@ func (v *view) template(ctx context.Context, ref clusterapi.TemplateRef) (*unstr
 	return object, nil
 }
 
-// young reports whether the reading is not older than a class's check may rely on.
+// young reports whether the reading is young enough for the check of a class.
 func (v *view) young() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.now().Sub(v.at) < 2*viewInterval
 }
 
-// selected returns the deployments of a class, the cheapest of a type first; a nil class selects all.
+// selected returns the deployments that a class selects, by instance type, the cheapest of a type first. A nil class selects all
+// deployments.
 func (v *view) selected(class *v1alpha1.LinodeNodeClassSpec) []deployment {
 	selector := labels.Everything()
 	if class != nil && class.MachineDeploymentSelector != nil {
@@ -226,10 +227,10 @@ func (v *view) machinePools() []string {
 	return slices.Clone(v.pools)
 }
 
-// outdated reports whether a Machine is of an older revision.
+// outdated reports whether a Machine has an older revision than its deployment.
 func (d deployment) outdated(m clusterapi.Machine) bool {
 	return d.Observed && slices.ContainsFunc(d.Sets, func(s clusterapi.Set) bool { return s.Name == m.Set && !s.Current })
 }
 
-// unusable returns why no Machine of a deployment can be made, "" if one can.
+// unusable returns why no Machine of a deployment can be made, "" if Machines can be made.
 func (d deployment) unusable() string { return cmp.Or(d.Refusal, d.problem) }

@@ -13,19 +13,20 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// Attachments reads what Linodes are attached to, from memory for a while; *nodeclass.Lookup does. read is the time of the request. Nil
-// Linodes without an error are not known, an empty list means no Linodes.
+// Attachments reads which Linodes are in the subnets of a VPC. *nodeclass.Lookup implements it, and remembers an answer for a while. read
+// is the time of the request. A nil map without an error means that the Linodes are not known; an empty map means that there are none.
 type Attachments interface {
 	Connected(ctx context.Context, vpcID int) (bySubnet map[int][]int, read time.Time, err error)
 }
 
-// doubts are Linodes that one reading has not shown where they should be. A second one must not either: a reading may lag.
+// doubts remembers Linodes that one reading did not show in their VPC. A Linode counts as taken out only if a second reading does not
+// show it either, because one reading may lag.
 type doubts struct{ first *cache.Expiring }
 
-// doubtLasts is far longer than the memory of an answer.
+// doubtLasts is the time for which a doubt is remembered. It is far longer than the Attachments remember an answer.
 const doubtLasts = time.Hour
 
-// confirmed notes whether a reading lacks the Linode, and returns whether two do.
+// confirmed records whether a reading lacks the Linode, and returns true if two different readings lack it.
 func (d doubts) confirmed(instanceID int, lacks bool, read time.Time) bool {
 	if !lacks {
 		d.first.Delete(instanceID)
@@ -38,8 +39,8 @@ func (d doubts) confirmed(instanceID int, lacks bool, read time.Time) bool {
 	return known && !first.(time.Time).Equal(read) //nolint:forcetypeassert // nothing else is in it
 }
 
-// detached returns whether a Linode cannot be put behind the class's firewall, or was taken out of its VPC. A Linode that was not read
-// since its node registered counts as attached, because everything is attached before the registration.
+// detached returns the drift reason of a Linode that cannot be put behind the class's firewall, or that a user took out of its VPC.
+// Without a reading since the node's registration, a Linode counts as attached, because everything is attached before the registration.
 func (b *Backend) detached(ctx context.Context, instanceID int, l cloudprovider.Launch) core.DriftReason {
 	spec := l.NodeClass.Spec
 	if b.cfg.FirewallRefused != nil && spec.FirewallID != nil && b.cfg.FirewallRefused(l.NodeClaim.UID, *spec.FirewallID) {
@@ -57,7 +58,7 @@ func (b *Backend) detached(ctx context.Context, instanceID int, l cloudprovider.
 	return ""
 }
 
-// ProtectedInterfaces is how many interfaces of a Linode of the class a firewall protects, if it has the newer ones.
+// ProtectedInterfaces returns how many interfaces of a Linode of the class a firewall protects, if the Linode has Linode interfaces.
 func ProtectedInterfaces(spec v1alpha1.LinodeNodeClassSpec) int {
 	return max(1, len(network(spec, "").Interfaces))
 }

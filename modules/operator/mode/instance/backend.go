@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 )
 
-// Engine makes Linodes; *instances.Manager is one.
+// Engine makes Linodes. *instances.Manager implements it.
 type Engine interface {
 	Create(ctx context.Context, spec instances.Spec) (instances.Instance, error)
 	Get(ctx context.Context, instanceID int) (instances.Instance, error)
@@ -27,17 +27,17 @@ type Engine interface {
 	Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error)
 }
 
-// Tokens issues bootstrap tokens; *bootstraptoken.Issuer does.
+// Tokens issues bootstrap tokens. *bootstraptoken.Issuer implements it.
 type Tokens interface {
 	Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error)
 }
 
-// Joined returns what nodes join; *clusterinfo.Reader does.
+// Joined returns the facts about the cluster that nodes join. *clusterinfo.Reader implements it.
 type Joined interface {
 	Cluster(ctx context.Context) (clusterinfo.Cluster, error)
 }
 
-// Groups reads placement groups, from memory for a while; *nodeclass.Lookup does.
+// Groups reads placement groups. *nodeclass.Lookup implements it, and remembers an answer for a while.
 type Groups interface {
 	PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error)
 }
@@ -46,24 +46,26 @@ type Groups interface {
 type Config struct {
 	Cluster Cluster
 	Engine  Engine
-	Tokens  Tokens // nil = classes whose nodes need a bootstrap token of their own are refused
+	Tokens  Tokens // nil = classes are refused whose nodes each need a bootstrap token
 	Joined  Joined
 	Secrets Secrets // that classes name
-	// Allowed bounds what classes may name of the account.
+	// Allowed has the objects of the account that classes may name.
 	Allowed allowlist.List
-	// Groups distinguishes full placement groups; nil: all are tried in order.
+	// Groups shows which placement groups are full. With nil, all groups are tried in order.
 	Groups Groups
-	// Generation returns which kind of network interfaces the account takes; nil, "" and an error = the account's default.
+	// Generation returns the kind of network interfaces that the account's Linodes get. With nil, "" or an error, a request leaves the
+	// choice to the account's default.
 	Generation func(ctx context.Context) (instances.Generation, error)
-	// Attachments show what was detached by hand; nil = that is no drift.
+	// Attachments show which Linodes a user took out of their VPC. With nil, such a Linode does not drift.
 	Attachments Attachments
-	// FirewallRefused reports that a NodeClaim's Linode cannot be put behind its class's firewall; nil = that is no drift.
+	// FirewallRefused reports that a NodeClaim's Linode cannot be put behind its class's firewall. With nil, such a Linode does not
+	// drift.
 	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
-	// ImageVersions finds out whether images have the control plane's version; nil = that is not known.
+	// ImageVersions finds out whether images have the control plane's version. With nil, this is not known.
 	ImageVersions ImageVersions
-	// Neighbours is the cloud controller manager; its zero value is compared with nothing.
+	// Neighbours are the settings of the cloud controller manager. With the zero value, classes are not compared with them.
 	Neighbours Neighbours
-	// Inventory has the Linodes as they were read last; nil = a new one.
+	// Inventory has the Linodes of the last reading; nil = a new Inventory.
 	Inventory *cloudprovider.Inventory
 	// Tags are tags of all Linodes, in addition to the tags of their classes.
 	Tags []string

@@ -18,11 +18,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// A token of the form that kubeadm takes, for user data that nothing boots with.
+// probeToken has the form of a kubeadm token. It is for user data that no Linode boots with.
 const probeToken = "abcdef.0123456789abcdef" //nolint:gosec // not a credential: the example of Kubernetes' documentation
 
-// Check finds out whether nodes of a class could join, by rendering the user data of one and checking its Linode as a launch would, and
-// whether its Linode would fit the cloud controller manager. It makes no token, and no request to the Linode API that is not remembered.
+// Check finds out whether nodes of a class could join. It renders the user data of a node and checks its Linode, as a launch does, and
+// compares the Linode with the cloud controller manager's flags. It makes no token, and its reads of the Linode API are remembered.
 func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) status.Finding {
 	if class.Status.KubernetesVersion == "" {
 		class = class.DeepCopy()
@@ -75,7 +75,7 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	return beside
 }
 
-// allowed returns the problem of a class that names what the administrator does not allow.
+// allowed returns the problem of a class that names an object that the administrator does not allow.
 func (b *Backend) allowed(class *v1alpha1.LinodeNodeClass) error {
 	image := imageOf(class)
 	if class.Spec.ImageSelector != nil && len(class.Status.Images) == 0 {
@@ -87,8 +87,8 @@ func (b *Backend) allowed(class *v1alpha1.LinodeNodeClass) error {
 	return nil
 }
 
-// unjoinable returns the problem of a public image where nothing installs what joins: none of them contains it. The image of a selector
-// counts once it was found.
+// unjoinable returns the problem of a class whose nodes boot a public image and whose way to join installs no Kubernetes. No public image
+// contains Kubernetes. The image of a selector counts once it is found.
 func unjoinable(class *v1alpha1.LinodeNodeClass, how bootstrap.Type) error {
 	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
 	image := imageOf(class)
@@ -113,13 +113,13 @@ func finding(err error) status.Finding {
 	return found
 }
 
-// specFields has the field of the class behind a field of the Spec, where their names differ.
+// specFields maps fields of the Spec to fields of the class, if their names differ.
 var specFields = []struct{ spec, class string }{
 	{"Spec.UserData", "spec.bootstrap"}, {"Spec.Storage.BootMB", "spec.osDisk"}, {"Spec.Storage.Data", "spec.dataDisks"},
 	{"Spec.Storage.SwapMB", "spec.swapSize"}, {"Spec.Storage", "spec.osDisk"}, {"Spec.Network", "spec.interfaces"},
 }
 
-// classField returns the field of the class behind a field of the Spec: Spec.Tags[2] is spec.tags.
+// classField returns the field of the class from which a field of the Spec comes. Example: spec.tags for Spec.Tags[2].
 func classField(field string) string {
 	for _, f := range specFields {
 		if strings.HasPrefix(field, f.spec) {

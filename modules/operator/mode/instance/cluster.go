@@ -14,7 +14,7 @@ import (
 
 // Cluster is the self-managed cluster that Linodes join.
 type Cluster struct {
-	Name   string // labels of Linodes begin with it
+	Name   string // the labels of Linodes begin with the name
 	Region string
 }
 
@@ -23,7 +23,7 @@ func (c Cluster) nodeName(nodeClaim string) string { return instances.Label(c.Na
 
 const newToken = "make a personal access token with the scope linodes:read_write and set LINODE_TOKEN to it"
 
-// FindCluster checks the region of a self-managed cluster, and that the token can make Linodes. Its errors are *options.Error, one line for
+// FindCluster checks that the cluster's region exists and that the token can make Linodes. Its errors are *options.Error, one line for
 // the user.
 func FindCluster(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (Cluster, error) {
 	_, err := client.GetRegion(ctx, wanted.Region)
@@ -38,7 +38,7 @@ func FindCluster(ctx context.Context, client *linode.Client, wanted discovery.Wa
 		wanted.Check(ctx, client, wanted.Name+"-", newToken, "linodes:read_write")
 }
 
-// log writes what a user compares after an installation.
+// log writes the facts that a user compares after an installation.
 func (c Cluster) log(logger logr.Logger) {
 	logger.Info("instance mode: nodes are Linodes that join this cluster", "cluster", c.Name)
 	logger.Info("the region of new Linodes", "region", c.Region)

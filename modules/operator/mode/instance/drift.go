@@ -49,9 +49,9 @@ func (b *Backend) Drift(ctx context.Context, node cloudprovider.Node, l cloudpro
 	return b.detached(ctx, node.InstanceID, l)
 }
 
-// Outdated is about nodes whose Kubernetes the operator installs, and about nodes of classes that follow the control plane with their
-// image, unless such an image is proven to have another version. With the other ways to join the version comes with the image: a
-// replacement of the same image would be as old, and be replaced as well.
+// Outdated returns whether a node's Kubernetes is older than a new node's would be. It returns true in two cases only: the operator
+// installs Kubernetes on the node, or the class has ClusterMinor and no node proves that its image has another version. In all other
+// cases the version comes with the image: a replacement would have the same version, and would be replaced again.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {
 	settings := ptr.Deref(l.NodeClass.Spec.Bootstrap, v1alpha1.Bootstrap{})
 	how, err := bootstrap.TypeOf(string(l.NodeClass.Spec.BootstrapType()))
@@ -75,21 +75,23 @@ func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.
 	return cloudprovider.OlderMinor(kubelet, wanted)
 }
 
-// controlPlaneVersion returns the version of the API server, the last one read if it cannot be read now; "" if none was.
+// controlPlaneVersion returns the version of the API server. If the version cannot be read now, it returns the last version that was
+// read, or "".
 func (b *Backend) controlPlaneVersion(ctx context.Context) string {
 	found, _ := b.cfg.Joined.Cluster(ctx)
 	return found.Version
 }
 
-// ImageVersions finds nodes that prove that the image of a class has another version than the control plane; *imageversion.Reader does.
+// ImageVersions finds a node that proves that the image of a class has another version than the control plane. *imageversion.Reader
+// implements it.
 type ImageVersions interface {
 	Differs(ctx context.Context, class *v1alpha1.LinodeNodeClass, wanted imageversion.Wanted) (*imageversion.Differs, error)
 }
 
 var _ cloudprovider.Versions = (*Backend)(nil)
 
-// VersionDiffers returns the version with which new nodes of a class join, if the class follows the control plane and that version is
-// another one; otherwise "".
+// VersionDiffers returns a message if the class has ClusterMinor and its new nodes join with another minor version than the control plane
+// has. Otherwise it returns "".
 func (b *Backend) VersionDiffers(ctx context.Context, class *v1alpha1.LinodeNodeClass) (string, error) {
 	differs, err := b.imageDiffers(ctx, class)
 	if err != nil || differs == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// extraConfig returns the further fields of a class's kubelets, each of which a KubeletConfiguration has with a value of that type. It
-// compares with the kubelet's own types of the release in go.mod. A kubelet checks ranges itself at its start.
+// extraConfig returns the decoded fields of kubelet.extraConfig. It returns an error for a field that the kubelet's KubeletConfiguration,
+// of the release in go.mod, does not have with a value of that type. The kubelet itself checks ranges when it starts.
 func extraConfig(given map[string]apiextensionsv1.JSON) (map[string]any, error) {
 	fields := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -41,7 +41,7 @@ func extraConfig(given map[string]apiextensionsv1.JSON) (map[string]any, error) 
 	return fields, nil
 }
 
-// ownField returns the field of a class for a field of a KubeletConfiguration.
+// ownField returns the field of a class that sets a field of the KubeletConfiguration, if there is one.
 func ownField(name string) (string, bool) {
 	return "spec.kubelet." + name, slices.Contains(namesOf(reflect.TypeFor[v1alpha1.KubeletConfiguration]()), name)
 }
@@ -73,7 +73,7 @@ func valueOf(name string, raw []byte) (any, error) {
 	return exact(value), nil
 }
 
-// exact replaces numbers of JSON by integers where they are such.
+// exact replaces JSON numbers that are integers by integers of Go.
 func exact(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -94,7 +94,7 @@ func exact(value any) any {
 	return value
 }
 
-// similar returns the field that has the same letters.
+// similar returns the field that differs from the name only in upper and lower case.
 func similar(name string) string {
 	for _, known := range namesOf(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration]()) {
 		if strings.EqualFold(known, name) {
@@ -114,7 +114,7 @@ func namesOf(of reflect.Type) (names []string) {
 	return names
 }
 
-// kindOf names a type of Go as a user of YAML does.
+// kindOf returns the word for a Go type that a user of YAML knows.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

@@ -48,7 +48,8 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 	return spec, nil
 }
 
-// create tries the placement groups one after another: a group that is full, or cannot keep its rule, proves nothing about the plan.
+// create tries the placement groups one after another: the refusal of a full group, or of a group that cannot keep its rule, proves
+// nothing about the plan.
 func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1alpha1.PlacementGroup) (instances.Instance, error) {
 	if len(groups) == 0 {
 		return b.cfg.Engine.Create(ctx, spec)
@@ -68,13 +69,13 @@ func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1al
 	}
 }
 
-// ofGroup returns whether a placement group refused a Linode that another one may take.
+// ofGroup returns whether a placement group refused a Linode that another group may take.
 func ofGroup(err error) bool {
 	e, is := errors.AsType[*claims.Error](err)
 	return is && e.Field == "Spec.PlacementGroup" && (e.Kind == claims.KindQuotaExceeded || e.Kind == claims.KindInsufficientCapacity)
 }
 
-// groups are the class's placement groups, groups with room first.
+// groups returns the class's placement groups, groups with room first.
 func (b *Backend) groups(ctx context.Context, class *v1alpha1.LinodeNodeClass) []v1alpha1.PlacementGroup {
 	all := class.Spec.Groups()
 	if b.cfg.Groups == nil || len(all) < 2 {

@@ -126,8 +126,8 @@ func newManager(cluster Cluster, uid string, deps mode.Deps) (*instances.Manager
 	return manager, nil
 }
 
-// clusterUID distinguishes clusters with one name on one account: the UID of the namespace kube-system. It is listed, because
-// the operator has no right to read single objects.
+// clusterUID returns the UID of the namespace kube-system, which distinguishes clusters of the same name on one account. It lists
+// namespaces, because the operator has no right to read a single one.
 func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
@@ -142,8 +142,8 @@ func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
 	return string(list.Items[0].UID), nil
 }
 
-// approver approves serving certificates by the known addresses of a Linode, and by what the Linode API has of it now where that is not
-// enough.
+// approver returns the controller that approves serving certificates. It compares with the known addresses of a Linode first, and reads
+// the Linode from the API if these are not enough.
 func approver(cluster Cluster, deps mode.Deps, backend *Backend) controller.Controller {
 	named := func(i instances.Instance) certificates.Linode {
 		return certificates.Linode{Label: i.Name, Addresses: append(slices.Clone(i.IPv4), i.IPv6)}

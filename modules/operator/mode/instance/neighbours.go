@@ -11,23 +11,23 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/cloudcontroller"
 )
 
-// CloudController reads the flags of the cloud controller manager, nil where none is found; *cloudcontroller.Reader does.
+// CloudController reads the flags of the cloud controller manager, nil if it finds none. *cloudcontroller.Reader implements it.
 type CloudController interface {
 	Flags(ctx context.Context) (*cloudcontroller.Flags, error)
 }
 
-// VPCs reads VPCs, from memory for a while; *nodeclass.Lookup does.
+// VPCs reads VPCs. *nodeclass.Lookup implements it, and remembers an answer for a while.
 type VPCs interface {
 	VPC(ctx context.Context, id int) (*status.VPC, error)
 }
 
-// Neighbours are the settings that a class's network is compared with.
+// Neighbours are the settings with which a class's network is compared.
 type Neighbours struct {
 	CloudController CloudController // nil = classes are not compared
 	VPCs            VPCs            // nil = the labels of VPCs, by which the manager knows them, are not known
 }
 
-// beside compares a class's Linodes with the settings of the cloud controller manager. A setting that could not be read is no finding.
+// beside compares a class's Linodes with the settings of the cloud controller manager. If the settings cannot be read, it finds nothing.
 func (b *Backend) beside(ctx context.Context, class *v1alpha1.LinodeNodeClass, generation instances.Generation,
 	tags []string) status.Finding {
 	linodes := cloudcontroller.Linodes{Private: private(class.Spec, generation), Tags: tags}

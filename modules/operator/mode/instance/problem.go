@@ -11,10 +11,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// problem is why no Linode can be made from a class: the condition BootstrapReady has it, and a launch that finds it.
+// problem is the reason why no Linode can be made from a class. The condition BootstrapReady has it, or the error of a launch.
 type problem struct {
 	reason, field, text string
-	unknown             bool // it could not be found out, and may be well in a moment
+	unknown             bool // the reason could not be found out, and may be gone soon
 	err                 error
 }
 
@@ -22,7 +22,7 @@ func (p *problem) Error() string { return p.field + ": " + p.text }
 
 func (p *problem) Unwrap() error { return p.err }
 
-// asFailure is a problem as the error of a launch.
+// asFailure returns a problem as the error of a launch.
 func asFailure(err error) error {
 	p, ok := errors.AsType[*problem](err)
 	if !ok {
@@ -35,7 +35,7 @@ func asFailure(err error) error {
 	return &claims.Error{Kind: kind, Op: "render user data", Field: p.field, Effect: claims.EffectNone, Err: errors.New(p.text)}
 }
 
-// secretProblem names the Secret and the right, and nothing of the content.
+// secretProblem returns a problem that names the Secret and the missing right, but nothing of the content.
 func secretProblem(field string, ref *v1alpha1.SecretKeyReference, err error) error {
 	switch name := ref.Namespace + "/" + ref.Name; {
 	case apierrors.IsNotFound(err):
@@ -50,7 +50,7 @@ func secretProblem(field string, ref *v1alpha1.SecretKeyReference, err error) er
 	}
 }
 
-// renderProblem names the field of the class behind a value that package bootstrap refuses.
+// renderProblem returns a problem that names the field of the class whose value package bootstrap refuses.
 func renderProblem(err error) error {
 	text, field := err.Error(), "spec.bootstrap"
 	if e, ok := errors.AsType[*bootstrap.Error](err); ok && e.Field == "Node.Kubelet.Extra" {

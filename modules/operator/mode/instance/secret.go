@@ -17,18 +17,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 )
 
-// Secrets reads what classes name in tokenSecretRef and userDataSecretRef. The content of a Secret ends in user data, which every process
-// on the node reads, so a writer of classes must not choose it freely: the administrator lists the Secrets, and credentials of the cluster
-// and of the operator are refused wherever they are.
+// Secrets reads the Secrets that classes name in tokenSecretRef and userDataSecretRef. The content goes into user data, which every
+// process on the node can read, so an author of classes must not choose the Secret freely. The administrator lists the allowed Secrets,
+// and credentials of the cluster and of the operator are refused in any Secret.
 type Secrets struct {
 	Reader client.Reader // of the API server, since a cache needs the right to list
 	// Listed are the only Secrets that are read.
 	Listed []types.NamespacedName
-	// Own returns the operator's own API token, which no value may contain; nil = no token.
+	// Own returns the operator's own API token. A value that contains it is refused. nil = no token.
 	Own linode.TokenSource
 }
 
-// read returns one value that a class names. Its errors name the Secret, and nothing of the content.
+// read returns one value that a class names. Its errors name the Secret, but nothing of the content.
 func (s Secrets) read(ctx context.Context, field string, ref *v1alpha1.SecretKeyReference) ([]byte, error) {
 	if ref == nil {
 		return nil, &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: field, text: "is not set"}

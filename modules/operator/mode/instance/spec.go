@@ -13,7 +13,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
+// generation returns the kind of network interfaces. It reads the kind only if the form of the request depends on it, and uses the
+// account's default without an answer.
 func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
 	fixed := spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 && spec.PrivateIP != nil
 	if b.cfg.Generation == nil || fixed {
@@ -26,7 +27,7 @@ func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassS
 	return generation
 }
 
-// LinodeInterfaces returns whether the account gives new Linodes Linode interfaces; false if it is not known.
+// LinodeInterfaces returns whether the account's new Linodes get Linode interfaces. It returns false if this is not known.
 func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
 	if b.cfg.Generation == nil {
 		return false
@@ -35,7 +36,7 @@ func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
 	return err == nil && generation == instances.GenerationLinode
 }
 
-// specOfClass returns what all Linodes of a class have in common.
+// specOfClass returns the part of the Spec that all Linodes of a class share.
 func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, how bootstrap.Type, generation instances.Generation) instances.Spec {
 	from := class.Spec
 	return instances.Spec{
@@ -46,7 +47,7 @@ func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, how bootstrap.Typ
 	}
 }
 
-// imageOf is the image that the status has pinned, else the class's own.
+// imageOf returns the image in the class's status, or if the status has none, the image in its spec.
 func imageOf(class *v1alpha1.LinodeNodeClass) string {
 	switch {
 	case len(class.Status.Images) > 0 &&
@@ -65,7 +66,8 @@ func kernelOf(spec v1alpha1.LinodeNodeClassSpec, how bootstrap.Type) string {
 	return how.Kernel
 }
 
-// storage returns the class's disks. Without a size there is no swap: a kubelet does not start with it.
+// storage returns the class's disks. There is no swap unless the class sets its size, because a kubelet does not start with swap by
+// default.
 func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 	s := instances.Storage{SwapMB: new(spec.SwapMB()), Encryption: string(spec.DiskEncryption)}
 	if spec.OSDisk != nil {
@@ -77,16 +79,16 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 	return s
 }
 
-// network is the class's interfaces.
+// network returns the class's interfaces.
 func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) instances.Network {
 	n := instances.Network{Generation: generation, PrivateIP: private(spec, generation)}
 	if n.PrivateIP {
-		n.Generation = instances.GenerationLegacy // the other has no private address
+		n.Generation = instances.GenerationLegacy // Linode interfaces have no private address
 	}
 	if spec.FirewallID != nil {
 		n.FirewallID = *spec.FirewallID
 	}
-	var ranges []string // legacy interfaces take none
+	var ranges []string // legacy interfaces have no ranges
 	if n.Generation == instances.GenerationLinode {
 		ranges = spec.IPv6OnPublic()
 	}
@@ -111,8 +113,8 @@ func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation)
 	return n
 }
 
-// interfacesOf returns the interfaces that a request has to name. With a VPC and nothing else said there is one interface, in the VPC and
-// with a public address by NAT, without which the Linode may not reach the Metadata service.
+// interfacesOf returns the interfaces that a request has to name. If the class sets a VPC and no interfaces, a Linode gets one interface
+// in the VPC, with a public address by NAT: without NAT the Linode may not reach the Metadata service.
 func interfacesOf(spec v1alpha1.LinodeNodeClassSpec, publicRanges bool) []v1alpha1.Interface {
 	switch {
 	case len(spec.Interfaces) > 0:
@@ -153,13 +155,14 @@ func primaryOf(interfaces []v1alpha1.Interface) int {
 	return max(0, slices.IndexFunc(interfaces, func(i v1alpha1.Interface) bool { return i.Type == v1alpha1.InterfaceVPC }))
 }
 
-// private returns whether Linodes of a class get a private address. Linode interfaces have none, and where the account gives new Linodes
-// such interfaces only a class that sets the field gets others (cluster-api-provider-linode, linodemachine_controller_helpers.go).
+// private returns whether Linodes of a class get a private address. Linode interfaces have no private address. If the account's new
+// Linodes get Linode interfaces, only a class that sets privateIP gets legacy interfaces (cluster-api-provider-linode,
+// linodemachine_controller_helpers.go).
 func private(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bool {
 	return spec.WantsPrivateIP() && (spec.PrivateIP != nil || generation != instances.GenerationLinode)
 }
 
-// addressed returns the network of the address by which a class's nodes are known in the cluster.
+// addressed returns the network that has the nodes' address in the cluster (InternalIP).
 func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) bootstrap.Network {
 	switch {
 	case spec.ConnectsVPC():
@@ -170,7 +173,7 @@ func addressed(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generatio
 	return bootstrap.AnyNetwork
 }
 
-// tags returns the tags of a NodeClaim's Linode, without the engine's own.
+// tags returns the tags of a NodeClaim's Linode, without the tags of the engine.
 func (b *Backend) tags(l cloudprovider.Launch) []string {
 	return lo.Uniq(slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), b.cfg.Tags, l.NodeClass.Spec.Tags))
 }

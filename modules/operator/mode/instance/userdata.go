@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// userData renders the user data of a NodeClaim's node. The node's own token is made last, once everything else that it joins with is read.
+// userData renders the user data of a NodeClaim's node. The node's own token is made last, after all other facts were read.
 func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name string, how bootstrap.Type,
 	network bootstrap.Network) (instances.UserData, error) {
 	in, err := b.inputs(ctx, l.NodeClass, how)
@@ -69,7 +69,8 @@ func (b *Backend) inputs(ctx context.Context, class *v1alpha1.LinodeNodeClass, h
 	return in, err
 }
 
-// joined returns what nodes of the class join: what the class sets, else what was read of the cluster.
+// joined returns the facts about the cluster that nodes of the class join: the class's settings, and facts that were read from the
+// cluster for the rest.
 func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, settings v1alpha1.Bootstrap,
 	how bootstrap.Type) (bootstrap.Cluster, error) {
 	found, err := b.cfg.Joined.Cluster(ctx)
@@ -105,8 +106,8 @@ func render(how bootstrap.Type, in bootstrap.Inputs) (instances.UserData, error)
 	return instances.UserData(rendered), nil
 }
 
-// nodeOfClaim returns what the user data gives a node: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods
-// off until it is registered, and the kubelet settings that its allocatable was computed from.
+// nodeOfClaim returns the settings that the user data gives a node: the labels and taints with which the scheduler planned, Karpenter's
+// taint that keeps pods off until the node is registered, and the kubelet settings from which the allocatable resources were computed.
 func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch, how bootstrap.Type) (bootstrap.Node, error) {
 	settings, err := kubelet(l.NodeClass.Spec.Kubelet)
 	if err != nil {
@@ -127,7 +128,7 @@ func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
 	}))
 }
 
-// defaultEviction lists the kubelet's own thresholds. A kubelet with one threshold configured drops the defaults of the others.
+// defaultEviction lists the kubelet's default thresholds. A kubelet with one configured threshold drops the defaults of all others.
 var defaultEviction = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%",
 	"imagefs.available": "15%"}
 

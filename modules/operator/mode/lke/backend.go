@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// Pools hands out nodes of LKE pools; *allocator.Allocator is one.
+// Pools hands out nodes of LKE pools. *allocator.Allocator implements it.
 type Pools interface {
 	Claim(ctx context.Context, request lkepool.Request) (lkepool.Node, error)
 	Release(ctx context.Context, instanceID int, by claims.Claimant) error
@@ -25,12 +25,12 @@ type Pools interface {
 type Config struct {
 	Cluster Cluster
 	Pools   Pools
-	// ControlPlaneVersion returns the Kubernetes version of the cluster from memory, 1.35 or v1.35.2+lke3; nil or "" = unknown.
+	// ControlPlaneVersion returns the Kubernetes version of the cluster from memory, such as 1.35 or v1.35.2+lke3. nil or "" = not known.
 	ControlPlaneVersion func(context.Context) string
-	// UnregisteredTaint returns whether a new pool gets Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join with it. It is
-	// called at every launch; nil = never.
+	// UnregisteredTaint returns whether a new pool gets Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join with the
+	// taint. Each launch calls it; nil = never.
 	UnregisteredTaint func() bool
-	// Inventory has the nodes as they were read last; nil = a new one.
+	// Inventory has the nodes of the last reading; nil = a new Inventory.
 	Inventory *cloudprovider.Inventory
 }
 
@@ -87,7 +87,8 @@ func (b *Backend) Drift(_ context.Context, node cloudprovider.Node, l cloudprovi
 	return drift(pool, template(b.cfg.Cluster, l.NodeClaim, l.NodePool, l.NodeClass))
 }
 
-// Outdated is about the Standard tier, whose pools have no version of their own: LKE makes new nodes with the cluster's.
+// Outdated returns whether a node on the Standard tier has an older minor version than its cluster. Pools of this tier have no version of
+// their own: LKE makes new nodes with the cluster's version.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, _ cloudprovider.Launch) bool {
 	return b.cfg.Cluster.Tier == lke.Standard && b.cfg.ControlPlaneVersion != nil &&
 		cloudprovider.OlderMinor(kubelet, b.cfg.ControlPlaneVersion(ctx))

@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// Cluster is the LKE cluster that nodes are for: ID, name and tier as the claim engine needs them, and what else is used.
+// Cluster is the LKE cluster in which nodes are made: ID, name and tier for the claim engine, and further facts.
 type Cluster struct {
 	lke.Cluster
 	Region  string
@@ -24,7 +24,7 @@ type Cluster struct {
 
 const newToken = "make a personal access token with the scopes lke:read_write and linodes:read_write and set LINODE_TOKEN to it"
 
-// needed are the scopes without which there are no nodes.
+// needed are the scopes that the token must have to make nodes.
 var needed = []string{"lke:read_write", "linodes:read_write"}
 
 // FindCluster returns the one cluster with this label. Its errors are *options.Error, one line for the user.
@@ -63,7 +63,7 @@ func FindCluster(ctx context.Context, client *linode.Client, wanted discovery.Wa
 		wanted.Check(ctx, client, fmt.Sprintf("lke%d-", found.ID), newToken, needed...)
 }
 
-// absent explains that there is no such cluster. A restricted user sees no cluster without a role for it.
+// absent returns the error for a cluster that was not found. A restricted user sees only clusters for which the user has a role.
 func absent(ctx context.Context, client *linode.Client, name string) error {
 	const fix = "set it to the label of the cluster as the Cloud Manager shows it, and "
 	if user := discovery.RestrictedUser(ctx, client); user != "" {
@@ -76,7 +76,7 @@ func absent(ctx context.Context, client *linode.Client, name string) error {
 		Fix: fix + "check that the token is of the same account"}
 }
 
-// log writes what a user compares after an installation.
+// log writes the facts that a user compares after an installation.
 func (c Cluster) log(logger logr.Logger) {
 	logger.Info("discovered the LKE cluster", "cluster", c.Name, "id", c.ID)
 	logger.Info("the LKE cluster's tier", "tier", c.Tier)

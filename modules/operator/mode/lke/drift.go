@@ -17,8 +17,8 @@ const (
 	DriftPoolTaints core.DriftReason = "PoolTaintsDrifted" // the pool's taints differ
 )
 
-// drift compares a node, and the pool it is in, with the template it would be made from now: only what the template sets, and only what
-// the answer has. Labels and taints that LKE or a user adds to the pool are no difference.
+// drift compares a node and its pool with the template from which a new node would be made. It compares only values that the template
+// sets and that the API has returned. Labels and taints that LKE or a user adds to the pool are no difference.
 func drift(node lkepool.Node, wanted lkepool.Template) core.DriftReason {
 	switch {
 	case node.Health == claims.Detached || node.Health == claims.Deleting:
@@ -32,7 +32,7 @@ func drift(node lkepool.Node, wanted lkepool.Template) core.DriftReason {
 	case node.Taints != nil && !lo.Every(node.Taints, wanted.Taints):
 		return DriftPoolTaints
 	case node.FirewallID != wanted.FirewallID && wanted.FirewallID != 0 && node.FirewallID != 0:
-		// Without a firewall in the class LKE Enterprise may choose one; that is no difference.
+		// If the class names no firewall, LKE Enterprise may choose one. This is no difference.
 		return cloudprovider.DriftFirewall
 	case node.KubernetesVersion != wanted.KubernetesVersion && wanted.KubernetesVersion != "" && node.KubernetesVersion != "":
 		return cloudprovider.DriftKubernetesVersion

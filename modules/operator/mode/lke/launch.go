@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// fieldIsolation is the Linode API's name of the field of a pool, which a class sets.
+// fieldIsolation is the name of a pool's field in the Linode API. A class sets this field.
 const fieldIsolation = "isolation"
 
 // Claim returns the NodeClaim's node: the node that it has, or a new node.
@@ -33,8 +33,8 @@ func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (cloudprovi
 	return read(b.cfg.Pools.Claim(ctx, wanted))
 }
 
-// unsupported refuses what LKE Standard cannot make. A class that was Ready before an upgrade of the operator may have it until it is
-// checked again.
+// unsupported returns an error for a class that LKE Standard does not support. A class that was Ready before an upgrade of the operator
+// may have isolation until it is checked again.
 func (b *Backend) unsupported(class *v1alpha1.LinodeNodeClass) error {
 	if class.Spec.Isolation == nil || b.cfg.Cluster.Tier != lke.Standard {
 		return nil
@@ -43,7 +43,7 @@ func (b *Backend) unsupported(class *v1alpha1.LinodeNodeClass) error {
 		"remove spec.isolation from LinodeNodeClass %s", class.Name)
 }
 
-// Request returns what Claim requests to make a node of a type for a NodeClaim, without the taint for unregistered nodes.
+// Request returns the request with which Claim makes a node of a type for a NodeClaim, without the taint for unregistered nodes.
 func (b *Backend) Request(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
 	instanceType string) lkepool.Request {
 	return lkepool.Request{
@@ -58,8 +58,8 @@ func (b *Backend) Request(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool
 	}
 }
 
-// template returns what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back after they were removed.
-// Whatever else the NodeClaim has for its node, Karpenter puts on the Node when it registers.
+// template returns the settings that all nodes of an LKE pool share. Startup taints are not in it, because LKE would put them back after
+// their removal. Karpenter puts all other labels and taints of the NodeClaim on the Node when the Node registers.
 func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool,
 	nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
 	t := lkepool.Template{
@@ -79,7 +79,7 @@ func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.Nod
 	return t
 }
 
-// choice returns "" for what the class leaves to LKE.
+// choice returns the text of a setting, "" if the class leaves it to LKE.
 func choice(wanted *bool) string {
 	if wanted == nil {
 		return ""
@@ -87,11 +87,11 @@ func choice(wanted *bool) string {
 	return strconv.FormatBool(*wanted)
 }
 
-// unregistered is Karpenter's taint for nodes that it has not registered, as a pool has it. It is no part of the
-// template: whether a pool has it depends on a setting and on what LKE was seen to do, and is no reason to replace a node.
+// unregistered is Karpenter's taint for nodes that are not registered, in the form of a pool's taint. It is not in the template, because
+// it is no reason to replace a node: whether a pool has it depends on a setting, and on whether LKE has put the taint back before.
 var unregistered = lkepool.Taint{Key: karpv1.UnregisteredTaintKey, Effect: string(karpv1.UnregisteredNoExecuteTaint.Effect)}
 
-// poolLabels are the labels of the NodePool's template that the NodeClaim was made with and that LKE takes.
+// poolLabels returns the labels of the NodePool's template that the NodeClaim has and that LKE accepts.
 func poolLabels(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool) map[string]string {
 	labels := map[string]string{}
 	if nodePool == nil {
@@ -105,8 +105,8 @@ func poolLabels(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool) map[stri
 	return labels
 }
 
-// poolTaints are the taints that LKE takes. Whether it takes reserved words in a taint's key is not known, so such a taint is left to
-// Karpenter too. Karpenter's own taints come and go with a node's life and never belong into a pool.
+// poolTaints returns the taints that LKE accepts. It is not known whether LKE accepts reserved words in a taint's key, so Karpenter puts
+// such a taint on the Node instead. Karpenter's own taints come and go during a node's life and never belong on a pool.
 func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 	var result []lkepool.Taint
 	for _, t := range taints {
@@ -119,7 +119,7 @@ func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 	return result
 }
 
-// identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
+// identityTags returns the tags that name the owner of a pool or an instance. lkepool adds the NodeClaim's tag to instances.
 func identityTags(cluster string, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
 	return append(cloudprovider.OwnerTags(cluster, nodeClaim, nodeClass),
 		claims.Tag(v1alpha1.TagLKEManaged, "true"), claims.Tag(v1alpha1.TagLKEClusterName, cluster))

@@ -31,9 +31,9 @@ func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (
 	return cluster, err
 }
 
-// PendingTimeout is how long a place of a pool may stay without a Linode until garbage collection removes the place. Recorded Linodes have
-// their ID within seconds. Core deletes a NodeClaim without a node after 5 minutes: if its place outlived it, each further NodeClaim would
-// add one more.
+// PendingTimeout is the time after which garbage collection removes a place of a pool that has no Linode. Recorded Linodes have their ID
+// within seconds. Core deletes a NodeClaim without a node after 5 minutes. If the place outlived its NodeClaim, each further NodeClaim
+// would add another place.
 const PendingTimeout = 3 * time.Minute
 
 // New returns the nodes of a cluster's pools.

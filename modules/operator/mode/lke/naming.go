@@ -10,10 +10,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Naming implements karpentercore.Naming by the label of the NodeClaim's Linode, as it was last read, or as the API has it.
+// Naming implements karpentercore.Naming with the label of the NodeClaim's Linode, from the last reading or from the API.
 //
-// On the Standard tier a node is named as its Linode is labelled (FACTS.md, section 6). No source has the names of nodes on the Enterprise
-// tier. There every Node may be the NodeClaim's, except a Node with the name of another Linode of the operator's pools.
+// On the Standard tier a node's name is the label of its Linode (FACTS.md, section 6). The names of nodes on the Enterprise tier are not
+// documented. There any Node may belong to the NodeClaim, except a Node with the name of another Linode in the operator's pools.
 func (b *Backend) Naming(ctx context.Context, claim *karpv1.NodeClaim, node string) (own bool, name string, err error) {
 	id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
 	if err != nil {

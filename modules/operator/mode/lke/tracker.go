@@ -8,9 +8,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 )
 
-// Tracker follows the cluster's version: an Enterprise cluster is upgraded in place, and new nodes must run the
-// control plane's version. It makes a call only when a caller asks, and at most one in each ttl for all callers; the
-// first call after ttl notices an upgrade. Safe for concurrent use.
+// Tracker follows the cluster's version: an Enterprise cluster is upgraded in place, and new nodes must run the control plane's version.
+// It makes a request only when a caller asks, and at most one request in each ttl for all callers. The first call after ttl notices an
+// upgrade. Safe for concurrent use.
 type Tracker struct {
 	client *linode.Client
 	ttl    time.Duration
@@ -20,12 +20,12 @@ type Tracker struct {
 	read    time.Time
 }
 
-// NewTracker starts from what FindCluster returned. An entry older than ttl is read again at the next call.
+// NewTracker returns a Tracker that starts with the cluster from FindCluster. The next call after ttl reads the cluster again.
 func NewTracker(client *linode.Client, cluster Cluster, ttl time.Duration) *Tracker {
 	return &Tracker{client: client, ttl: ttl, cluster: cluster, read: time.Now()}
 }
 
-// Cluster returns the cluster as last read. When the API does not answer, it returns the cluster as known before.
+// Cluster returns the cluster. If the API does not answer, it returns the cluster of the last reading.
 func (t *Tracker) Cluster(ctx context.Context) Cluster {
 	t.mu.Lock()
 	cluster, fresh := t.cluster, time.Since(t.read) < t.ttl

@@ -22,16 +22,16 @@ import (
 // A token that is older than this has expired, and Kubernetes' token cleaner has removed it.
 const longest = 2 * Lifetime
 
-// Controller takes back the token of a NodeClaim once its node has registered, and when the NodeClaim is deleted: one deletion
-// for each. After a start it does so for the NodeClaims whose node has registered not long ago, so a token that a killed operator left goes
-// then. It reconciles UIDs of NodeClaims, and runs on the leader only.
+// Controller deletes the token of a NodeClaim once the node has registered, or when the NodeClaim is deleted. It sends one request for
+// each NodeClaim. After a start it includes NodeClaims whose node registered before the start, and so deletes tokens that a killed
+// operator left. It reconciles UIDs of NodeClaims, and runs on the leader only.
 type Controller struct{ tokens *Issuer }
 
 // NewController returns a Controller.
 func NewController(tokens *Issuer) *Controller { return &Controller{tokens: tokens} }
 
-// Reconcile takes the token of a NodeClaim back. A deletion that the cluster's policy forbids, of a Secret that another user made under
-// the name, is reported once and not repeated.
+// Reconcile deletes the token of a NodeClaim. If another user made a Secret with the token's name, the chart's admission policy forbids
+// the deletion; Reconcile reports this once and does not repeat the deletion.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim types.UID) (reconcile.Result, error) {
 	err := c.tokens.Revoke(ctx, nodeClaim)
 	if apierrors.IsForbidden(err) {
@@ -40,7 +40,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim types.UID) (reconc
 	return reconcile.Result{}, err
 }
 
-// done returns whether a NodeClaim needs its token no more, and since when.
+// done returns whether a NodeClaim no longer needs its token, and the time since which it does not.
 func done(object client.Object) (since time.Time, is bool) {
 	claim, ok := object.(*karpv1.NodeClaim)
 	if !ok || !nodeclaim.Ours(claim.Spec.NodeClassRef) {
@@ -58,7 +58,7 @@ func done(object client.Object) (since time.Time, is bool) {
 
 type queue = workqueue.TypedRateLimitingInterface[types.UID]
 
-// events queue a NodeClaim when it is done: at that moment, or when it is first seen and was done not long ago.
+// events queue a NodeClaim when it becomes done, or when this process sees it for the first time and its token may still exist.
 func events() handler.TypedFuncs[client.Object, types.UID] {
 	return handler.TypedFuncs[client.Object, types.UID]{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {

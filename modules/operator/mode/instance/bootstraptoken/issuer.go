@@ -25,20 +25,20 @@ import (
 )
 
 const (
-	// Namespace is where Kubernetes looks for bootstrap tokens.
+	// Namespace is the namespace in which Kubernetes looks for bootstrap tokens.
 	Namespace = metav1.NamespaceSystem
-	// Group is the group of a token, beside system:bootstrappers.
+	// Group is the group of a token, in addition to system:bootstrappers.
 	Group = "system:bootstrappers:karpenter"
-	// UserPrefix is the beginning of the name as which a token authenticates; its ID follows.
+	// UserPrefix begins the user name with which a token authenticates. The token's ID follows.
 	UserPrefix = "system:bootstrap:"
-	// NamePrefix is the beginning of the names of Secrets of bootstrap tokens.
+	// NamePrefix begins the names of Secrets of bootstrap tokens.
 	NamePrefix = "bootstrap-token-"
 	// SecretType is the type of these Secrets.
 	SecretType corev1.SecretType = "bootstrap.kubernetes.io/token"
-	// Lifetime is for how long core waits for a node to register, from the creation of its NodeClaim.
+	// Lifetime is the time from the creation of a NodeClaim for which its token is valid. Core waits as long for the node to register.
 	Lifetime = 15 * time.Minute
 
-	// leastLife is how much of its life a token must have left to be used for a new Linode, which takes a minute or two to boot.
+	// leastLife is the time for which a token must still be valid when a new Linode gets it. A Linode takes a minute or two to boot.
 	leastLife = 2 * time.Minute
 
 	tokenLength = 16
@@ -51,12 +51,12 @@ const (
 	purpose = "karpenter-linode bootstrap tokens 1"
 )
 
-// Config configures an Issuer. All of it is required.
+// Config configures an Issuer. All fields are required.
 type Config struct {
 	Kube client.Writer
 	// Token is the operator's API token, from which tokens are derived.
 	Token linode.TokenSource
-	// Cluster makes the tokens of clusters differ that share an API token.
+	// Cluster is the cluster's name. Clusters that share an API token get different bootstrap tokens by it.
 	Cluster string
 	Clock   clock.Clock
 }
@@ -72,7 +72,7 @@ func NewIssuer(cfg Config) *Issuer {
 	return &Issuer{cfg: cfg, issued: cache.NewExpiringWithClock(cfg.Clock)}
 }
 
-// Issue returns the NodeClaim's token, and stores it if that has not been done. It is the same for each call.
+// Issue returns the NodeClaim's token, and stores the token if it is not stored yet. Each call returns the same token.
 func (i *Issuer) Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
 	if nodeClaim.UID == "" {
 		return "", fmt.Errorf("NodeClaim %s has no UID, so it gets no bootstrap token", nodeClaim.Name)
@@ -109,7 +109,8 @@ func (i *Issuer) Revoke(ctx context.Context, nodeClaim types.UID) error {
 	return nil
 }
 
-// derive returns the secret half of a NodeClaim's token. 16 characters are 80 bits, and a node that has one learns nothing of the key.
+// derive returns the secret half of a NodeClaim's token. 16 characters are 80 bits. A node that knows its token learns nothing about the
+// key.
 func (i *Issuer) derive(ctx context.Context, nodeClaim types.UID) (string, error) {
 	own, err := i.cfg.Token(ctx)
 	if err != nil {
@@ -144,10 +145,10 @@ func secret(nodeClaim *karpv1.NodeClaim, half string, expires time.Time) *corev1
 	}
 }
 
-// SecretName is the name of the Secret of a NodeClaim's token.
+// SecretName returns the name of the Secret of a NodeClaim's token.
 func SecretName(nodeClaim types.UID) string { return NamePrefix + TokenID(nodeClaim) }
 
-// TokenID is the public half of a token, which must be six lower case letters and digits.
+// TokenID returns the public half of a token, which must have six lower case letters and digits.
 func TokenID(nodeClaim types.UID) string {
 	sum := sha256.Sum256([]byte(nodeClaim))
 	return text(sum[:], 6)

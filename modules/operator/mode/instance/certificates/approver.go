@@ -22,25 +22,26 @@ import (
 
 const (
 	again = 5 * time.Second // the shortest pause; it grows with the age of the request
-	// quiet is how long a reason that time may cure is not reported.
+	// quiet is the age of a request up to which a reason that time may remove is not reported.
 	quiet = 30 * time.Second
-	// givenUp is when a kubelet stops waiting for its request and makes another one.
+	// givenUp is the age of a request at which a kubelet stops waiting and makes another request.
 	givenUp = 15 * time.Minute
-	// remembered is how long a reported request is kept in mind; Kubernetes deletes a pending one after 24 h.
+	// remembered is how long a reported request is remembered. Kubernetes deletes a pending request after 24 h.
 	remembered = 25 * time.Hour
 	// longestReason bounds a reason in the log and in an event: a subject may have a megabyte.
 	longestReason = 600
 )
 
-// judgement returns why a request is not approved, empty if it is, and whether time may cure that.
+// judgement returns why a request is not approved, and whether time may remove the reason. The reason is "" for a request that is
+// approved.
 type judgement func(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (reason string, passes bool, err error)
 
-// kind describes certificates of one signer. All of it is required.
+// kind describes the certificates of one signer. All fields are required.
 type kind struct {
 	controller string // name of the controller in metrics and logs
 	signer     string
 	name       string // of the certificates in texts, for example "serving certificate"
-	event      string // the reason of the event on a request that is left as it is
+	event      string // the reason of the event on a request that stays undecided
 	judge      judgement
 	approved   string // the message of an approval
 }
@@ -58,7 +59,7 @@ func newController(kube client.Client, recorder events.Recorder, of kind) *Contr
 	return &Controller{kube: kube, recorder: recorder, kind: of, reported: cache.NewExpiring()}
 }
 
-// Reconcile approves a request, or reports why it does not.
+// Reconcile approves a request, or reports why it does not approve the request.
 func (c *Controller) Reconcile(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (reconcile.Result, error) {
 	if !c.open(csr) {
 		return reconcile.Result{}, nil
@@ -80,13 +81,14 @@ func (c *Controller) Reconcile(ctx context.Context, csr *certificatesv1.Certific
 	return reconcile.Result{}, nil
 }
 
-// open returns whether a request is for the signer and undecided.
+// open returns whether a request is for the controller's signer and undecided.
 func (c *Controller) open(csr *certificatesv1.CertificateSigningRequest) bool {
 	return csr.Spec.SignerName == c.kind.signer && csr.DeletionTimestamp.IsZero() &&
 		len(csr.Status.Conditions) == 0 && len(csr.Status.Certificate) == 0
 }
 
-// approve decides on the request as it was read: one that changed meanwhile is refused by the API server and read again.
+// approve decides on the request as it was read. If the request has changed since, the API server refuses the approval, and the request
+// is read again.
 func (c *Controller) approve(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
 	decided := csr.DeepCopy()
 	decided.Status.Conditions = append(decided.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 )
 
-// EventClientNotApproved is the reason of the event on a request that is left as it is.
+// EventClientNotApproved is the reason of the event on a request that stays undecided.
 const EventClientNotApproved = "ClientCertificateNotApproved"
 
 // NewClient returns the controller. nodeName returns the name of a NodeClaim's node.

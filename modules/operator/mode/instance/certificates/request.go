@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// nodeUser is the beginning of a node's name as a user.
+	// nodeUser begins the user name of a node.
 	nodeUser = "system:node:"
 	// nodeGroup is the group of all nodes.
 	nodeGroup = "system:nodes"
 )
 
-// read returns the certificate request in a CSR, or why no kubelet would send it: it must be for usage, of the node user in the group of
-// nodes and no other subject.
+// read returns the certificate request in a CSR, or the reason why no kubelet would send it. A kubelet requests the given usage, and its
+// subject is a node user in the group of nodes, and nothing else.
 func read(csr *certificatesv1.CertificateSigningRequest, usage certificatesv1.KeyUsage) (*x509.CertificateRequest, string) {
-	// A key that is no RSA key enciphers no other.
+	// Only an RSA key can encipher another key.
 	least := sets.New(certificatesv1.UsageDigitalSignature, usage)
 	if got := sets.New(csr.Spec.Usages...); !got.Equal(least) && !got.Equal(least.Clone().Insert(certificatesv1.UsageKeyEncipherment)) {
 		return nil, fmt.Sprintf("its usages are %q; such a certificate has digital signature, %s and, for an RSA key, key encipherment",

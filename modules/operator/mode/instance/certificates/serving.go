@@ -18,10 +18,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// EventServingNotApproved is the reason of the event on a request that is left as it is.
+// EventServingNotApproved is the reason of the event on a request that stays undecided.
 const EventServingNotApproved = "ServingCertificateNotApproved"
 
-// readAgain is how long an answer of the API about one Linode is used, so that a node cannot cause requests by its own.
+// readAgain is how long an answer of the API about one Linode is used. It bounds the requests to the API that a node can cause.
 const readAgain = time.Minute
 
 // Linode has the names that a certificate may contain.
@@ -30,13 +30,14 @@ type Linode struct {
 	Addresses []string // with or without the length of a prefix
 }
 
-// Serving configures the approver of serving certificates. All of it is required.
+// Serving configures the approver of serving certificates. All fields are required.
 type Serving struct {
-	// NodeName is the name of a NodeClaim's node.
+	// NodeName returns the name of a NodeClaim's node.
 	NodeName func(nodeClaim string) string
-	// Known returns a Linode as it was last read for another purpose, false if it was not.
+	// Known returns a Linode from an earlier reading for another purpose, false if there is none.
 	Known func(instanceID int) (Linode, bool)
-	// Linode reads a Linode from the API. An error whose kind is NotFound or Conflict means that it is not one of this cluster.
+	// Linode reads a Linode from the API. An error of the kind NotFound or Conflict means that the Linode does not belong to this
+	// cluster.
 	Linode func(ctx context.Context, instanceID int) (Linode, error)
 	// Addresses reads all addresses of a Linode, including addresses in VPCs.
 	Addresses func(ctx context.Context, instanceID int) ([]string, error)
@@ -76,12 +77,12 @@ func (j *servingJudge) judge(ctx context.Context, csr *certificatesv1.Certificat
 	return j.fresh(ctx, id, asked)
 }
 
-// fresh judges by what the API has now.
+// fresh judges a request by the Linode's present addresses in the API.
 func (j *servingJudge) fresh(ctx context.Context, id int, asked names) (reason string, passes bool, err error) {
 	linode, err := j.cfg.Linode(ctx, id)
 	switch kind := claims.KindOf(err); {
 	case kind == claims.KindNotFound || kind == claims.KindConflict:
-		// One reading that does not show a new Linode proves nothing; another's stays another's.
+		// One reading that does not show a new Linode proves nothing. A Linode of another cluster stays one.
 		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == claims.KindNotFound,
 			nil
 	case err != nil:
@@ -98,7 +99,7 @@ func (j *servingJudge) fresh(ctx context.Context, id int, asked names) (reason s
 	return asked.against(id, linode), false, nil
 }
 
-// instance is the Linode of the launched NodeClaim whose node has the name.
+// instance returns the Linode of the launched NodeClaim whose node has the name.
 func (j *servingJudge) instance(ctx context.Context, node string) (id int, reason string, err error) {
 	claim, err := claimOfNode(ctx, j.kube, j.cfg.NodeName, node)
 	if err != nil {
@@ -117,13 +118,13 @@ func (j *servingJudge) instance(ctx context.Context, node string) (id int, reaso
 	return id, "", nil
 }
 
-// names are the names that a node asks for.
+// names are the DNS names and addresses that a node requests.
 type names struct {
 	node      string
 	addresses []netip.Addr
 }
 
-// readServing returns the names that a request has, or why no kubelet would send it.
+// readServing returns the names in a request, or the reason why no kubelet would send the request.
 func readServing(csr *certificatesv1.CertificateSigningRequest) (names, string) {
 	node, is := strings.CutPrefix(csr.Spec.Username, nodeUser)
 	if !is || node == "" || !slices.Contains(csr.Spec.Groups, nodeGroup) {
@@ -149,7 +150,7 @@ func readServing(csr *certificatesv1.CertificateSigningRequest) (names, string) 
 	return asked, ""
 }
 
-// against returns which of the names is not the Linode's, "" if all are.
+// against returns which of the names does not belong to the Linode, "" if all do.
 func (r names) against(id int, linode Linode) string {
 	if linode.Label != r.node {
 		return fmt.Sprintf("Linode %d has the label %q; the sending node is %s", id, linode.Label, r.node)
@@ -160,7 +161,7 @@ func (r names) against(id int, linode Linode) string {
 	return ""
 }
 
-// foreign are the addresses that are not among a Linode's, which may have a prefix length.
+// foreign returns the requested addresses that the Linode does not have. The Linode's addresses may have a prefix length.
 func (r names) foreign(linode []string) []netip.Addr {
 	var own []netip.Addr
 	for _, text := range linode {

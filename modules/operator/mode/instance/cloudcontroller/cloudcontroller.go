@@ -1,8 +1,8 @@
 // Package cloudcontroller finds out whether the Linodes of a class fit the flags of Linode's cloud controller manager.
 //
-// Reader.Flags reads the flags from the cluster: of the first DaemonSet, in any namespace, with a container whose image name contains
-// linode-cloud-controller-manager. A manager that runs in another way is not found, and flags from its environment are not seen. Then
-// Flags returns nil and no error, and only the last row of the table is checked.
+// Reader.Flags reads the flags of the first DaemonSet, in any namespace, with a container whose image name contains
+// linode-cloud-controller-manager. It does not find a manager that runs in another way, and does not see flags from the environment.
+// Without a manager, Flags returns nil and no error, and only the last row of the table is checked.
 //
 // Flags.Misfit compares a class with the flags and returns the first row that applies:
 //
@@ -13,13 +13,13 @@
 //	VPC backends disabled, and Linodes without private address  VPCMismatch
 //	neither a VPC nor a private address                         NoPrivateAddress
 //
-// After a fatal misfit the class is not Ready, because the manager would never initialize its nodes. After another one nodes are made, and
-// the class has a warning: NodeBalancers do not reach these nodes. A filter with the word karpenter always fits, because every Linode of
-// the operator has such tags. VPCs without --subnet-names and --subnet-ids mean the subnet named default.
+// After a fatal misfit the class is not Ready, because the manager would never initialize its nodes. After any other misfit nodes are
+// made, and the class has a warning: NodeBalancers do not reach these nodes. A filter with the word karpenter always fits, because every
+// Linode of the operator has such tags. If the flags name VPCs but no subnets, the manager uses the subnet named default.
 //
-// The caller is the check of BootstrapReady in package instance. It makes no request to the Linode API and never writes.
+// The caller is the check of BootstrapReady in package instance. The package makes no request to the Linode API and never writes.
 //
-// What the flags mean follows linode/linode-cloud-controller-manager: main.go (names), cloud/linode/services/instances.go and vpc.go
+// The meaning of the flags is from linode/linode-cloud-controller-manager: main.go (names), cloud/linode/services/instances.go and vpc.go
 // (which Linodes exist for it), cloud/linode/loadbalancers.go (which address a NodeBalancer gets).
 package cloudcontroller
 
@@ -73,7 +73,7 @@ func (r *Reader) Flags(ctx context.Context) (*Flags, error) {
 	return nil, nil
 }
 
-// Of returns the flags of the manager's container in a pod, nil without one.
+// Of returns the flags of the manager's container in a pod, nil if the pod has no such container.
 func Of(pod corev1.PodSpec) *Flags {
 	at := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, image) })
 	if at < 0 {
@@ -136,7 +136,7 @@ type Linodes struct {
 	// VPC is the ID of their VPC, 0 for none, and VPCLabel its label, "" if it is not known.
 	VPC      int
 	VPCLabel string
-	// Subnets are the IDs of the VPC's subnets in which they are, with their labels, "" for one that is not known.
+	// Subnets maps the IDs of their subnets in the VPC to the subnets' labels, "" for an unknown label.
 	Subnets map[int]string
 	// Private: they have an address in 192.168.128.0/17.
 	Private bool
@@ -185,7 +185,7 @@ func (f *Flags) Misfit(l Linodes) *Misfit {
 
 func (f *Flags) limited() bool { return len(f.VPCNames)+len(f.VPCIDs) > 0 }
 
-// outside reports whether the VPCs are limited to others; an unknown label is no proof.
+// outside reports whether the flags name VPCs, but not the VPC of the Linodes. If the VPC's label is not known, it returns false.
 func (f *Flags) outside(l Linodes) bool {
 	switch {
 	case !f.limited():
@@ -200,7 +200,8 @@ func (f *Flags) outside(l Linodes) bool {
 // defaultSubnet is the label of the only subnet that the manager takes without a flag (main.go).
 const defaultSubnet = "default"
 
-// outsideSubnets reports whether the VPCs are limited to other subnets; an unknown label is no proof.
+// outsideSubnets reports whether the flags exclude all subnets of the Linodes. If the flags name subnets by labels, a subnet with an
+// unknown label is not excluded.
 func (f *Flags) outsideSubnets(l Linodes) bool {
 	if !f.limited() || len(l.Subnets) == 0 {
 		return false
@@ -245,8 +246,8 @@ func joined(ids []int) string {
 	return strings.Join(all, ", ")
 }
 
-// filteredOut reports whether no tag contains the filter. Tags that differ from node to node are not among the class's tags: a filter
-// for one of their keys is no proof.
+// filteredOut reports whether the tag filter excludes the Linodes: none of their tags contains it. Tags that differ from node to node are
+// not among Linodes.Tags, so a filter that may match such a tag excludes nothing.
 func (f *Flags) filteredOut(l Linodes) bool {
 	return f.TagFilter != "" && !strings.Contains(f.TagFilter, "karpenter") &&
 		!slices.ContainsFunc(l.Tags, func(tag string) bool { return strings.Contains(tag, f.TagFilter) })

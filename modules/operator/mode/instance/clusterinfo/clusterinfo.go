@@ -1,12 +1,12 @@
-// Package clusterinfo finds what a new node must know of a self-managed cluster to join it: the address of the API server, the hash of the
-// cluster's CA, and the API server's version.
+// Package clusterinfo finds the facts that a new node needs to join a self-managed cluster: the address of the API server, the hash of
+// the cluster's CA, and the API server's version.
 //
-// The address and the CA come from the settings, or else from the ConfigMap cluster-info in kube-public, which kubeadm keeps for
-// joining nodes. Without the ConfigMap, as with k3s, the CA is the one by which this process verifies the API server.
+// The address and the CA come from the settings, or else from the ConfigMap cluster-info in kube-public, which kubeadm keeps for joining
+// nodes. Without the ConfigMap, as with k3s, the CA is the CA with which this process verifies the API server.
 //
-// Answers are remembered for ten seconds. After an error the facts of the last read are returned together with the error. Callers are the
-// check of a class and each launch of package instance: without an address or a CA the class is not Ready (EndpointUnknown, CAUnknown).
-// The package never writes. Safe for concurrent use.
+// The Reader remembers answers for ten seconds. If a read fails, it returns the facts of the last successful read together with the
+// error. Callers are the check of a class and each launch of package instance: without an address or a CA the class is not Ready
+// (EndpointUnknown, CAUnknown). The package never writes. Safe for concurrent use.
 //
 // A read may take ten seconds. Errors name the ConfigMap and the part that cannot be used: no kubeconfig, no server of the form host:port
 // or https://host:port, no certificate in PEM.
@@ -38,13 +38,13 @@ import (
 const (
 	namespace, name, key = "kube-public", "cluster-info", "kubeconfig"
 
-	// ttl is short, because a node that gets the hash of a CA which the cluster has replaced never joins. A burst of launches makes one
+	// ttl is short, because a node never joins if it gets the hash of a CA that the cluster has replaced. A burst of launches makes one
 	// request in this time.
 	ttl      = 10 * time.Second
 	readTime = 10 * time.Second
 )
 
-// Cluster has the known facts about the cluster; unknown ones are empty.
+// Cluster has the facts about the cluster. A fact that is not known is empty.
 type Cluster struct {
 	Endpoint     string   // host and port
 	CACertHashes []string // sha256:<hex> of the CAs' public keys
@@ -72,7 +72,8 @@ type Reader struct {
 	until time.Time
 }
 
-// NewReader returns a Reader. kube must be able to read the ConfigMap; one that reads from the API server needs no right to list.
+// NewReader returns a Reader. kube reads the ConfigMap. It should read from the API server and not from a cache, which would need the
+// right to list.
 func NewReader(kube client.Reader, cfg Config) (*Reader, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.RealClock{}
@@ -98,8 +99,7 @@ func NewReader(kube client.Reader, cfg Config) (*Reader, error) {
 	return r, nil
 }
 
-// Cluster returns the facts, from memory if they are young. An error means that something could not be read; what was known before
-// is returned with it.
+// Cluster returns the facts, from memory if they are young. If a read fails, it returns an error together with the facts from before.
 func (r *Reader) Cluster(ctx context.Context) (Cluster, error) {
 	r.mu.Lock()
 	known, until := r.known, r.until
@@ -146,7 +146,7 @@ func (r *Reader) read(ctx context.Context) (Cluster, error) {
 	return found, nil
 }
 
-// published returns the facts of cluster-info; empty if the ConfigMap does not exist or may not be read.
+// published returns the facts in cluster-info. They are empty if the ConfigMap does not exist or may not be read.
 func (r *Reader) published(ctx context.Context) (Cluster, error) {
 	info := &corev1.ConfigMap{}
 	switch err := r.kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, info); {
@@ -169,7 +169,7 @@ func (r *Reader) published(ctx context.Context) (Cluster, error) {
 	return Cluster{}, nil
 }
 
-// hostPort takes an address apart, with the port of https where it has none.
+// hostPort returns host and port of an address. The default port is that of https.
 func hostPort(address string) (string, error) {
 	text := address
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
@@ -184,7 +184,7 @@ func hostPort(address string) (string, error) {
 	return text, nil
 }
 
-// hashes returns the hashes of the public keys of certificates in PEM, as kubeadm has them, in order.
+// hashes returns the hashes of the public keys of certificates in PEM, sorted, in kubeadm's form.
 func hashes(ca []byte) ([]string, error) {
 	if len(ca) == 0 {
 		return nil, nil

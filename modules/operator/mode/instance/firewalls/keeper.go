@@ -1,26 +1,27 @@
 // Package firewalls puts Linodes of instance mode back behind their LinodeNodeClass's Cloud Firewall when a user took them out.
 //
-// It does only that. If a class gets a firewall, or another one, its nodes drift by their hash, and no Linode is moved. A Linode lacks
-// its firewall when two reads agree: the firewall does not list the Linode, read after its node registered; and the Linode's own
-// firewalls do not list the firewall, read at least the settle time later.
+// It does nothing else. If a class gets a firewall, or another firewall, its nodes drift by their hash, and no Linode is moved. A Linode
+// lacks its firewall when two reads agree. The first read, after the node registered, shows that the firewall does not list the Linode.
+// The second read, at least the settle time later, shows that the Linode's own firewalls do not include the firewall.
 //
 //	the Linode is        the package
 //	in no firewall       puts it into the class's by one request, so it is never without a firewall because of this package
 //	in another one       leaves it there, because a user chose it
 //
-// If the Linode stays outside, or the API refuses (as it does for the newer interfaces), [Keeper.Refused] reports it after two attempts,
-// and the node drifts. The package tries again every ten minutes.
+// If the Linode stays outside of the firewall, or the API refuses (as it does for Linode interfaces), [Keeper.Refused] reports this after
+// two attempts, and the node drifts. The package tries again every ten minutes.
 //
-// At rest it sends no request: the controller of classes reads the firewall's list, and the last list of instances has the owner. It
-// remembers nothing beyond the process. The next attempt resolves an answer that was lost.
+// At rest the package sends no request: the controller of classes reads the firewall's list, and the last list of instances has the
+// owner. It remembers nothing beyond the process. If an answer is lost, the next attempt shows whether the request had an effect.
 //
 // Callers: controllers/upkeep, which reconciles NodeClaims, and the drift of instance mode.
 //
 // A second attempt follows after 30 seconds. The events are FirewallAttached and FirewallNotAttached on the NodeClaim. Keep returns an
-// error only if a request failed for another reason than a refusal; the caller repeats it. Nothing is done before the node has registered,
-// or for a NodeClaim whose class has changed since its launch.
+// error only if a request failed for another reason than a refusal; the caller repeats the call. Keep does nothing before the node has
+// registered, or if the class has changed since the launch of the NodeClaim.
 //
-// A Linode that no list of the cluster has yet, or that another NodeClaim has claimed, is left alone and looked at again after 30 seconds.
+// Keep leaves a Linode alone that no list of the cluster has yet, or that another NodeClaim has claimed, and looks again after 30
+// seconds.
 package firewalls
 
 import (
@@ -51,36 +52,37 @@ const (
 )
 
 const (
-	atRest       = 2 * time.Minute  // between looks at what has been read anyway
+	atRest       = 2 * time.Minute  // between looks at readings that others have made
 	retryPause   = 30 * time.Second // before the second attempt; longer than the memory behind Recheck
 	refusalPause = 10 * time.Minute // before each later one
 	remembered   = time.Hour        // longer than every pause
 	enough       = 2                // refusals in a row that count
 )
 
-// Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is the time of the request; nil entities
-// without an error are not known, an empty list means no entities.
+// Readings returns the entities that a firewall protects. *nodeclass.Lookup implements it, and remembers an answer for a while. read is
+// the time of the request. A nil list without an error means that the entities are not known; an empty list means that there are none.
 type Readings interface {
 	Protected(ctx context.Context, firewallID int) (entities []api.FirewallEntity, read time.Time, err error)
 }
 
-// API has the requests about the firewalls of one Linode; *linode.Client is one.
+// API has the requests about the firewalls of one Linode. *linode.Client implements it.
 type API interface {
 	ListInstanceFirewalls(ctx context.Context, linodeID int, filter linode.Filter) iter.Seq2[api.Firewall, error]
 	SetInstanceFirewalls(ctx context.Context, linodeID int, update api.InstanceFirewallsUpdate) (*api.FirewallPage, error)
 }
 
-// Config configures a Keeper. All of it is required.
+// Config configures a Keeper. All fields are required.
 type Config struct {
 	Readings Readings
 	Recheck  Readings // with a memory of less than 30 seconds, for a Linode that could not be put back
 	API      API
 	Recorder events.Recorder
-	// Claim returns the claim on a Linode as it was last read ([claims.Node]); known is false for one that no list of this cluster has.
+	// Claim returns the claim on a Linode as it was last read ([claims.Node]). known is false for a Linode that no list of this cluster
+	// has.
 	Claim func(instanceID int) (claim string, known bool)
-	// Interfaces returns how many interfaces a Linode of the class has that a firewall protects, if it has the newer ones.
+	// Interfaces returns how many interfaces of a Linode of the class a firewall protects, if the Linode has Linode interfaces.
 	Interfaces func(spec v1alpha1.LinodeNodeClassSpec) int
-	// SettleTime is for how long after a write a reading may still be without it.
+	// SettleTime is the time after a write for which a reading may not show the write yet.
 	SettleTime time.Duration
 }
 
@@ -98,7 +100,7 @@ type key struct {
 	firewall  int
 }
 
-// attempt is the last one to put a Linode back.
+// attempt is the last attempt to put a Linode back.
 type attempt struct {
 	at       time.Time // firewalls that were read before may lack the Linode
 	refusals int       // in a row
@@ -111,7 +113,7 @@ func (k *Keeper) attempt(of key) attempt {
 	return last
 }
 
-// Refused reports whether a NodeClaim's Linode cannot be put behind a firewall. Only another Linode can have it then.
+// Refused reports whether a NodeClaim's Linode cannot be put behind a firewall. Then only a new Linode can have the firewall.
 func (k *Keeper) Refused(nodeClaim types.UID, firewall int) bool {
 	return k.attempt(key{nodeClaim, firewall}).refusals >= enough
 }
@@ -121,13 +123,13 @@ type subject struct {
 	key
 	claim     *karpv1.NodeClaim
 	linode    int
-	protected int // interfaces, if it has the newer ones
+	protected int // interfaces, if it has Linode interfaces
 	last      attempt
 }
 
-// Keep looks at one NodeClaim's Linode, puts it back if it lacks its firewall, and returns when to look again; 0 is with the next event.
-// It does nothing without a firewall, or when the class has changed since, which makes the node drift. A class whose firewall was not
-// found, or not looked at yet, comes back as an event.
+// Keep looks at one NodeClaim's Linode, and puts it back if it lacks its firewall. It returns the pause before the next look; 0 means
+// that the next event is soon enough. It does nothing if the class has no firewall, or has changed since the launch, which makes the node
+// drift. If the class's firewall was not found, or not looked up yet, an event of the class follows.
 func (k *Keeper) Keep(ctx context.Context, nodeClaim *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass) (time.Duration, error) {
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	ready := class.StatusConditions().Get(v1alpha1.ConditionFirewallReady)
@@ -156,7 +158,7 @@ func (k *Keeper) Keep(ctx context.Context, nodeClaim *karpv1.NodeClaim, class *v
 	return k.restore(ctx, s, found)
 }
 
-// restore puts a Linode back, unless its own firewalls show that it is there, or in another.
+// restore puts a Linode back, unless the Linode's own firewalls show that it is behind this firewall or another one.
 func (k *Keeper) restore(ctx context.Context, s subject, found finding) (time.Duration, error) {
 	has, err := linode.Collect(k.cfg.API.ListInstanceFirewalls(ctx, s.linode, linode.Filter{}))
 	is := slices.ContainsFunc(has, func(f api.Firewall) bool { return f.ID == s.firewall })

@@ -9,17 +9,17 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// finding classifies what a firewall shows of a Linode.
+// finding says how much of a Linode a firewall protects.
 type finding string
 
 const (
-	unknown  finding = "unknown"  // there was no answer, or none since the node registered, before which all is attached
-	complete finding = "complete" // it is behind the firewall with all that it has
-	partial  finding = "partial"  // some of its interfaces are
-	lacking  finding = "lacking"  // nothing of it is
+	unknown  finding = "unknown"  // there was no answer since the node registered; before that, everything is attached
+	complete finding = "complete" // the firewall protects the whole Linode
+	partial  finding = "partial"  // it protects some of the interfaces
+	lacking  finding = "lacking"  // it protects nothing of the Linode
 )
 
-// look judges a Linode by the remembered answer about its firewall, and returns when that was read.
+// look judges a Linode by the remembered answer about its firewall, and returns the time of that answer.
 func (k *Keeper) look(ctx context.Context, s subject) (finding, time.Time) {
 	registered := s.claim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 	if !registered.IsTrue() {
@@ -36,8 +36,8 @@ func (k *Keeper) look(ctx context.Context, s subject) (finding, time.Time) {
 	return judge(entities, s.linode, s.protected), read
 }
 
-// judge returns complete for a Linode that is protected itself, as Linodes with legacy interfaces are, or with as many interfaces as it
-// has. An interface names its Linode as its parent; nothing is known while one does not.
+// judge returns complete if the firewall lists the Linode itself, as it does for legacy interfaces, or all of its Linode interfaces. An
+// interface names its Linode as its parent. While a listed interface has no parent, judge returns unknown.
 func judge(entities []api.FirewallEntity, linode, interfaces int) finding {
 	found := 0
 	for _, entity := range entities {

@@ -1,16 +1,17 @@
-// Package imageversion finds out whether nodes that are made from a class now join with the control plane's minor version of Kubernetes.
+// Package imageversion finds out whether new nodes of a class join with the control plane's minor version of Kubernetes.
 //
 // With a custom image, or an install step of the class, only a node that has joined shows this. A node is evidence if its Linode was made
 // while the control plane had its present minor version, from the present image and hash of the class. The newest such node decides.
 // Example: the control plane went from 1.35 to 1.36 at 12:00, and a node made at 12:10 joins with 1.35. Then a replacement would have
-// 1.35, too, so the callers replace no node for its version until another image, another class or another version of the control plane
-// makes the evidence void.
+// 1.35, too, so the callers replace no node for its version. The evidence ends with another image, a change of the class or another
+// version of the control plane.
 //
-// The version is the kubelet's report, which a node with a stolen credential may forge: it can delay the replacement of its class's
-// nodes, and cause none. The package reads NodeClaims and Nodes from a cache, and writes nothing.
+// The kubelet reports the version, so an attacker with a node's credential may forge it. A forged version can delay the replacement of
+// the class's nodes, but cannot cause a replacement. The package reads NodeClaims and Nodes from a cache, and writes nothing.
 //
-// Differs returns nil without a proof: no such node, a node whose Node object is missing or has another provider ID, or a version that
-// cannot be read. Only minor versions are compared. The result names the node, the image, the wanted minor version and the node's version.
+// Differs returns nil without a proof: there is no such node, its Node object is missing or has another provider ID, or its version
+// cannot be read. Only minor versions are compared. The result names the node, the image, the wanted minor version and the node's
+// version.
 package imageversion
 
 import (
@@ -28,14 +29,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Wanted describes a node that would be made now.
+// Wanted describes a node that a launch would make now.
 type Wanted struct {
 	Version string // of the control plane
 	Image   string
 	Hash    string // of the class
 }
 
-// Differs is the version of a node that was made as wanted and has another.
+// Differs describes a node that was made as wanted and joined with another version.
 type Differs struct{ Node, Image, Want, Have string }
 
 // Reader finds the evidence. The cache behind it must have core's index on the NodeClass reference of NodeClaims.
@@ -44,7 +45,8 @@ type Reader struct{ kube client.Reader }
 // NewReader returns a Reader.
 func NewReader(kube client.Reader) *Reader { return &Reader{kube} }
 
-// Differs returns what the newest node that was made as wanted proves, nil when it has the wanted minor version, or no such node exists.
+// Differs compares the newest node that was made as wanted with the wanted minor version. It returns nil if the versions are equal, or if
+// no such node exists.
 func (r *Reader) Differs(ctx context.Context, class *v1alpha1.LinodeNodeClass, wanted Wanted) (*Differs, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := r.kube.List(ctx, list, nodeclaimutils.ForNodeClass(class), client.UnsafeDisableDeepCopy); err != nil {
@@ -79,7 +81,7 @@ func madeAs(claim *karpv1.NodeClaim, wanted Wanted) bool {
 
 // kubelet returns the version that a NodeClaim's node reports, "" if it has not joined.
 func (r *Reader) kubelet(ctx context.Context, claim *karpv1.NodeClaim) (string, error) {
-	// The NodeClaim is the cache's own: without this option the set of conditions writes into it.
+	// The NodeClaim belongs to the cache. Without this option, the set of conditions would write into it.
 	if claim.Status.NodeName == "" || !claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue() {
 		return "", nil
 	}
@@ -105,7 +107,7 @@ func minor(text string) string {
 	return fmt.Sprintf("v%d.%d", found.Major(), found.Minor())
 }
 
-// plain returns a version without the parts that a vendor, or a forger, adds.
+// plain returns a version without the parts that a vendor, or an attacker, adds.
 func plain(text string) string {
 	found, err := version.ParseGeneric(text)
 	if err != nil {

@@ -22,13 +22,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Reasons of the events on a NodeClaim whose node was taken over, or cannot be.
+// Reasons of the events on a NodeClaim: its node was taken over, or cannot be taken over.
 const (
 	EventAdopted    = "Adopted"
 	EventNotAdopted = "NotAdopted"
 )
 
-// Config of an Adopter. All must be set.
+// Config configures an Adopter. All fields are required.
 type Config struct {
 	API       *linode.Client
 	Kube      client.Reader
@@ -39,10 +39,11 @@ type Config struct {
 	Events events.Recorder
 }
 
-// Pauses between attempts: a class becomes Ready within seconds of the start, and a pool that is left then waits for a person.
+// Pauses between attempts. They begin short, because a class becomes Ready within seconds of the start. A pool that is left after that
+// usually needs a person.
 const firstRetry, longestRetry = 2 * time.Second, 5 * time.Minute
 
-// Adopter is a Runnable of controller-runtime's manager. It is used by one goroutine.
+// Adopter is a Runnable of controller-runtime's manager. Only one goroutine may use it.
 type Adopter struct {
 	cfg   Config
 	named map[int]string // why a pool was not adopted, as reported last
@@ -70,7 +71,7 @@ func (a *Adopter) Start(ctx context.Context) error {
 	return nil
 }
 
-// Adopt takes over what can be taken over now. It returns how many pools of the alpha provider are left.
+// Adopt takes over the pools that can be taken over now. It returns how many pools of the alpha provider are left.
 func (a *Adopter) Adopt(ctx context.Context) (left int, err error) {
 	var pools []api.LKENodePool
 	for pool, err := range a.cfg.API.ListPools(ctx, a.cfg.ClusterID, linode.Filter{}) {
@@ -101,7 +102,7 @@ func (a *Adopter) Adopt(ctx context.Context) (left int, err error) {
 	return left, errors.Join(problems...)
 }
 
-// nodeClaims are the NodeClaims with a Linode, by its ID.
+// nodeClaims returns the NodeClaims that have a Linode, by the Linode's ID.
 func (a *Adopter) nodeClaims(ctx context.Context) (map[int]*karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := a.cfg.Kube.List(ctx, list); err != nil {
@@ -116,7 +117,7 @@ func (a *Adopter) nodeClaims(ctx context.Context) (map[int]*karpv1.NodeClaim, er
 	return byID, nil
 }
 
-// adopt writes the Linodes' tags first and the pool's last. why is the reason not to.
+// adopt takes over one pool: it writes the Linodes' tags first and the pool's tags last. why is the reason why it does not.
 func (a *Adopter) adopt(ctx context.Context, pool api.LKENodePool, claims map[int]*karpv1.NodeClaim) (why string, err error) {
 	claim := newest(claims)
 	nodePool, nodeClass := &karpv1.NodePool{}, &v1alpha1.LinodeNodeClass{}
@@ -152,7 +153,7 @@ func (a *Adopter) adopt(ctx context.Context, pool api.LKENodePool, claims map[in
 	return "", nil
 }
 
-// claim reads the Linode's tags right before it writes them, as they are written as a whole.
+// claim reads the Linode's tags right before it writes them, because a write replaces all tags.
 func (a *Adopter) claim(ctx context.Context, id int, claim *karpv1.NodeClaim, request lkepool.Request) error {
 	instance, err := a.cfg.API.GetInstance(ctx, id)
 	if err != nil {
@@ -168,7 +169,7 @@ func (a *Adopter) claim(ctx context.Context, id int, claim *karpv1.NodeClaim, re
 	return nil
 }
 
-// name reports why a pool is not adopted, once until that changes.
+// name reports why a pool is not adopted. It reports the same reason once.
 func (a *Adopter) name(ctx context.Context, pool api.LKENodePool, claims map[int]*karpv1.NodeClaim, why string) {
 	if why == "" || a.named[pool.ID] == why {
 		return

@@ -20,13 +20,13 @@ import (
 // keyPrefix begins the tag by which lkepool identifies its own pools.
 var keyPrefix = strings.TrimSuffix(lkepool.KeyPrefix(claims.Tags{}), "=")
 
-// alpha is true for a pool that the alpha provider has made and that is not this provider's yet.
+// alpha returns true for a pool that the alpha provider has made and that was not adopted yet.
 func alpha(pool api.LKENodePool) bool {
 	return valueOf(pool.Tags, v1alpha1.TagLKEManaged) == "true" && valueOf(pool.Tags, v1alpha1.TagNodePool) != "" &&
 		valueOf(pool.Tags, keyPrefix) == ""
 }
 
-// valueOf is the value of a tag key=value or key:value; "" if the tag has no value.
+// valueOf returns the value of a tag key=value or key:value, "" if the tag has no value.
 func valueOf(tags []string, key string) string {
 	for _, tag := range tags {
 		if rest, ok := strings.CutPrefix(tag, key); ok && rest != "" && strings.ContainsRune("=:", rune(rest[0])) {
@@ -36,7 +36,7 @@ func valueOf(tags []string, key string) string {
 	return ""
 }
 
-// claimsOf are the NodeClaims of a pool's Linodes, by the Linode's ID. unborn is how many nodes have no Linode yet.
+// claimsOf returns the NodeClaims of a pool's Linodes, by the Linode's ID. unborn is the number of nodes that have no Linode yet.
 func claimsOf(pool api.LKENodePool, byID map[int]*karpv1.NodeClaim) (claims map[int]*karpv1.NodeClaim, unborn int) {
 	claims = map[int]*karpv1.NodeClaim{}
 	for _, node := range pool.Nodes {
@@ -49,7 +49,7 @@ func claimsOf(pool api.LKENodePool, byID map[int]*karpv1.NodeClaim) (claims map[
 	return claims, unborn
 }
 
-// refusal is why a pool cannot be adopted; "" if it can.
+// refusal returns why a pool cannot be adopted, "" if it can be.
 func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim, unborn int) string {
 	nodePools := sets.New[string]()
 	for _, claim := range claims {
@@ -68,14 +68,15 @@ func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim, unborn int)
 	return ""
 }
 
-// newest returns the NodeClaim that is closest to its NodePool as it is now.
+// newest returns the newest NodeClaim. It is closest to the present NodePool.
 func newest(claims map[int]*karpv1.NodeClaim) *karpv1.NodeClaim {
 	return slices.MaxFunc(slices.Collect(maps.Values(claims)), func(a, b *karpv1.NodeClaim) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 }
 
-// poolUpdate gives the pool the request's key. Labels of the pool stay, because pods may select them.
+// poolUpdate returns the update that gives the pool the request's key. Other labels of the pool stay, because pods may select nodes by
+// them.
 func poolUpdate(pool api.LKENodePool, request lkepool.Request) api.LKENodePoolUpdate {
 	labels := map[string]string{}
 	maps.Copy(labels, pool.Labels)
@@ -88,7 +89,7 @@ func poolUpdate(pool api.LKENodePool, request lkepool.Request) api.LKENodePoolUp
 	return api.LKENodePoolUpdate{Labels: &labels, Taints: &taints, Tags: &tags}
 }
 
-// instanceTags are a Linode's tags once it is claimed here by the NodeClaim.
+// instanceTags returns the tags of a Linode that the NodeClaim claims.
 func instanceTags(tags []string, claim string, request lkepool.Request) []string {
 	own := claims.Tag(v1alpha1.TagNodeClaim, claim)
 	kept := slices.DeleteFunc(slices.Clone(tags), func(tag string) bool {

@@ -1,9 +1,9 @@
-// Package registrationtaint keeps pods off nodes of our pools that no NodeClaim claims.
+// Package registrationtaint keeps pods off nodes of our pools that no NodeClaim has claimed.
 //
 // LKE's nodes join with the labels and taints of their pool, and without the taint karpenter.sh/unregistered that Karpenter core expects
-// on a new Node. From the moment they are ready, pods may come to them, whether or not a NodeClaim owns them, and die with them when they
-// are collected. The Controller puts the taint on as soon as such a Node appears. Core removes it when it registers the Node for a
-// NodeClaim, and sets the label karpenter.sh/registered.
+// on a new Node. From the moment such a node is ready, pods may be bound to it, even if no NodeClaim owns it, and these pods die when
+// garbage collection removes the node. The Controller puts the taint on as soon as such a Node appears. Core removes it when it registers
+// the Node for a NodeClaim, and sets the label karpenter.sh/registered.
 //
 // # Which Nodes are ours
 //
@@ -11,36 +11,36 @@
 //     Node's label proves nothing, because its kubelet can set it. The label saves requests (a pool that is not ours needs no request
 //     about the instance), and must agree with lkepool, as the Node's name must agree with the Linode's label. A claimed Node costs no
 //     request; an unclaimed one costs one.
-//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides, so that our taint is there when that
-//     taint goes. The label also decides for a Node without provider ID. A Node of the cluster without provider ID and without label is
-//     reported: a metric, and an event on the Node.
+//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: our taint must be on the Node before
+//     that taint goes. The label also decides for a Node without provider ID. The Controller reports a Node of the cluster without
+//     provider ID and without label, with a metric and an event on the Node.
 //
 // # Which Nodes get the taint
 //
-//   - A Node that core has registered never gets the taint: the write names the version that was read. If such a Node loses its
-//     NodeClaim, garbage collection drains it.
-//   - The taint has the effect NoExecute, so a Node where pods already run does not get it, as after a time without an operator. If a
-//     NodeClaim has the Node, or one that still waits for an instance may get it, core registers it soon. Otherwise the Node is drained,
-//     and then tainted.
+//   - A Node that core has registered never gets the taint: the write names the version of the Node that was read, so it fails if core
+//     registers the Node meanwhile. If a registered Node loses its NodeClaim, garbage collection drains it.
+//   - The taint has the effect NoExecute, so a Node on which pods already run does not get it. Example: no operator ran while the Node
+//     joined. If a NodeClaim has the Node, or a NodeClaim that still waits for an instance may get it, core registers the Node soon.
+//     Otherwise the Controller drains the Node and then taints it.
 //
 // # A taint that LKE sets
 //
 //   - LKE may set the taint from the pool (LKE_UNREGISTERED_TAINT) on a registered Node. It counts as LKE's if the pool has it, the Node
-//     is the NodeClaim's, and no other Node has its provider ID. The first time the taint is removed: LKE Standard applies a pool's
-//     taints after kubelets have registered without them. The second time LKE has put it back, and removing it again would have no end:
-//     the NodeClaim is deleted, because no pod can use the Node. Config.OnReturned is called each time, so that pools are made without
-//     the taint.
-//   - Taints of the NodePool that LKE applies late need nothing here: core puts them and startup taints on the Node in the write that
+//     is the NodeClaim's, and no other Node has its provider ID. The first time, the Controller removes the taint, because LKE Standard
+//     applies a pool's taints after kubelets have registered without them. The second time, LKE has put the taint back and would do so
+//     again: the Controller deletes the NodeClaim, because no pod can use the Node. It calls Config.OnReturned each time, so that new
+//     pools are made without the taint.
+//   - Taints of the NodePool that LKE applies late need no action here: core puts them and startup taints on the Node with the write that
 //     removes our taint. If LKE replaces the list of taints before that write, our taint is put on again.
 //
-// If core registers a Node before the taint is there, it logs an error that needs nothing, and goes on. Package cmd/controller registers
-// the Controller; it runs on the leader only.
+// If core registers a Node before the taint is there, core logs an error and goes on. The error needs no action. Package cmd/controller
+// registers the Controller; it runs on the leader only.
 //
 // # Times
 //
-// A Node without a known pool is looked at again after a second, then after pauses that grow to a minute. A Node that is drained is looked
-// at every two seconds. An instance that is not ours is not read again for 30 seconds. A taint that is back within 24 hours counts as put
-// back.
+// The Controller looks at a Node without a known pool again after a second, then after pauses that grow to a minute, and at a Node that
+// it drains every two seconds. It reads an instance that is not ours again after 30 seconds at the earliest. A taint that is back within
+// 24 hours counts as put back.
 package registrationtaint
 
 import (
@@ -67,26 +67,26 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// PoolIDLabel is the label with which LKE names the pool of a Node.
+// PoolIDLabel is the label in which LKE puts the ID of a Node's pool.
 const PoolIDLabel = "lke.linode.com/pool-id"
 
-// Pauses before another look, about what happens without an event of the Node.
+// Pauses before the next look, for changes that cause no event of the Node.
 const (
 	untilKnown    = time.Second // the shortest; it grows with the age of the Node
 	longestPause  = time.Minute
 	untilDrained  = 2 * time.Second
 	foreignMemory = 30 * time.Second // for how long an instance that is not ours is not read again
-	lateMemory    = 24 * time.Hour   // within which a taint that is there again was put back
+	lateMemory    = 24 * time.Hour   // a taint that is back within this time was put back
 	youngest      = 10 * time.Minute // the API may not report the pool of a younger Node yet
 )
 
-// Pools has the records of pools and instances; *allocator.Allocator does.
+// Pools has the records of pools and instances. *allocator.Allocator implements it.
 type Pools interface {
 	Owns(poolID int) (owned, known bool) // from memory
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
 }
 
-// Config configures a Controller. All must be set.
+// Config configures a Controller. All fields are required.
 type Config struct {
 	Cluster        int    // ID of the LKE cluster: its Nodes are named lke<ID>-...
 	OnReturned     func() // LKE has put the taint back on a Node that is registered
@@ -158,13 +158,13 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	return controllers.Requeue(err) // the Node has changed since, as it does when core registers it
 }
 
-// pause grows with the age of the Node: a pool that lkepool never learns of must not be looked up every second.
+// pause returns a pause that grows with the age of the Node, so that a pool of which lkepool never learns is not looked up every second.
 func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
 }
 
-// occupied deals with a Node on which pods have settled. Core's registration of it is an event; a node that a NodeClaim may still claim
-// raises no event.
+// occupied deals with a Node on which pods already run. If a NodeClaim has the Node, core's registration raises an event. If a NodeClaim
+// may still claim it, no event follows, so occupied looks again after a pause.
 func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bool) (reconcile.Result, error) {
 	if !claimed {
 		awaited, err := c.awaited(ctx, node)
@@ -178,9 +178,9 @@ func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bo
 	return reconcile.Result{RequeueAfter: untilDrained}, nil
 }
 
-// awaited reports whether a NodeClaim without an instance may be about to get this one, as after a restart in a scale-up: its
-// pods are then where they are to be, and driving them away would make core buy another node for them. Should the
-// NodeClaim never take it, garbage collection drains the Node when it is old enough to go.
+// awaited reports whether a NodeClaim without an instance may be about to get this Node, as after a restart during a scale-up. Its pods
+// are then on the right Node, and core would buy another node if they were driven away. If the NodeClaim never gets the Node, garbage
+// collection drains the Node when it is old enough.
 func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, error) {
 	instanceType := node.Labels[corev1.LabelInstanceTypeStable]
 	if instanceType == "" {
@@ -196,12 +196,12 @@ func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, erro
 	}), nil
 }
 
-// cameBack deals with the pool's taint on a Node that is registered. LKE Standard puts a pool's taints on Nodes after their kubelets have
+// cameBack deals with the pool's taint on a registered Node. LKE Standard puts a pool's taints on Nodes after their kubelets have
 // registered without them, so the first time cameBack removes the taint: otherwise no pod can stay on the Node. If the taint is there
 // again, LKE has put it back, and a Node without the taint replaces this Node. In both cases new pools come without the taint, because it
-// would drive pods away from each of their Nodes. A Node that a client has made to look like another NodeClaim's changes nothing. While the
-// identity of the Node is not complete, cameBack decides nothing: LKE may be earlier than core, which writes the NodeClaim's node name
-// after it has removed the taint, and the Node has no event for that write.
+// would drive pods away from each of their Nodes. A Node that a client has changed to look like the Node of another NodeClaim has no
+// effect. While the identity of the Node is not complete, cameBack decides nothing: LKE may be earlier than core, which writes the
+// NodeClaim's node name after it has removed the taint, and the Node has no event for that write.
 func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*karpv1.NodeClaim) (decided bool, err error) {
 	if len(claims) != 1 || claims[0].Status.NodeName != node.Name {
 		return false, nil
@@ -247,7 +247,7 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 	return true, nil
 }
 
-// remove takes LKE's taint off a Node that is registered. An error repeats it.
+// remove takes LKE's taint off a registered Node. The caller repeats it after an error.
 func (c *Controller) remove(ctx context.Context, node *corev1.Node) error {
 	stored := node.DeepCopy()
 	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints,

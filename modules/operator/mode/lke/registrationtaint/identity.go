@@ -39,7 +39,7 @@ func (c *Controller) ours(ctx context.Context, node *corev1.Node, labelled bool)
 	return labelled, nil
 }
 
-// instance reads one, nil if it is not ours. A label that comes later is a reason to read it again.
+// instance reads an instance. It returns nil if the instance is not ours. If the Node gets its label later, the instance is read again.
 func (c *Controller) instance(ctx context.Context, id int, labelled bool) (*lkepool.Node, error) {
 	key := fmt.Sprint(id, labelled)
 	if _, foreign := c.foreign.Get(key); foreign {
