@@ -1,19 +1,19 @@
 // Package explain answers in sentences why a pod waits, why a node has its plan, and why consolidation leaves it.
 //
-// The present state comes first: whether an operator works, the pod's NodeClaim, conditions, events and pauses (Reports). Karpenter's plan
-// comes last, and only if the present state allows it: while a NodeClaim cannot be launched, such a plan is wrong.
+// The present state comes first: whether an operator works, the pod's NodeClaim, conditions, events and pauses (Reports). Karpenter's
+// plan comes last, and only if the present state allows a plan: while a NodeClaim cannot be launched, Karpenter plans nothing.
 //
 // Plans come from the code that decides: core's scheduler and consolidation methods run over the cluster as it is (whatif.Present), plans
 // are chosen by the provider's own function, and requirements are explained by package requirement. Texts of core are quoted as they are.
 // An answer is about one moment, and explain changes nothing. It does not know the state at the time when a node was made.
 //
-// A name is the name of a pod, a node or a NodeClaim. A pod without a namespace is searched in all namespaces, and a name of several
-// objects is an error that lists them. A cluster in files has no Reports. If a part of the Reports could not be read, the last sentence
-// names it.
+// A name is the name of a pod, a node or a NodeClaim. A pod without a namespace is searched in all namespaces. If several objects have
+// the name, the error lists them. A cluster in files has no Reports. If a part of the Reports could not be read, the last sentence names
+// it.
 //
-// Explanations are sentences with a reason and, where there is one, a remedy. A Lease counts as held for its duration and five seconds
-// more. Warnings older than five minutes are left out. Errors: no object or several objects with the name, a kind other than pod, node and
-// nodeclaim.
+// Explanations are sentences with a reason and, if there is one, a remedy. A Lease counts as held for its duration and five seconds more.
+// Warnings older than five minutes are left out. An error means that no object or several objects have the name, or that the kind is not
+// pod, node or nodeclaim.
 //
 // A sentence names three objects at most.
 package explain
@@ -51,7 +51,7 @@ type Explainer struct {
 	Now     time.Time
 }
 
-// Object explains the object of a kind (pod, node or nodeclaim) and a name; of a pod namespace/name.
+// Object explains the object with a kind (pod, node or nodeclaim) and a name. The name of a pod is namespace/name.
 func (e Explainer) Object(kind, name string) (Explanation, error) {
 	x, err := e.object(kind, name)
 	if err == nil && e.Reports != nil && len(e.Reports.Unread) > 0 {
@@ -113,7 +113,7 @@ func find[P client.Object](list []P, namespace, name string) (found P) {
 	return found
 }
 
-// claimOf returns the NodeClaim of a node, nil without one.
+// claimOf returns the NodeClaim of a node, nil if it has none.
 func (e Explainer) claimOf(node *corev1.Node) *karpv1.NodeClaim {
 	i := slices.IndexFunc(e.Cluster.NodeClaims, func(c *karpv1.NodeClaim) bool {
 		return c.Status.ProviderID != "" && c.Status.ProviderID == node.Spec.ProviderID
@@ -126,7 +126,7 @@ func (e Explainer) claimOf(node *corev1.Node) *karpv1.NodeClaim {
 
 func (e Explainer) nodePool(name string) *karpv1.NodePool { return find(e.Cluster.NodePools, "", name) }
 
-// priced names a plan with its price.
+// priced returns a plan's name with its price.
 func (e Explainer) priced(plan string) string {
 	if price := e.Present.Monthly(plan); price > 0 {
 		return fmt.Sprintf("%s ($%s a month)", plan, strings.TrimSuffix(fmt.Sprintf("%.2f", price), ".00"))

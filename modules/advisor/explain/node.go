@@ -63,7 +63,7 @@ func (e Explainer) planOf(claim *karpv1.NodeClaim) string {
 	return ""
 }
 
-// lifecycle names the step that a NodeClaim waits for, and its next one. The sentences call the NodeClaim who.
+// lifecycle adds the step for which a NodeClaim waits, and the next step. who is the word for the NodeClaim in the sentences.
 func (e Explainer) lifecycle(x *Explanation, who string, claim *karpv1.NodeClaim) {
 	if !claim.DeletionTimestamp.IsZero() {
 		x.add("%s is being deleted: its pods are evicted, then the Linode is removed.", who)
@@ -86,7 +86,7 @@ func (e Explainer) lifecycle(x *Explanation, who string, claim *karpv1.NodeClaim
 	}
 }
 
-// whyThisPlan compares the plan with cheaper ones.
+// whyThisPlan compares the plan with cheaper plans.
 func (e Explainer) whyThisPlan(x *Explanation, claim *karpv1.NodeClaim) {
 	nodePool := e.nodePool(claim.Labels[karpv1.NodePoolLabelKey])
 	name := claim.Labels[corev1.LabelInstanceTypeStable]
@@ -100,7 +100,7 @@ func (e Explainer) whyThisPlan(x *Explanation, claim *karpv1.NodeClaim) {
 		return
 	}
 	price := hourly(all[i])
-	// A plan without an offering has no price here, and the comparison would take it for free.
+	// A plan without an offering has no price here. The comparison would regard it as free.
 	cheaper := slices.DeleteFunc(all, func(it *cloudprovider.InstanceType) bool {
 		return hourly(it) <= 0 || hourly(it) >= price
 	})
@@ -130,7 +130,7 @@ func (e Explainer) whyThisPlan(x *Explanation, claim *karpv1.NodeClaim) {
 	}
 }
 
-// notChosen returns why a cheaper plan was not taken.
+// notChosen returns why Karpenter has not chosen a cheaper plan.
 func notChosen(it *cloudprovider.InstanceType, nodePool *karpv1.NodePool, claim *karpv1.NodeClaim) string {
 	if texts := requirement.Excluding(nodePool.Spec.Template.Spec.Requirements, it); len(texts) > 0 {
 		return "the NodePool requires " + strings.Join(texts, " and ")
@@ -160,7 +160,7 @@ func notChosen(it *cloudprovider.InstanceType, nodePool *karpv1.NodePool, claim 
 	return "it would do now; consolidation decides about that"
 }
 
-// whyItStays adds what consolidation would do.
+// whyItStays adds what consolidation would do with the node now.
 func (e Explainer) whyItStays(x *Explanation, node *corev1.Node, claim *karpv1.NodeClaim) error {
 	if !claim.DeletionTimestamp.IsZero() {
 		return nil
@@ -192,7 +192,8 @@ func (e Explainer) whyItStays(x *Explanation, node *corev1.Node, claim *karpv1.N
 	return nil
 }
 
-// budgets names the pods that may not be evicted from a node, and for a node that may go the nodes that use up the NodePool's budgets.
+// budgets adds the pods that may not be evicted from a node. If all pods may be evicted, it adds the nodes that use up the NodePool's
+// budgets.
 func (e Explainer) budgets(x *Explanation, node *corev1.Node, claim *karpv1.NodeClaim) error {
 	const shown = 3
 	store, clk := objectstore.New(), clock.NewFakeClock(e.Now)
@@ -238,7 +239,7 @@ func (e Explainer) podsOn(node string) (pods []*corev1.Pod) {
 	return pods
 }
 
-// hourly returns the lowest price of a plan, and 0 if no offering has one.
+// hourly returns the lowest price of a plan, 0 if no offering has a price.
 func hourly(it *cloudprovider.InstanceType) float64 {
 	if len(it.Offerings) == 0 {
 		return 0

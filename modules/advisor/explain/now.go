@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// stopped adds that no operator works, and returns whether that is so.
+// stopped returns true if no operator works, and adds a sentence about this.
 func (e Explainer) stopped(x *Explanation) bool {
 	if e.Reports == nil {
 		return false
@@ -38,7 +38,8 @@ func (e Explainer) stopped(x *Explanation) bool {
 
 func (e Explainer) ago(lease *Lease) string { return duration.HumanDuration(e.Now.Sub(lease.Renewed)) }
 
-// beingMade adds the NodeClaim that is for a pod, or that core waits for before it plans anything else, and returns whether there is one.
+// beingMade looks for the NodeClaim that core has made for a pod, or for a NodeClaim whose launch core waits for before it plans. It adds
+// the NodeClaim, and returns whether there is one.
 func (e Explainer) beingMade(x *Explanation, pod *corev1.Pod) bool {
 	if name := e.Reports.nominated(pod); name != "" {
 		claim := find(e.Cluster.NodeClaims, "", name)
@@ -62,14 +63,14 @@ func (e Explainer) beingMade(x *Explanation, pod *corev1.Pod) bool {
 	return true
 }
 
-// unfinished adds what a NodeClaim waits for, and what its NodePool and class report.
+// unfinished adds the step for which a NodeClaim waits, and the reports of its NodePool and class.
 func (e Explainer) unfinished(x *Explanation, claim *karpv1.NodeClaim) {
 	e.lifecycle(x, "NodeClaim "+claim.Name, claim)
 	e.events(x, "NodeClaim", claim.Name)
 	e.trouble(x, claim.Labels[karpv1.NodePoolLabelKey])
 }
 
-// told are the conditions of a NodePool that are False while its nodes have trouble. The verdict has the reasons that exclude the whole
+// told are the conditions of a NodePool that are False while its nodes have trouble. A verdict has the conditions that exclude the whole
 // NodePool.
 var told = []string{nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered, nodepoolstatus.ConditionAvailable,
 	karpv1.ConditionTypeNodeRegistrationHealthy}
@@ -88,7 +89,7 @@ func (e Explainer) trouble(x *Explanation, name string) {
 	e.events(x, "NodePool", name)
 }
 
-// tokenRefused returns the message of a NodePool about a token that the Linode API refuses, "" without one.
+// tokenRefused returns the message of a NodePool about a token that the Linode API refuses, "" if no NodePool has such a message.
 func (e Explainer) tokenRefused() string {
 	for _, nodePool := range e.Cluster.NodePools {
 		if c := nodePool.StatusConditions().Get(nodepoolstatus.ConditionAvailable); c.IsFalse() && c.Reason == launches.EventTokenRefused {
@@ -98,7 +99,8 @@ func (e Explainer) tokenRefused() string {
 	return ""
 }
 
-// mirrored are reasons of events whose cause a condition has for as long as it lasts: the event stays for an hour.
+// mirrored are the reasons of events whose cause is in a condition, too. The condition ends with the cause, but the event stays for an
+// hour.
 var mirrored = []string{launches.EventTokenRefused, nodepoolstatus.EventNodePoolNotReady, nodepoolstatus.EventNoLimits,
 	nodepoolstatus.ConditionAvailable, nodepoolstatus.ConditionNodesJoining, nodepoolstatus.ConditionDelivered,
 	nodepoolstatus.ConditionEmptyStay, nodepoolstatus.ConditionDriftStalled}
@@ -109,7 +111,7 @@ func (e Explainer) events(x *Explanation, kind, name string) {
 	n := 0
 	nodePool := e.nodePool(name)
 	for _, event := range e.Reports.warnings(kind, name, e.Now) {
-		// A NodePool that was deleted and made again has the name of the earlier one, whose events stay for an hour.
+		// A NodePool may have the name of a deleted NodePool, whose events stay for an hour.
 		if uid := event.InvolvedObject.UID; kind == "NodePool" && nodePool != nil && uid != "" && uid != nodePool.UID {
 			continue
 		}

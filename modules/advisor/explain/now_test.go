@@ -37,7 +37,8 @@ func newRunning() *running {
 	}
 }
 
-// claim adds a NodeClaim that is for the pod, launched if it has an instance, with the reason and message of the step that it waits for.
+// claim adds a NodeClaim for the pod. With a provider ID the NodeClaim is launched. reason and message belong to the step for which it
+// waits.
 func (r *running) claim(providerID, reason, message string) *karpv1.NodeClaim {
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: "x7k2p",
 		Labels:            map[string]string{karpv1.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "g6-standard-1"},
@@ -79,7 +80,7 @@ func (r *running) marked(cause launches.Cause, plans ...string) {
 	}
 }
 
-// every returns all plans that there are.
+// every returns all plans.
 func (r *running) every(t *testing.T) (plans []string) {
 	t.Helper()
 	for _, it := range r.present(t).InstanceTypes(r.NodePools[0]) {
@@ -259,7 +260,7 @@ func TestTheNearestNodePoolComesFirst(t *testing.T) {
 		"LinodeNodeClass is changed: no firewall 7." || !strings.HasPrefix(lines[2], "It does not fit these NodePools either: ") {
 		t.Errorf("got\n%s", strings.Join(lines, "\n"))
 	}
-	// Without such a NodePool the guess helps.
+	// No NodePool has this label, so core's guess about a misspelt label helps.
 	r.Pods[0].Spec.NodeSelector = map[string]string{"example.com/windows-buil": "true"}
 	if got := r.explained(t, "pod", "default/web"); !strings.Contains(got, "typo of") {
 		t.Errorf("got\n%s", got)

@@ -92,7 +92,7 @@ func (e Explainer) waiting(x *Explanation, pod *corev1.Pod) error {
 	return nil
 }
 
-// onExisting names the node that is to take a pod.
+// onExisting adds the existing node on which a pod is planned.
 func (e Explainer) onExisting(x *Explanation, placed whatif.Placement) {
 	claim := find(e.Cluster.NodeClaims, "", placed.Node)
 	if node := find(e.Cluster.Nodes, "", placed.Node); node != nil {
@@ -107,7 +107,7 @@ func (e Explainer) onExisting(x *Explanation, placed whatif.Placement) {
 	e.events(x, "NodeClaim", claim.Name)
 }
 
-// overdue is about a pod that waits for longer than planning takes although nothing that is known here keeps Karpenter from it.
+// overdue adds a sentence about a pod that waits longer than planning takes, although no known reason keeps Karpenter from making a node.
 func (e Explainer) overdue(x *Explanation, pod *corev1.Pod) {
 	const usual = time.Minute
 	for _, condition := range pod.Status.Conditions {
@@ -119,15 +119,15 @@ func (e Explainer) overdue(x *Explanation, pod *corev1.Pod) {
 	}
 }
 
-// A verdict is why a NodePool makes no node for a pod.
+// A verdict is the reason why a NodePool makes no node for a pod.
 type verdict struct {
 	nodePool string
 	reason   string // "" = none of the checks failed
 	distance int    // how many of the pod's requirements the NodePool does not meet; 0 = its own state alone excludes it
 }
 
-// excluding names the NodePools that come nearest to a pod with what excludes each of them. Core's text follows only where that is not
-// known here: it compares the pod with NodePools that can buy, so a label that only a paused NodePool has looks misspelt to it.
+// excluding adds the NodePools that are nearest to a pod, each with its reason. Core's text follows only if no reason is known here. Core
+// compares the pod only with NodePools that can buy, so a label that only a paused NodePool has looks misspelt to core.
 func (e Explainer) excluding(x *Explanation, pod *corev1.Pod, reason string) {
 	const shown = 3
 	verdicts := e.verdicts(pod)
@@ -154,7 +154,8 @@ func (e Explainer) excluding(x *Explanation, pod *corev1.Pod, reason string) {
 	}
 }
 
-// verdicts has all NodePools, the nearest first. Equally near NodePools are in the order in which Karpenter tries them.
+// verdicts returns the verdicts of all NodePools, the nearest first. Equally near NodePools are in the order in which Karpenter tries
+// them.
 func (e Explainer) verdicts(pod *corev1.Pod) (all []verdict) {
 	nodePools := slices.Clone(e.Cluster.NodePools)
 	nodepoolutil.OrderByWeight(nodePools)
@@ -198,7 +199,7 @@ func (e Explainer) verdict(nodePool *karpv1.NodePool, pod *corev1.Pod) verdict {
 	return v
 }
 
-// state returns why a NodePool buys nothing now, whatever pods request, "" if it does.
+// state returns why a NodePool buys nothing for any pod now, "" if it does.
 func (e Explainer) state(nodePool *karpv1.NodePool) string {
 	if !nodePool.DeletionTimestamp.IsZero() {
 		return "it is being deleted"
@@ -238,13 +239,13 @@ func (e Explainer) state(nodePool *karpv1.NodePool) string {
 	return ""
 }
 
-// stated is a condition in words.
+// stated returns a condition in words.
 func stated(condition status.Condition) string {
 	return fmt.Sprintf("%s is %s, %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message)
 }
 
-// tooLarge returns why no plan of a NodePool holds a pod and can be bought, or which limit the cheapest would exceed; "" if one can be
-// bought.
+// tooLarge returns why no plan of a NodePool can be bought for a pod: no plan holds the pod, or the cheapest would exceed a limit. It
+// returns "" if a plan can be bought.
 func (e Explainer) tooLarge(nodePool *karpv1.NodePool, pod *corev1.Pod, wanted scheduling.Requirements) string {
 	all := e.Present.InstanceTypes(nodePool)
 	claim := &karpv1.NodeClaim{}
@@ -277,7 +278,7 @@ func (e Explainer) withheld(nodePool *karpv1.NodePool, claim *karpv1.NodeClaim, 
 	return ""
 }
 
-// nearest names the cheapest plan that would hold the pod, and what of the NodePool excludes it.
+// nearest returns the cheapest plan that would hold the pod, and the requirement of the NodePool that excludes it.
 func (e Explainer) nearest(nodePool *karpv1.NodePool, wanted scheduling.Requirements, claim *karpv1.NodeClaim,
 	all []*cloudprovider.InstanceType,
 ) string {
@@ -313,7 +314,7 @@ func (e Explainer) limited(nodePool *karpv1.NodePool, plan *cloudprovider.Instan
 	return ""
 }
 
-// requests are the requests of a pod and of the DaemonSets on a node of the NodePool.
+// requests returns the requests of a pod and of the DaemonSets on a node of the NodePool.
 func (e Explainer) requests(nodePool *karpv1.NodePool, pod *corev1.Pod) corev1.ResourceList {
 	pods := []*corev1.Pod{pod}
 	labels := scheduling.NewNodeSelectorRequirementsWithMinValues(nodePool.Spec.Template.Spec.Requirements...)
@@ -328,7 +329,7 @@ func (e Explainer) requests(nodePool *karpv1.NodePool, pod *corev1.Pod) corev1.R
 	return resources.RequestsForPods(pods...)
 }
 
-// selectors are requirements as a NodeClaim spells them, in order of their keys.
+// selectors returns requirements in the form of a NodeClaim, in the order of their keys.
 func selectors(requirements scheduling.Requirements) []requirement.Selector {
 	list := requirements.NodeSelectorRequirements()
 	slices.SortFunc(list, func(a, b requirement.Selector) int { return strings.Compare(a.Key, b.Key) })

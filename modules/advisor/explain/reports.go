@@ -30,7 +30,7 @@ type Reports struct {
 	Unread []string // objects that could not be read, with the reason
 }
 
-// A Lease is the operator's claim to work.
+// A Lease is the Lease that the working operator holds.
 type Lease struct {
 	Name    string // with its namespace
 	Holder  string // "" = given back
@@ -41,7 +41,7 @@ type Lease struct {
 const (
 	leaseName = "karpenter-leader-election" // core's LEADER_ELECTION_NAME by default
 	theLease  = "the operator's Lease"
-	// renewals is longer than the two seconds between two renewals of a Lease by its holder.
+	// renewals is longer than the two seconds after which a holder renews its Lease.
 	renewals = 5 * time.Second
 )
 
@@ -87,7 +87,7 @@ func renewed(lease *coordinationv1.Lease) time.Time {
 	return ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
 }
 
-// judged returns whether a Lease is expired. One that looks so is read again after the time of two renewals: this machine's clock may
+// judged returns whether a Lease has expired. It reads a Lease that seems expired again after two renewals: this machine's clock may
 // differ from the clock of the operator's node.
 func judged(ctx context.Context, kube client.Reader, lease *coordinationv1.Lease) (*Lease, error) {
 	holds := func(l *coordinationv1.Lease) bool {
@@ -129,7 +129,7 @@ func (r *Reports) readPauses(ctx context.Context, kube client.Reader, namespace 
 	return nil
 }
 
-// Withheld returns why the operator does not buy a plan for a NodePool now, "" if nothing recorded keeps it from that.
+// Withheld returns why the operator does not buy a plan for a NodePool now, "" if there is no recorded reason.
 func (r *Reports) Withheld(cluster *snapshot.Snapshot, nodePool, plan string, now time.Time) string {
 	if r == nil {
 		return ""
@@ -165,7 +165,7 @@ func version(object client.Object) launches.Version {
 	return launches.Version{UID: object.GetUID(), Generation: object.GetGeneration()}
 }
 
-// at is when an event occurred last.
+// at returns the time at which an event occurred last.
 func at(event *corev1.Event) time.Time {
 	last := event.LastTimestamp.Time
 	if event.Series != nil && event.Series.LastObservedTime.After(last) {

@@ -10,7 +10,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/surge"
 )
 
-// single names the workloads that are down while the node's pods move, because their only pod is on it, and which of them can surge.
+// single adds the workloads whose only pod is on the node, and which are down while this pod moves. It also names the workloads among
+// them that can surge.
 func (e Explainer) single(x *Explanation, node *corev1.Node) {
 	pods := map[metav1.OwnerReference]int{}
 	for _, pod := range e.Cluster.Pods {
@@ -40,7 +41,7 @@ func (e Explainer) single(x *Explanation, node *corev1.Node) {
 	}
 }
 
-// ownerOf is the controller of a pod, comparable, and empty without one.
+// ownerOf returns the controller of a pod in a comparable form, empty if the pod has none.
 func ownerOf(pod *corev1.Pod) metav1.OwnerReference {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {

@@ -15,7 +15,7 @@ import (
 // barWidth is the width of a bar in columns.
 const barWidth = 12
 
-// columns of the table of nodes; the bars are drawn apart from the others, since their colours have no width.
+// columns of the table of nodes. Bars are drawn separately, because their colour codes have no width.
 var columns = []string{"NODE", "POOL", "PLAN", "CPU", "MEMORY", "PODS", "$/HOUR", "$/MONTH", "AGE", "STATE"}
 
 // Lines draws the sums, and a line for each node. The renderer decides about colours.

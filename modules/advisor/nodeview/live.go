@@ -14,7 +14,7 @@ import (
 // Source returns the present view.
 type Source func(context.Context) (View, error)
 
-// Live shows the view in the terminal, read anew after each interval, until the user leaves or ctx ends.
+// Live shows the view in the terminal, and reads it again after each interval, until the user leaves or ctx ends.
 func Live(ctx context.Context, source Source, interval time.Duration, options ...tea.ProgramOption) error {
 	m := live{ctx: ctx, source: source, interval: interval, renderer: lipgloss.DefaultRenderer()}
 	_, err := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen()}, options...)...).Run()

@@ -1,13 +1,13 @@
 // Package nodeview summarises the nodes of a cluster: the requests of their pods, their prices, and Karpenter's plans for them.
 //
-// Of is a pure function of a snapshot, prices and a time. Requests are the requests of all pods on a node that have not ended, DaemonSets'
-// included, as the scheduler counts them; use is not measured. A NodeClaim whose node does not exist yet has a row of its own. Prices
-// are USD, without NodeOverlays; a plan without a price counts as free and is marked by Node.Priced.
+// Of is a pure function of a snapshot, prices and a time. Requests are the requests of all running pods on a node, including DaemonSets'
+// pods, as the scheduler counts them. Use is not measured. A NodeClaim whose node does not exist yet has a row, too. Prices are USD,
+// without NodeOverlays. A plan without a price counts as free, and Node.Priced is false.
 //
-// Write draws the view for a terminal, in colours where the terminal has them.
+// Write draws the view for a terminal, in colours if the terminal has colours.
 //
-// The program karpenter-linode top calls it. Live reads again after each interval; an error of a read is shown, and the next read follows.
-// Nothing is written to the cluster.
+// The program karpenter-linode top calls the package. Live reads again after each interval. It shows the error of a failed read, and goes
+// on with the next read. The package writes nothing to the cluster.
 //
 // Nodes are in the order of their pools and names. A node has the first State that applies, in the order of the constants: a node in
 // deletion that has also drifted is deleting.
@@ -29,7 +29,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 )
 
-// State names the phase of a node; the first that applies, in the order of the constants.
+// State names the phase of a node. A node has the first State that applies, in the order of the constants.
 type State string
 
 // The states.
@@ -44,7 +44,7 @@ const (
 	Ready         State = "ready"
 )
 
-// Price returns what a plan costs in the cluster's region, false if it is not known.
+// Price returns the price of a plan in the cluster's region. known is false if the price is not known.
 type Price func(plan string) (hourly, monthly float64, known bool)
 
 // Node is one row.
@@ -65,7 +65,7 @@ type Node struct {
 	allocatable corev1.ResourceList
 }
 
-// Sum is several nodes together.
+// Sum has the sums of several nodes.
 type Sum struct {
 	Pool    string  `json:"pool"`
 	Nodes   int     `json:"nodes"`
@@ -76,7 +76,7 @@ type Sum struct {
 	Monthly float64 `json:"monthly"`
 }
 
-// View is all nodes, by pool and name, and their sums.
+// View has all nodes, by pool and name, and their sums.
 type View struct {
 	Nodes   []Node `json:"nodes"`
 	Pools   []Sum  `json:"pools"`
@@ -86,7 +86,7 @@ type View struct {
 	OffHours []string `json:"offHours,omitempty"`
 }
 
-// Of summarises a cluster at a time.
+// Of returns the view of a cluster at the given time.
 func Of(cluster *snapshot.Snapshot, price Price, now time.Time) View {
 	pods := map[string][]*corev1.Pod{}
 	v := View{Total: Sum{Pool: "all nodes"}}
@@ -136,7 +136,7 @@ func row(node *corev1.Node, claim *karpv1.NodeClaim, pods []*corev1.Pod, price P
 	return n
 }
 
-// coming is the row of a NodeClaim without a node.
+// coming returns the row of a NodeClaim without a node.
 func coming(claim *karpv1.NodeClaim, price Price, now time.Time) Node {
 	n := Node{Name: claim.Name, Pool: "NodePool " + claim.Labels[karpv1.NodePoolLabelKey], Plan: claim.Labels[corev1.LabelInstanceTypeStable],
 		State: Joining, AgeSeconds: int64(now.Sub(claim.CreationTimestamp.Time).Seconds())}

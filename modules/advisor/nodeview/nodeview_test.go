@@ -151,7 +151,7 @@ func TestSumsAndRows(t *testing.T) {
 	}
 }
 
-// TestLive drives the program with keys, over a cluster that stops answering.
+// The names of a view, and the error of a cluster that does not answer, reach the terminal without escape sequences.
 func TestNamesAndErrorsHaveNoEscapeSequences(t *testing.T) {
 	const attack = "\x1b]52;c;Y3VybCBldmlsfHNo\a\u009b2J\u202E"
 	hostile := cluster()
@@ -181,7 +181,7 @@ func TestNamesAndErrorsHaveNoEscapeSequences(t *testing.T) {
 	}
 }
 
-// terminal keeps the drawn text, and ends the program when a text is.
+// terminal keeps the drawn text, and ends the program when a given text is drawn.
 type terminal struct {
 	until string
 	end   func()

@@ -22,7 +22,7 @@ type Row struct {
 	Excluded    string      `json:"excluded,omitempty"` // why it cannot be bought
 }
 
-// Allocatable has what a node leaves for pods.
+// Allocatable has the resources of a node that pods can use.
 type Allocatable struct {
 	CPU    resource.Quantity `json:"cpu"`
 	Memory resource.Quantity `json:"memory"`
@@ -31,7 +31,7 @@ type Allocatable struct {
 // List returns all plans, cheapest first in each region.
 func List(shown Shown) []Row { return rows(shown.offers(nil)) }
 
-// ListNodePool returns the plans of the first region, with what excludes them from a NodePool.
+// ListNodePool returns the plans of the first region. A plan that a NodePool cannot buy has the reason.
 func ListNodePool(shown Shown, wanted []requirement.Selector, kubelet *v1alpha1.KubeletConfiguration) []Row {
 	return rows(shown.offersFor(wanted, kubelet))
 }

@@ -12,8 +12,8 @@ import (
 var columns = []string{"EndTimestamp", "InstanceID", "Region", "AssetClass", "InstanceIDField", "InstanceType", "MarketPriceHourly",
 	"Version"}
 
-// byType is where OpenCost finds in a Node what the column InstanceID has: the label with the plan's ID. A price list by
-// plan stays right when nodes come and go.
+// byType is the field of a Node that OpenCost compares with the column InstanceID: the label with the plan's ID. A price list by plan
+// stays right when nodes come and go.
 const byType = "metadata.labels.node.kubernetes.io/instance-type"
 
 // A Price has the cost of one plan in one region.

@@ -1,11 +1,11 @@
 // Package plans prints Linode's plans, each with the allocatable resources of a node, the price, and the availability by region. For a
 // NodePool it prints the plans that the NodePool could buy, and the requirement that excludes each other plan.
 //
-// It is the pure half of `karpenter-linode plans`, of `karpenter-linode opencost-prices` and of the generated page docs/plans.md:
-// cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays.
-// Allocatable resources are the estimate before the first node of a plan has registered.
+// It is the pure part of `karpenter-linode plans`, of `karpenter-linode opencost-prices` and of the generated page docs/plans.md:
+// cmd/karpenter-linode and tools/docs read the plans, and this package arranges and writes them. Prices are Linode's in USD, without
+// NodeOverlays. Allocatable resources are the estimate before the first node of a plan has registered.
 //
-// Errors come from the writer, except for a price list without a single price, which is an error of its own. All functions are pure.
+// Errors come from the writer. A price list without a single price is an error, too. All functions are pure.
 //
 // Rows are in the order of regions, and by price in each. For a NodePool the first region counts: first the plans that it can buy, then
 // each other plan with the requirement, the availability or the setting that excludes it.
@@ -30,7 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
-// A Region is where nodes would be made.
+// A Region is a region in which nodes would be made.
 type Region struct {
 	ID           string
 	Availability map[string]bool // of plans of restricted availability; a plan without an entry is available
@@ -63,7 +63,8 @@ func Write(w io.Writer, shown Shown) error {
 	return table.Flush()
 }
 
-// WriteNodePool prints which plans a NodePool could buy in the first region, cheapest first, and what excludes the others.
+// WriteNodePool prints the plans that a NodePool could buy in the first region, cheapest first, and the reason why it cannot buy the
+// others.
 func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.Selector, kubelet *v1alpha1.KubeletConfiguration) error {
 	var bought, excluded []offer
 	var all []*cloudprovider.InstanceType
@@ -99,8 +100,8 @@ func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.S
 	return table.Flush()
 }
 
-// Markdown returns the rows of the generated page: each plan once, with the regions whose price differs and the regions without the plan,
-// and with what its nodes have to allocate on each tier.
+// Markdown returns the rows of the generated page. Each plan has one row, with the regions whose price differs, the regions without the
+// plan, and the allocatable resources of its nodes on each tier.
 func Markdown(shown Shown) string {
 	var rows strings.Builder
 	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | memory on Enterprise | GPU | USD/hour | USD/month | " +
@@ -140,7 +141,7 @@ func regions(without []string, of int) string {
 	return strings.Join(without, ", ")
 }
 
-// byPrice has plans without a price last.
+// byPrice orders plans by price, plans without a price last.
 func byPrice(region string) func(a, b catalog.Plan) int {
 	price := func(p catalog.Plan) float64 {
 		if hourly := p.PriceIn(region).Hourly; hourly > 0 {
@@ -153,8 +154,8 @@ func byPrice(region string) func(a, b catalog.Plan) int {
 	}
 }
 
-// offers lists the plans of each region by price. Plans that nothing can be planned with, because the answer of the API lacks their
-// size, are left out.
+// offers lists the plans of each region by price. It leaves out plans whose size is missing in the API's answer, because no node can be
+// planned with them.
 func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 	for _, region := range s.Regions {
 		for _, plan := range slices.SortedFunc(slices.Values(s.Plans), byPrice(region.ID)) {
@@ -176,7 +177,7 @@ func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 	return all
 }
 
-// offersFor lists the plans of the first region, with what excludes them from a NodePool.
+// offersFor lists the plans of the first region. A plan that the NodePool cannot buy has the reason.
 func (s Shown) offersFor(wanted []requirement.Selector, kubelet *v1alpha1.KubeletConfiguration) []offer {
 	s.Regions = s.Regions[:min(len(s.Regions), 1)]
 	all := s.offers(kubelet)
@@ -216,12 +217,12 @@ func (o offer) available() string {
 	return "yes"
 }
 
-// gib is a size in GiB with at most one decimal, rounded down.
+// gib returns a size in GiB with at most one decimal, rounded down.
 func gib(bytes int64) string {
 	return strconv.FormatFloat(float64(bytes*10>>30)/10, 'f', -1, 64) + "Gi"
 }
 
-// dollars is a price in as many digits as it has; 0 is no price.
+// dollars returns a price with all its digits, or a dash for 0, which is no price.
 func dollars(usd float64) string {
 	if usd <= 0 {
 		return "-"

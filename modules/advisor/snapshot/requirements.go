@@ -11,8 +11,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// checkRequirements returns an error about a requirement that core's scheduler cannot read: it takes the first value of Gt, Lt, Gte and
-// Lte without looking whether there is one, because the API server refuses others.
+// checkRequirements returns an error for a requirement that core's scheduler cannot read. Core takes the first value of Gt, Lt, Gte and
+// Lte without a check, because the API server refuses a requirement without a value. A file may contain one.
 func checkRequirements(object client.Object) error {
 	switch o := object.(type) {
 	case *corev1.Pod:

@@ -5,17 +5,17 @@
 // cluster, and Running only its nodes, pods, NodePools and NodeClaims. Neither reads Secrets or ConfigMaps. NodePools get the defaults
 // that the API server would set.
 //
-// Trim removes every field that scheduling does not read, and with them the confidential ones: environment, commands, images, annotations
-// of other programs, and texts of conditions. Write then writes names, labels, resource requests and constraints.
+// Trim removes every field that scheduling does not read. This includes all confidential fields: environment, commands, images,
+// annotations of other programs, and texts of conditions. Write then writes names, labels, resource requests and constraints.
 //
 // Quantities that no node can have are bounded (package quantity). Read returns an error for an object without a kind or a name, and for
-// requirements with which core's scheduler would fail. Other validation is the API server's: it has validated the objects, or refuses them
-// later.
+// requirements with which core's scheduler would fail. It validates nothing else: the API server has validated the objects, or will
+// refuse them.
 //
-// Callers are the programs dump, whatif, explain and top of karpenter-linode. Nothing is written to a cluster.
+// Callers are the programs dump, whatif, explain and top of karpenter-linode. The package writes nothing to a cluster.
 //
-// Of two objects with one kind and name the later counts. FromCluster leaves out kinds that the cluster does not have, and returns the
-// error of any other failed read. A Snapshot is for one goroutine.
+// If two objects have the same kind and name, the later one counts. FromCluster leaves out kinds that the cluster does not have, and
+// returns the error of any other failed read. A Snapshot is for one goroutine.
 //
 // Tier returns enterprise if a class has a version such as v1.33.6+lke7, or if nodes reserve more than 255 MiB of memory.
 package snapshot
@@ -52,12 +52,12 @@ import (
 // PoolLabel is the label of LKE with the ID of a node's pool.
 const PoolLabel = "lke.linode.com/pool-id"
 
-// Command prints a cluster as Read accepts it. NodePools and LinodeNodeClasses are objects of their own, since kubectl refuses kinds
-// that the cluster does not have.
+// Command prints a cluster in a form that Read accepts. It does not print NodePools and LinodeNodeClasses, because kubectl refuses kinds
+// that the cluster does not have. Users print these with a second command.
 const Command = "kubectl get nodes,namespaces,pods,persistentvolumeclaims,persistentvolumes,storageclasses,csinodes,daemonsets," +
 	"poddisruptionbudgets --all-namespaces --output json"
 
-// Snapshot is the part of a cluster that decides where pods run, and what shows how much they use.
+// Snapshot has the objects of a cluster that decide where pods run, and the objects that show how much pods use.
 type Snapshot struct {
 	Nodes          []*corev1.Node
 	Namespaces     []*corev1.Namespace
@@ -77,7 +77,7 @@ type Snapshot struct {
 	Skipped map[string]int // objects of other kinds
 }
 
-// Read reads documents in JSON or YAML. Of two objects with one kind and name the later counts.
+// Read reads documents in JSON or YAML. If two objects have the same kind and name, the later one counts.
 func Read(inputs ...io.Reader) (*Snapshot, error) {
 	s := &Snapshot{}
 	for _, input := range inputs {
@@ -222,7 +222,7 @@ func FromCluster(ctx context.Context, cluster client.Reader) (*Snapshot, error) 
 	return s, nil
 }
 
-// Running reads nodes, NodeClaims, NodePools and pods alone.
+// Running reads only nodes, NodeClaims, NodePools and pods.
 func Running(ctx context.Context, cluster client.Reader) (*Snapshot, error) {
 	s := &Snapshot{}
 	for _, err := range []error{
@@ -293,14 +293,14 @@ func (s *Snapshot) sort() {
 	})
 }
 
-// sorted orders a list by name and keeps the last of each.
+// sorted orders a list by name, and of several objects with one name keeps the last.
 func sorted[P client.Object](list []P) []P { return sortedBy(list, byName[P]) }
 
 func byName[P client.Object](a, b P) int {
 	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 }
 
-// sortedBy orders a list and keeps the last of equal ones.
+// sortedBy orders a list, and of several equal objects keeps the last.
 func sortedBy[P client.Object](list []P, order func(a, b P) int) []P {
 	slices.Reverse(list) // the last of equal ones becomes the first, which CompactFunc keeps
 	slices.SortStableFunc(list, order)
@@ -333,8 +333,8 @@ func (s *Snapshot) Write(w io.Writer) error {
 	return err
 }
 
-// mostOfStandard is more than nodes of LKE Standard keep back of their memory, 100 MiB, and less than nodes of LKE Enterprise are known to
-// keep back.
+// mostOfStandard is the most memory that a node of LKE Standard is expected to reserve. Nodes of LKE Standard reserve 100 MiB; nodes of
+// LKE Enterprise are known to reserve more than 255 MiB.
 const mostOfStandard = 255 << 20
 
 // Tier returns the tier of an LKE cluster, and "" if nothing shows that the cluster is an Enterprise cluster. The operator writes the
@@ -376,7 +376,7 @@ func (s *Snapshot) Region() string {
 	return most
 }
 
-// Newest returns when the newest object was made, which is the best estimate of the time of the snapshot.
+// Newest returns the creation time of the newest object. It is the best estimate of the time of the snapshot.
 func (s *Snapshot) Newest() (newest metav1.Time) {
 	for _, object := range s.Objects() {
 		if made := object.GetCreationTimestamp(); newest.Before(&made) {

@@ -18,8 +18,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Trim keeps of all objects the fields that a scheduling decision reads, each of them named here: a field that Kubernetes or this project
-// adds is left out until it is added here. TestTrimKeepsNoFieldButThese fills every field.
+// Trim keeps only the fields of objects that a scheduling decision reads. It names each of these fields, so that a field that Kubernetes
+// or this project adds later is left out until it is named here. TestTrimKeepsNoFieldButThese fills every field.
 func (s *Snapshot) Trim() {
 	each(s.Nodes, trimNode)
 	each(s.Namespaces, func(n *corev1.Namespace) { *n = corev1.Namespace{ObjectMeta: trimMeta(n.ObjectMeta)} })
@@ -98,7 +98,7 @@ func trimPod(p *corev1.Pod) {
 	*p = trimmed
 }
 
-// trimPodSpec keeps of a pod its resources, ports on the host, claims and constraints.
+// trimPodSpec keeps the resources, host ports, volume claims and constraints of a pod.
 func trimPodSpec(s corev1.PodSpec) corev1.PodSpec {
 	trimmed := corev1.PodSpec{
 		InitContainers: trimContainers(s.InitContainers), Containers: trimContainers(s.Containers), Resources: s.Resources,
@@ -135,7 +135,7 @@ func trimClaimSpec(s corev1.PersistentVolumeClaimSpec) corev1.PersistentVolumeCl
 		VolumeName: s.VolumeName, StorageClassName: s.StorageClassName, VolumeMode: s.VolumeMode}
 }
 
-// trimVolume keeps of a volume's source its kind and driver: core counts volumes by driver, and a local one is bound to its node.
+// trimVolume keeps the kind and the driver of a volume's source: core counts volumes by driver, and a local volume is bound to its node.
 func trimVolume(v *corev1.PersistentVolume) {
 	s := v.Spec
 	trimmed := corev1.PersistentVolume{ObjectMeta: trimMeta(v.ObjectMeta), Status: corev1.PersistentVolumeStatus{Phase: v.Status.Phase},
@@ -188,7 +188,7 @@ func trimNodeClaim(c *karpv1.NodeClaim) {
 			Allocatable: c.Status.Allocatable, LastPodEventTime: c.Status.LastPodEventTime, Conditions: trimConditions(c.Status.Conditions)}}
 }
 
-// trimNodeClass keeps the settings that change the size of a node, or which Machines may be one.
+// trimNodeClass keeps the settings that change the size of a node, or select MachineDeployments.
 func trimNodeClass(c *v1alpha1.LinodeNodeClass) {
 	trimmed := v1alpha1.LinodeNodeClass{ObjectMeta: trimMeta(c.ObjectMeta),
 		Spec: v1alpha1.LinodeNodeClassSpec{MachineDeploymentSelector: c.Spec.MachineDeploymentSelector, SwapSize: c.Spec.SwapSize,
@@ -205,7 +205,8 @@ func trimNodeClass(c *v1alpha1.LinodeNodeClass) {
 	*c = trimmed
 }
 
-// trimAutoscaler keeps whose pods the recommendation is for, and the target, which the policy's bounds are part of.
+// trimAutoscaler keeps the workload that the recommendation is for, and the recommended target. The target respects the policy's bounds
+// already.
 func trimAutoscaler(a *vpav1.VerticalPodAutoscaler) {
 	trimmed := vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: a.Namespace}}
 	if r := a.Spec.TargetRef; r != nil {
@@ -228,7 +229,7 @@ func trimDisk(d *v1alpha1.Disk) *v1alpha1.Disk {
 	return &v1alpha1.Disk{Size: d.Size}
 }
 
-// trimConditions leaves the messages out, which quote the user's settings and answers of the API.
+// trimConditions removes messages, because they quote the user's settings and answers of the API.
 func trimConditions(conditions []status.Condition) (kept []status.Condition) {
 	for _, c := range conditions {
 		kept = append(kept, status.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, ObservedGeneration: c.ObservedGeneration,

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Of each kind that shows how much pods use: how kubectl prints it, and what serves it.
+// For each kind that shows how much pods use: the command that prints it, and the program that serves it.
 const (
 	CommandPodMetrics  = "kubectl get pods.metrics.k8s.io --all-namespaces --output json"
 	CommandAutoscalers = "kubectl get verticalpodautoscalers --all-namespaces --output json"
@@ -23,7 +23,7 @@ func init() {
 	utilruntime.Must(v1beta1.AddToScheme(scheme.Scheme))
 }
 
-// AddPodMetrics reads what metrics-server has measured last and adds it to earlier readings.
+// AddPodMetrics reads the last measurements of metrics-server and adds them to earlier readings.
 func (s *Snapshot) AddPodMetrics(ctx context.Context, cluster client.Reader) error {
 	var read []*v1beta1.PodMetrics
 	if err := served(ctx, cluster, &v1beta1.PodMetricsList{}, &read, "metrics-server"); err != nil {

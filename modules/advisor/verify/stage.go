@@ -22,7 +22,7 @@ const (
 	image = "registry.k8s.io/pause:3.10"
 )
 
-// stage is the cluster as one scenario sees it.
+// stage is the view that one scenario has of the cluster.
 type stage struct {
 	*Part
 	seen map[string]string // plans by provider ID, of all NodeClaims that the scenario saw
@@ -51,14 +51,14 @@ func (s *stage) claims(ctx context.Context) ([]karpv1.NodeClaim, error) {
 	return list.Items, nil
 }
 
-// pods lists the run's pods that are not going.
+// pods lists the run's pods that are not being deleted.
 func (s *stage) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := s.cfg.Kube.List(ctx, list, client.InNamespace(s.name()))
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil }), err
 }
 
-// running waits until so many pods run, each on a node of the run, and as many nodes are there as they need.
+// running waits until the given number of pods runs on as many nodes of the run, and no other node of the run exists.
 func (s *stage) running(ctx context.Context, pods int) error {
 	return s.until(ctx, fmt.Sprintf("%d pods run on %d nodes", pods, pods), func(ctx context.Context) (bool, string, error) {
 		claims, err := s.claims(ctx)
@@ -178,7 +178,7 @@ func (p *Part) nodePool() *karpv1.NodePool {
 	return pool
 }
 
-// deployment has pods that only nodes of the run take, one on each.
+// deployment returns a Deployment whose pods only run on nodes of the run, one on each node.
 func (p *Part) deployment(replicas int32, cpu string) *appsv1.Deployment {
 	labels := map[string]string{"app": app}
 	requests := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("32Mi")}
@@ -217,7 +217,7 @@ func (p *Part) volumeClaim() *corev1.PersistentVolumeClaim {
 	}
 }
 
-// rest waits for what should not happen.
+// rest waits for a while, so that a wrong node would have time to appear.
 func rest(ctx context.Context) error {
 	timer := time.NewTimer(calm)
 	defer timer.Stop()

@@ -1,5 +1,5 @@
-// Package verify plays what the installed operator has to do in a real cluster: nodes come and go, drift, are lost and are replaced. It
-// is the operator's part of a run of module lkeprobe, which bounds the cost, removes the remaining objects and writes the report.
+// Package verify tests the installed operator in a real cluster with scenarios: nodes come and go, drift, are lost and are replaced. It
+// is the operator's part of a run of module lkeprobe. That module bounds the cost, removes the remaining objects and writes the report.
 //
 // Everything is in one namespace, one NodePool and one LinodeNodeClass, which are named after the run. The NodePool's nodes carry the
 // run's taint, so that no other pod is bound to them, and its limits bound the vCPUs. A scenario that sees more NodeClaims than the plan
@@ -7,14 +7,14 @@
 //
 // Callers are the program karpenter-linode and the end-to-end tests.
 //
-// A short scenario may take 15 minutes, a long one 25, and the removal eight. A scenario that fails says what it saw last; the run
-// continues with the next one. The run needs the rights of an administrator of the cluster. Remove returns the names of the objects that
-// it could not remove.
+// A short scenario may take 15 minutes, a long scenario 25 minutes, and the removal eight minutes. The report of a failed scenario has
+// its last observation. The run continues with the next scenario. The run needs the rights of an administrator of the cluster. Remove
+// returns the names of the objects that it could not remove.
 //
-// A number of nodes must stay as it is for 30 seconds to count.
+// After a kill of the operator, the number of nodes must stay the same for 30 seconds.
 //
-// Without a StorageClass in Config.Volumes there is no scenario with a volume, and without Config.Uninstall none that uninstalls. The
-// cluster is looked at every two seconds (Config.Poll).
+// Without a StorageClass in Config.Volumes, the scenario with a volume is left out. Without Config.Uninstall, the scenario that
+// uninstalls is left out. Scenarios look at the cluster every two seconds (Config.Poll).
 package verify
 
 import (
@@ -42,13 +42,13 @@ import (
 // marker is the key of the label and of the taint on the run's nodes; its value is the run.
 const marker = "lkeprobe-run"
 
-// Linodes reads and deletes Linodes; *linode.Client does.
+// Linodes reads and deletes Linodes. *linode.Client implements it.
 type Linodes interface {
 	GetInstance(ctx context.Context, id int) (*api.Instance, error)
 	DeleteInstance(ctx context.Context, id int) error
 }
 
-// Config of the operator's part.
+// Config configures the operator's part.
 type Config struct {
 	Kube    client.Client
 	Linodes Linodes
@@ -56,12 +56,12 @@ type Config struct {
 	Class   v1alpha1.LinodeNodeClassSpec // of the run's LinodeNodeClass
 	// Volumes is the StorageClass of the scenario with a volume; "" leaves the scenario out.
 	Volumes string
-	// Kill ends the operator's processes without a warning; Kubernetes, or the caller, starts others.
+	// Kill ends the operator's processes without a warning. Kubernetes, or the caller, starts new ones.
 	Kill func(ctx context.Context) error
 	// Calls counts the operator's requests to the Linode API since it started; nil = not known.
 	Calls func(ctx context.Context) (int, error)
-	// Install installs the operator before the first scenario and Uninstall removes it after the last one; nil = it is there and stays.
-	// A clean-up has Uninstall alone.
+	// Install installs the operator before the first scenario, and Uninstall removes it after the last scenario. nil = the operator is
+	// installed already, and stays. A clean-up has only Uninstall.
 	Install, Uninstall func(ctx context.Context) error
 	// Poll is the time between two looks at the cluster; 0 = 2s.
 	Poll time.Duration
@@ -75,7 +75,7 @@ type Part struct {
 	installed bool
 }
 
-// New makes the operator's part of a run.
+// New returns the operator's part of a run.
 func New(cfg Config) *Part {
 	if cfg.Poll == 0 {
 		cfg.Poll = 2 * time.Second
@@ -85,7 +85,7 @@ func New(cfg Config) *Part {
 
 func (p *Part) name() string { return lkeprobe.NodePool(p.cfg.Run) }
 
-// scenario is one thing that the operator has to do.
+// scenario is one test of the operator.
 type scenario struct {
 	lkeprobe.Step
 	expects string
@@ -183,7 +183,7 @@ func (p *Part) calls(ctx context.Context) int {
 	return n
 }
 
-// prepare makes what all scenarios share, and installs the operator.
+// prepare makes the objects that all scenarios share, and installs the operator.
 func (p *Part) prepare(ctx context.Context) error {
 	if p.cfg.Install != nil && !p.installed {
 		p.installed = true // partly, if it fails
@@ -240,7 +240,7 @@ func (p *Part) Remove(ctx context.Context) []string {
 	if err := p.cfg.Kube.Delete(limited, p.class()); err != nil && !gone(err) {
 		left = append(left, fmt.Sprintf("LinodeNodeClass %s: %v", p.name(), err))
 	}
-	// The operator's finalizer is on the class: without the operator it would stay for ever.
+	// The class has the operator's finalizer. Without the operator the class would stay for ever.
 	if err := p.until(limited, "the LinodeNodeClass is gone", func(ctx context.Context) (bool, string, error) {
 		err := p.cfg.Kube.Get(ctx, client.ObjectKeyFromObject(p.class()), p.class())
 		if gone(err) {
@@ -260,15 +260,15 @@ func (p *Part) Remove(ctx context.Context) []string {
 	return left
 }
 
-// removal is how long the operator has to remove the nodes of a run; afterwards the run removes their LKE pools itself.
+// removal is the time in which the operator must remove the nodes of a run. After it, the run itself removes their LKE pools.
 const removal = 8 * time.Minute
 
-// gone reports whether an object is not there, or its kind is not.
+// gone reports whether the error means that an object, or its kind, does not exist.
 func gone(err error) bool {
 	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// until looks again and again until something is true, or the context ends; the error has what was seen last.
+// until calls look again and again until it returns true, or until the context ends. The error has the last observation.
 func (p *Part) until(ctx context.Context, what string, look func(context.Context) (done bool, saw string, err error)) error {
 	ticker := time.NewTicker(p.cfg.Poll)
 	defer ticker.Stop()
@@ -290,7 +290,7 @@ func (p *Part) until(ctx context.Context, what string, look func(context.Context
 	}
 }
 
-// linodeID reads the ID of a Linode from a provider ID; 0 without one.
+// linodeID returns the ID of the Linode in a provider ID, 0 if there is none.
 func linodeID(providerID string) int {
 	id, _ := strconv.Atoi(strings.TrimPrefix(providerID, "linode://"))
 	return id

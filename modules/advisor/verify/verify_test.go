@@ -41,7 +41,7 @@ func TestAWholeRunCostsAtMostADollar(t *testing.T) {
 	}
 }
 
-// Without a StorageClass there is no scenario with a volume, and without an uninstallation none that uninstalls.
+// Without a StorageClass the scenario with a volume is left out, and without Uninstall the scenario that uninstalls.
 func TestScenariosDependOnTheCluster(t *testing.T) {
 	names := func(cfg verify.Config) string {
 		var all []string

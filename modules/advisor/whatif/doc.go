@@ -1,18 +1,19 @@
 // Package whatif computes which nodes Karpenter would hold for the pods of a cluster, and what they would cost.
 //
-// Run takes a snapshot of a cluster. Nodes of the LKE pools in Input.Keep and of a control plane stay, with their pods. All other nodes
-// go, and their pods that a controller would make again are pending. Run then lets Karpenter core's own provisioner place them until it
-// places no further pod. Then it runs core's consolidation methods (emptiness, multi-node, single-node) until none has a command. The
-// provider's own code chooses plans, from the catalogue that the operator reads. Pods, DaemonSets, volumes, affinities, topology spread,
-// taints, limits, PodDisruptionBudgets, budgets and do-not-disrupt annotations count as they do in the operator.
+// Run takes a snapshot of a cluster. Nodes of the LKE pools in Input.Keep stay with their pods, and so do nodes of a control plane. Run
+// removes all other nodes; the pods on them that a controller would make again become pending. Run then lets Karpenter core's own
+// provisioner place them until it places no further pod. Then it runs core's consolidation methods (emptiness, multi-node, single-node)
+// until none has a command. The provider's own code chooses plans, from the catalogue that the operator reads. Pods, DaemonSets, volumes,
+// affinities, topology spread, taints, limits, PodDisruptionBudgets, budgets and do-not-disrupt annotations count as they do in the
+// operator.
 //
 // Guarantees: the same input gives the same report. Run writes nothing, and reads only the given catalogue. Prices are a plan's monthly and
 // hourly price, in USD.
 //
-// A snapshot without a NodePool gets DefaultNodePool, which the notes of the report say: standard and dedicated plans of at most 4 vCPUs,
-// without limits. Run returns an error if the region is unknown, if the cluster has no pods, if no node belongs to a pool in Input.Keep,
+// A snapshot without a NodePool gets DefaultNodePool: standard and dedicated plans of at most 4 vCPUs, without limits. The notes of the
+// report say so. Run returns an error if the region is unknown, if the cluster has no pods, if no node belongs to a pool in Input.Keep,
 // and if placement or consolidation does not come to rest in 1,000 rounds. The callers are the program karpenter-linode and package
-// explain, which takes the cluster as it is (NewPresent).
+// explain, which asks about the present cluster (NewPresent).
 //
 // Not modelled:
 //   - time: consolidateAfter, expireAfter, budgets with a schedule (counted as open), drift, and the order in which pods arrive;

@@ -18,7 +18,7 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"cores": cores, "gibibytes": gibibytes,
 }).ParseFS(pageFile, "page.html"))
 
-// WriteHTML writes a report as one page that loads nothing: charts are part of it.
+// WriteHTML writes a report as one page. The page contains its charts and loads nothing.
 func (r *Report) WriteHTML(w io.Writer) error { return page.Execute(w, r) }
 
 // chart is rows of bars, with a key to their colours. The page lays it out as text next to boxes, so a long label takes a second line.
@@ -33,7 +33,8 @@ type swatch struct {
 	Text  string
 }
 
-// row is a bar with a label before and a value after it. Bars of a chart of differences begin at its middle: Less goes to the left of it.
+// row is a bar with a label before it and a value after it. In a chart of differences, bars begin in the middle, and a bar with Less goes
+// to the left.
 type row struct {
 	Label, Value string
 	Bar          []segment
@@ -47,7 +48,7 @@ type segment struct {
 	Title string
 }
 
-// Colours of the page. Groups of nodes have the colours before grey, one after the other.
+// Colours of the page. Groups of nodes use the colours before grey in turn.
 const (
 	blue   = 0
 	green  = 2
@@ -113,7 +114,7 @@ func swings(all []Variation) *chart {
 	return c
 }
 
-// difference is an amount of money with a word for its sign.
+// difference returns an amount of money with a word for its sign.
 func difference(usd float64) string {
 	switch {
 	case usd >= 0.005:
@@ -124,5 +125,6 @@ func difference(usd float64) string {
 	return "the same"
 }
 
-// width is a share in percent, rounded so that the page is the same on machines whose floating point differs in the last digit.
+// width returns a share in percent. It is rounded, so that the page is the same on machines whose floating point differs in the last
+// digit.
 func width(part, whole float64) float64 { return math.Round(part/whole*1000) / 10 }

@@ -21,7 +21,7 @@ const PoolLabel = snapshot.PoolLabel
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
-// DefaultNodePool returns the NodePool that is assumed when none is given: the plans of the quickstart's, no limits.
+// DefaultNodePool returns the NodePool for input without NodePools. It has the plans of the quickstart's NodePool, and no limits.
 func DefaultNodePool() *karpv1.NodePool {
 	return &karpv1.NodePool{
 		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "default"},
@@ -56,7 +56,7 @@ func ready(nodePool *karpv1.NodePool) *karpv1.NodePool {
 	return nodePool
 }
 
-// pending returns a copy of a pod as it is before the scheduler has found a node for it.
+// pending returns a copy of a pod in the state before the scheduler has found a node for it.
 func pending(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.NodeName, pod.DeletionTimestamp = "", nil
@@ -79,7 +79,7 @@ func bound(pod *corev1.Pod, node string, since metav1.Time) *corev1.Pod {
 	return pod
 }
 
-// movable returns whether a pod moves to another node when its own goes away.
+// movable returns whether a pod comes back on another node when its node goes.
 func movable(pod *corev1.Pod) bool { return podutil.IsReschedulable(pod) }
 
 // kept returns whether a node stays as it is: the user keeps it, or it is not a node that LKE or Karpenter made for pods.
@@ -101,7 +101,7 @@ func begin(s *snapshot.Snapshot) time.Time {
 	return newest.Add(time.Hour)
 }
 
-// rest returns a time after which no consolidateAfter of the NodePools counts any more.
+// rest returns a duration that is longer than every consolidateAfter of the NodePools.
 func rest(nodePools []*karpv1.NodePool) time.Duration {
 	longest := time.Hour
 	for _, nodePool := range nodePools {

@@ -13,8 +13,8 @@ import (
 // An arrival is the order in which planned nodes join and pods of one age are in the scheduler's queue.
 type arrival int
 
-// The arrivals that are tried. The kube-scheduler has not read Karpenter's plan: it gives each node that joins the waiting pods that
-// fit, in the order of its queue.
+// The arrivals that are simulated. The kube-scheduler does not know Karpenter's plan: when a node joins, it gives the node the waiting
+// pods that fit, in the order of its queue.
 const (
 	asPlanned     arrival = iota // each pod runs where Karpenter has planned it
 	inOrder                      // nodes join one after the other
@@ -26,10 +26,10 @@ const (
 
 var arrivals = []arrival{asPlanned, inOrder, lastNodeFirst, lastPodFirst, lastFirst, together}
 
-// manyPods is the number of pods above which fewer arrivals are tried, for the time that each takes.
+// manyPods is the number of pods above which fewer arrivals are simulated, because each takes long.
 const manyPods = 1000
 
-// tried returns the arrivals for so many pods, and a note where these are not all.
+// tried returns the arrivals that are simulated for the given number of pods. If it leaves arrivals out, it also returns a note.
 func tried(pods int) ([]arrival, string) {
 	if pods <= manyPods {
 		return arrivals, ""
@@ -39,7 +39,7 @@ func tried(pods int) ([]arrival, string) {
 		len(some), len(arrivals))
 }
 
-// join makes the planned nodes. Pods whose constraints look at other pods, at volumes or at ports are placed as planned.
+// join makes the planned nodes. It places pods as planned if their constraints concern other pods, volumes or ports.
 func (w *world) join(ctx context.Context, planned []*scheduling.NodeClaim) error {
 	if w.arrival == asPlanned {
 		for _, claim := range planned {
@@ -111,7 +111,7 @@ func (q queue) sorted(as arrival) []*corev1.Pod {
 	})
 }
 
-// plain returns whether nothing but the node itself decides whether a pod fits.
+// plain returns whether only the node itself decides whether the pod fits.
 func plain(pod *corev1.Pod) bool {
 	if a := pod.Spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
 		return false

@@ -21,8 +21,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/objectstore"
 )
 
-// Present is a cluster as it is, with what core decides about it at one time. Nothing moves; budgets with a schedule, conditions and
-// consolidateAfter count, unlike in Run.
+// Present is the present cluster, with core's decisions about it at one time. Nothing moves. Unlike in Run, budgets with a schedule,
+// conditions and consolidateAfter count.
 type Present struct {
 	ctx   context.Context //nolint:containedctx // carries core's options
 	run   *run
@@ -66,7 +66,7 @@ func NewPresent(ctx context.Context, input Input, now time.Time) (*Present, erro
 	return &Present{ctx, r, w}, nil
 }
 
-// InstanceTypes returns what a NodePool is offered.
+// InstanceTypes returns the instance types that a NodePool can use.
 func (p *Present) InstanceTypes(nodePool *karpv1.NodePool) []*cloudprovider.InstanceType {
 	all, _ := p.world.provider.GetInstanceTypes(p.ctx, nodePool) // reads memory
 	return all
@@ -75,7 +75,7 @@ func (p *Present) InstanceTypes(nodePool *karpv1.NodePool) []*cloudprovider.Inst
 // Monthly returns the price of a plan, 0 if it is not known.
 func (p *Present) Monthly(plan string) float64 { return p.run.monthly[plan] }
 
-// Placement has the plan of core for a waiting pod: a node that exists or is joining, a new node, or neither, with the reason.
+// Placement is core's plan for a waiting pod: a node that exists or is joining, or a new node. If there is neither, it has the reason.
 type Placement struct {
 	Node     string
 	NodePool string
@@ -116,7 +116,7 @@ func (p *Present) Placement(key client.ObjectKey) (Placement, error) {
 	return Placement{Reason: p.world.reason(p.ctx, pod)}, nil
 }
 
-// Judgement has the decision of core's consolidation about a node now.
+// Judgement is the present decision of core's consolidation about a node.
 type Judgement struct {
 	Removes  bool   // its pods fit on other nodes, or it has none
 	Replaces string // plan of the cheaper node that would take its pods
@@ -124,7 +124,7 @@ type Judgement struct {
 	Reasons  []string
 }
 
-// Judge runs core's methods over one node alone.
+// Judge runs core's consolidation methods over one node only.
 func (p *Present) Judge(node string) (j Judgement, _ error) {
 	w := p.world
 	w.events.forget()

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// errNotSimulated is the error of what the simulation does itself.
+// errNotSimulated is the error of calls that core does not make in the simulation, because the simulation makes and removes nodes itself.
 var errNotSimulated = errors.New("not a part of the simulation")
 
 // provider offers the instance types of a catalogue to Karpenter core. It makes no nodes: the world does.

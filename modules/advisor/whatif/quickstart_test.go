@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// dearer is how much more the NodePool of the quickstart may cost than the best row that whatif has for the same pods.
+// dearer is the share by which the quickstart's NodePool may cost more than the best row of whatif for the same pods.
 const dearer = 0.05
 
 // The quickstart's NodePool buys small shared plans. Whatever whatif tries, with the NodePool's requirements on plans and without them, is
@@ -67,7 +67,7 @@ func withoutBounds(nodePool *karpv1.NodePool) *karpv1.NodePool {
 // anyPlan is one NodePool that buys every plan.
 func anyPlan() []*karpv1.NodePool { return []*karpv1.NodePool{withoutBounds(whatif.DefaultNodePool())} }
 
-// Without a NodePool the plans of the quickstart's are assumed, whose file users apply.
+// Without a NodePool, whatif assumes the plans of the quickstart's NodePool, whose file users apply.
 func TestTheDefaultNodePoolBuysThePlansOfTheQuickstart(t *testing.T) {
 	plans := func(nodePool *karpv1.NodePool) (about []karpv1.NodeSelectorRequirementWithMinValues) {
 		for _, r := range nodePool.Spec.Template.Spec.Requirements {

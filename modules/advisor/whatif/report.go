@@ -60,19 +60,19 @@ type Consolidation struct {
 	Saved         float64 `json:"saved"` // a month
 }
 
-// Unplaced is pods that get no node, and the reason.
+// Unplaced has pods that get no node, and the reason.
 type Unplaced struct {
 	Reason string   `json:"reason"`
 	Pods   []string `json:"pods"` // namespace/name
 }
 
-// Held is nodes that consolidation must not touch, and the reason.
+// Held has nodes that consolidation must not touch, and the reason.
 type Held struct {
 	Reason string `json:"reason"`
 	Nodes  int    `json:"nodes"`
 }
 
-// Variation is the result with something changed.
+// Variation is the result of a simulation with a change.
 type Variation struct {
 	NodePool   string  `json:"nodePool"`
 	Change     string  `json:"change"`
@@ -82,7 +82,7 @@ type Variation struct {
 	Unplaced   int     `json:"unplaced"`
 }
 
-// used sums what pods request of what nodes have.
+// used sums the requests of pods and the allocatable resources of their nodes.
 type used struct {
 	cpu, cpuOf, memory, memoryOf float64
 	pods                         int
@@ -121,7 +121,7 @@ func (t *tally) add(g Group, requests, allocatable corev1.ResourceList, pods int
 	t.used[key].add(requests, allocatable, pods)
 }
 
-// sorted returns the groups by pool and price, and what they cost together.
+// sorted returns the groups by pool and price, and the sum of their prices.
 func (t *tally) sorted() (groups []Group, monthly float64) {
 	for _, key := range slices.Sorted(maps.Keys(t.groups)) {
 		g, u := t.groups[key], t.used[key]
@@ -150,13 +150,13 @@ func (r *run) today() (groups []Group, monthly float64) {
 	return t.sorted()
 }
 
-// group names the group of a node that exists.
+// group returns the group of a node in the snapshot.
 func (r *run) group(node *corev1.Node) Group {
 	plan := node.Labels[corev1.LabelInstanceTypeStable]
 	return Group{Pool: PoolOf(node), Plan: cmp.Or(plan, "unknown plan"), Monthly: r.monthly[plan], Kept: kept(node, r.input.Keep)}
 }
 
-// PoolOf names what a node belongs to, for users.
+// PoolOf returns the name, for users, of the pool to which a node belongs.
 func PoolOf(node *corev1.Node) string {
 	if nodePool := node.Labels[karpv1.NodePoolLabelKey]; nodePool != "" {
 		return "NodePool " + nodePool
@@ -191,7 +191,7 @@ func (r *run) then(w *world) (groups []Group, monthly float64) {
 	return t.sorted()
 }
 
-// notes are facts about the input that a reader of the report must have.
+// notes returns the facts about the input that a reader of the report must know.
 func notes(s *snapshot.Snapshot, prices map[string]float64) (texts []string) {
 	unknown := map[string]int{}
 	for _, node := range s.Nodes {

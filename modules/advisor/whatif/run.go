@@ -46,12 +46,13 @@ type Input struct {
 	Sensitivity    bool                // compute the range and the variations too
 	Use            *Basis              // compare today's requests with these; nil = do not
 
-	// Offered returns what nodes can be made of, where that is not the whole catalogue, as in clusterapi mode; nil = the catalogue.
+	// Offered returns the catalogue from which nodes can be made, if it is not the whole market, as in clusterapi mode. nil = the whole
+	// market.
 	Offered  func(ctx context.Context, region string, market *catalog.Catalog) (linodeprovider.Catalog, error)
 	Withheld func(nodePool, plan string) bool // the plans that the operator does not buy now, for Present; nil = none
 }
 
-// run is one computation: the input, prepared.
+// run is one computation, with its prepared input.
 type run struct {
 	input     Input
 	nodePools []*karpv1.NodePool
@@ -148,7 +149,7 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 	return r, report, nil
 }
 
-// world makes a simulated cluster in which all pods wait that a kept node does not hold.
+// world makes a simulated cluster. In it, all pods wait that are not on a kept node.
 func (r *run) world(ctx context.Context, nodePools []*karpv1.NodePool) (*world, int, error) {
 	c := r.input.Cluster
 	store := objectstore.New()
@@ -197,7 +198,7 @@ func (r *run) world(ctx context.Context, nodePools []*karpv1.NodePool) (*world, 
 	return w, moving, nil
 }
 
-// settled is a simulation at its rest.
+// settled is a simulation that has come to rest.
 type settled struct {
 	world  *world
 	moving int     // pods that were made pending
@@ -205,7 +206,7 @@ type settled struct {
 	done   consolidation
 }
 
-// settle runs the simulation to its rest.
+// settle runs the simulation until it comes to rest.
 func (r *run) settle(ctx context.Context, nodePools []*karpv1.NodePool, as arrival) (s settled, err error) {
 	if s.world, s.moving, err = r.world(ctx, nodePools); err != nil {
 		return s, err
@@ -219,7 +220,7 @@ func (r *run) settle(ctx context.Context, nodePools []*karpv1.NodePool, as arriv
 	return s, err
 }
 
-// simulate fills in what would be.
+// simulate fills in the nodes that Karpenter would hold, and their prices.
 func (r *run) simulate(ctx context.Context, report *Report) error {
 	s, err := r.settle(ctx, r.nodePools, asPlanned)
 	if err != nil {
@@ -318,12 +319,13 @@ func (w *world) reason(ctx context.Context, pod *corev1.Pod) string {
 
 var placeholder = regexp.MustCompile(`hostname-placeholder-\d+`)
 
-// plainly removes from a text of core the names of nodes that were only considered, which differ every time, and the names of objects.
+// plainly removes names from a text of core: the names of nodes that core has only considered, which differ each time, and the names of
+// objects.
 func plainly(text string) string {
 	return withoutNames(placeholder.ReplaceAllString(strings.Join(strings.Fields(text), " "), "a new node"))
 }
 
-// held groups the nodes that consolidation must leave alone by reason.
+// held groups the nodes that consolidation must not touch, by reason.
 func (w *world) held() (all []Held) {
 	reasons := map[string]int{}
 	for name := range w.nodes {
@@ -339,7 +341,7 @@ func (w *world) held() (all []Held) {
 
 var named = regexp.MustCompile(`\s*\((Pod|Node|NodeClaim|PersistentVolume|PersistentVolumeClaim)=[^)]*\)`)
 
-// withoutNames removes the objects that a text of core names, so that equal reasons are counted together.
+// withoutNames removes the names of objects from a text of core, so that equal reasons are counted together.
 func withoutNames(text string) string { return named.ReplaceAllString(text, "") }
 
 func notModelled() []string {

@@ -315,7 +315,7 @@ func large() *snapshot.Snapshot {
 }
 
 // BenchmarkTwoThousandPods reads a dump, as the program does, computes the report with everything that is in it, and writes it. It fails
-// above 20 s, which a machine keeps that does nothing else.
+// above 20 s. A machine that does nothing else needs less.
 func BenchmarkTwoThousandPods(b *testing.B) {
 	cluster := large()
 	cluster.Trim()

@@ -20,7 +20,7 @@ const (
 	spreadMaxSkew = 3 // over hosts
 )
 
-// A board has the nodes as the kube-scheduler compares them for pods that only the node decides about.
+// A board has the nodes for plain pods, with the figures by which the kube-scheduler compares nodes.
 type board struct {
 	slots []*slot
 }
@@ -35,8 +35,7 @@ type slot struct {
 	owned       map[any]int // pods by their controller
 }
 
-// newBoard reads nodes of the simulated cluster and their pods. Without names these are all nodes: the kept nodes and the made
-// ones.
+// newBoard reads nodes of the simulated cluster and their pods. Without names it reads all nodes.
 func (w *world) newBoard(ctx context.Context, names ...string) (*board, error) {
 	b, nodes := &board{}, &corev1.NodeList{}
 	if err := w.store.List(ctx, nodes); err != nil {
@@ -70,7 +69,7 @@ func (s *slot) add(pod *corev1.Pod) {
 	s.owned[controllerOf(pod)]++
 }
 
-// A demand has what the nodes are compared for, computed once for a pod and not once for each node.
+// A demand has the needs of a pod, computed once for all nodes.
 type demand struct {
 	pod          *corev1.Pod
 	requests     corev1.ResourceList
@@ -83,7 +82,7 @@ func demandOf(pod *corev1.Pod) demand {
 		owner: controllerOf(pod)}
 }
 
-// takes checks the resources first: nodes that are full are most of the nodes that do not take a pod.
+// takes returns whether a node takes a pod. It checks the resources first, because most nodes that do not take a pod are full.
 func (s *slot) takes(d demand) bool {
 	for name, quantity := range d.requests {
 		if quantity.IsZero() {
@@ -98,7 +97,7 @@ func (s *slot) takes(d demand) bool {
 	return corescheduling.Taints(s.node.Spec.Taints).ToleratesPod(d.pod) == nil && s.labels.Compatible(d.requirements) == nil
 }
 
-// room is the score of NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation over CPU and memory.
+// room returns the score of NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation for CPU and memory.
 func (s *slot) room(d demand) float64 {
 	fraction := func(name corev1.ResourceName) float64 {
 		sum := s.requested[name].DeepCopy()
@@ -110,8 +109,8 @@ func (s *slot) room(d demand) float64 {
 	return 100*(1-(cpu+memory)/2) + 100*(1-math.Abs(cpu-memory)/2)
 }
 
-// best returns the node with the highest score of the nodes that take the pod, nil if none does. Of equal ones it is the first: the
-// kube-scheduler takes any.
+// best returns the node with the highest score among the nodes that take the pod, nil if no node does. Of several nodes with this score
+// it returns the first; the kube-scheduler takes any.
 func (b *board) best(pod *corev1.Pod) *slot {
 	wanted := demandOf(pod)
 	fitting := slices.DeleteFunc(slices.Clone(b.slots), func(s *slot) bool { return !s.takes(wanted) })
@@ -137,8 +136,8 @@ func (b *board) best(pod *corev1.Pod) *slot {
 	return best
 }
 
-// schedule gives waiting pods nodes as the kube-scheduler does, one after the other, and returns the pods that fit nowhere. With names only
-// these nodes are looked at.
+// schedule places waiting pods on nodes as the kube-scheduler does, one after the other, and returns the pods that fit nowhere. With
+// names it considers only these nodes.
 func (w *world) schedule(ctx context.Context, queue []*corev1.Pod, names ...string) (left []*corev1.Pod, _ error) {
 	if len(queue) == 0 {
 		return nil, nil
@@ -165,7 +164,7 @@ func (w *world) schedule(ctx context.Context, queue []*corev1.Pod, names ...stri
 	return left, nil
 }
 
-// controllerOf identifies the workload of a pod: the constraints by default spread its pods.
+// controllerOf identifies the workload of a pod, whose pods the kube-scheduler spreads by default.
 func controllerOf(pod *corev1.Pod) any {
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		return owner.UID

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-// A change is requirements that a NodePool gets in addition. Its requirements on a replaced label are dropped.
+// A change has requirements that a NodePool gets in addition. The NodePool's own requirements on a replaced label are dropped.
 type change struct {
 	text         string
 	requirements []karpv1.NodeSelectorRequirementWithMinValues
@@ -36,12 +36,12 @@ func without(plan string) change {
 	}, ""}
 }
 
-// common are the classes of plans without much memory, GPUs or a price of their own.
+// common are the classes of plans that have neither much memory nor GPUs nor a special price.
 var common = []string{v1alpha1.InstanceClassStandard, v1alpha1.InstanceClassDedicated}
 
-// bounds are the numbers of vCPUs of the variations that bound the size of nodes. Up to 4 vCPUs a vCPU of a shared plan costs the same
-// whatever the plan; from there on it costs more with each larger plan. The bound goes with the common classes: core packs pods by size,
-// and plans of 2 vCPUs with 24 GiB hold more of them than a plan of 4 vCPUs with 8 GiB.
+// bounds are the numbers of vCPUs of the variations that bound the size of nodes. In shared plans of up to 4 vCPUs, a vCPU has the same
+// price in each plan; in larger plans it costs more with each size. A variation with a bound also requires the common classes. Otherwise
+// core would choose plans of 2 vCPUs with 24 GiB, because they hold more pods than a plan of 4 vCPUs with 8 GiB.
 var bounds = []int{4, 8}
 
 func upTo(vCPUs int) change {
@@ -52,8 +52,8 @@ func upTo(vCPUs int) change {
 	}, ""}
 }
 
-// changes returns the variants that are tried for a NodePool: each of the common classes alone, smaller nodes where it has large ones, and
-// each of the two plans that it spends most on left out.
+// changes returns the changes that are simulated for a NodePool: only one of the common classes, for each of them; smaller nodes, if the
+// NodePool has large nodes; and without one of the two plans on which it spends most, for each of them.
 func (r *run) changes(nodePool string, then []Group) (list []change) {
 	var used []catalog.Plan
 	for _, group := range then { // by price within a pool
@@ -94,7 +94,7 @@ func (c change) apply(nodePool *karpv1.NodePool) *karpv1.NodePool {
 	return nodePool
 }
 
-// A variation is a change that is simulated.
+// A variation is the simulation of a change.
 type variation struct {
 	Variation
 	nodePools []*karpv1.NodePool

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 )
 
-// maxRounds bounds the rounds of placing and consolidating; a cluster at rest is reached far earlier.
+// maxRounds bounds the rounds of placing and consolidating. A cluster comes to rest far earlier.
 const maxRounds = 1000
 
 // provision lets core place the waiting pods until it places no further pod. Several rounds are needed, because core frees limits and
@@ -45,14 +45,14 @@ func (w *world) provision(ctx context.Context) error {
 	return fmt.Errorf("pods are still being placed after %d rounds", maxRounds)
 }
 
-// consolidation counts what core's consolidation has done.
+// consolidation counts the changes that core's consolidation has made.
 type consolidation struct {
 	Commands int
 	Removed  int
 	Replaced int // nodes that were made in place of removed ones
 }
 
-// consolidate runs core's consolidation until it has no command, with nodes that consolidateAfter does not hold any more.
+// consolidate runs core's consolidation until it has no command. The nodes are so old that no consolidateAfter holds them.
 func (w *world) consolidate(ctx context.Context, wait time.Duration) (done consolidation, _ error) {
 	w.clock.Step(wait)
 	for range maxRounds {
@@ -105,7 +105,7 @@ func (w *world) apply(ctx context.Context, command disruption.Command) error {
 	return err
 }
 
-// commands returns what the first of core's methods would do that would do anything, in the order in which core tries them.
+// commands tries core's methods in core's order, and returns the commands of the first method that has any.
 func (w *world) commands(ctx context.Context) ([]disruption.Command, error) {
 	queue := disruption.NewQueue(w.store, w.events, w.cluster, w.clock, w.provisioner)
 	base := disruption.MakeConsolidation(w.clock, w.cluster, w.store, w.provisioner, w.provider, w.events, queue)
@@ -118,7 +118,7 @@ func (w *world) commands(ctx context.Context) ([]disruption.Command, error) {
 			return commands, err
 		}
 	}
-	// Core interleaves the nodes of several NodePools in an order that is not the same every time.
+	// Core would mix the nodes of several NodePools in an order that differs each time, so each NodePool is tried alone.
 	for _, nodePool := range w.nodePools() {
 		method := disruption.NewSingleNodeConsolidation(base, valid)
 		commands, err := w.compute(ctx, method, queue, func(c *disruption.Candidate) bool { return c.NodePool.Name == nodePool })
@@ -164,7 +164,7 @@ func (w *world) nodePools() (names []string) {
 	return slices.Compact(names)
 }
 
-// unchanged validates every command: nothing changes between a decision and its validation.
+// unchanged accepts every command: in the simulation nothing changes between a decision and its validation.
 type unchanged struct{}
 
 func (unchanged) Validate(_ context.Context, command disruption.Command, _ time.Duration) (disruption.Command, error) {

@@ -80,7 +80,7 @@ func section(w io.Writer, title string, groups []Group, monthly float64) {
 	fmt.Fprintf(w, "together\t\t%d\t\t\t%d\t%s\n\n", nodes, pods, money(monthly))
 }
 
-// Verdict is the difference in a sentence.
+// Verdict returns the difference in a sentence.
 func (r *Report) Verdict() string {
 	switch {
 	case r.TodayMonthly == 0:
@@ -93,7 +93,7 @@ func (r *Report) Verdict() string {
 	return fmt.Sprintf("With Karpenter: $%s a month more, %s of today's.", money(r.Difference), percent(r.Difference/r.TodayMonthly))
 }
 
-// Range is how the result varies with the order in which nodes join, in a sentence; empty if it does not.
+// Range returns, in a sentence, how the result varies with the order in which nodes join. It returns "" if the result does not vary.
 func (r *Report) Range() string {
 	if r.HighMonthly-r.LowMonthly < 0.005 {
 		return ""
@@ -125,7 +125,7 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// few names the first of some objects.
+// few returns the first names, and the number of the others.
 func few(names []string) string {
 	const shown = 3
 	if more := len(names) - shown; more > 0 {

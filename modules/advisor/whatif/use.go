@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/podusage"
 )
 
-// Basis has the requests that pods would have if they requested what they use.
+// Basis has the requests of pods as used: the requests that pods would have if they requested as much as they use.
 type Basis struct {
 	Requests podusage.Requests
 	Text     string // where they are from, for the report
@@ -37,7 +37,7 @@ type Use struct {
 	Unmeasured       map[string]int `json:"unmeasured,omitempty"` // pods that keep their requests, by workload
 }
 
-// WorkloadUse is the requests of one workload's pods, today and as used: cores and bytes of all of them.
+// WorkloadUse has the sums of the requests of one workload's pods, today and as used, in cores and bytes.
 type WorkloadUse struct {
 	Workload         string  `json:"workload"`
 	Pods             int     `json:"pods"`
@@ -129,7 +129,7 @@ func (w *WorkloadUse) add(today, asUsed corev1.ResourceList, price rate) {
 	w.UnusedMonthly += max(cpu-usedCPU, 0)*price.core + max(memory-usedMemory, 0)*price.byte
 }
 
-// shownWorkloads is how many workloads a report for people has.
+// shownWorkloads is the number of workloads in a report for people.
 const shownWorkloads = 20
 
 // Shown returns the first workloads, and the sum of the others.
@@ -145,7 +145,7 @@ func (u *Use) Shown() (first []WorkloadUse, rest string) {
 		money(unused))
 }
 
-// Sentences say what the comparison means.
+// Sentences returns the meaning of the comparison in sentences.
 func (r *Report) Sentences() (all []string) {
 	u := r.Use
 	all = append(all, fmt.Sprintf("Of $%s a month today, pods request $%s and do not use $%s of it. Nothing requests the other $%s.",

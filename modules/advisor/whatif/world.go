@@ -146,7 +146,7 @@ func (w *world) observe(ctx context.Context, node *corev1.Node) error {
 	return w.cluster.UpdateNode(ctx, node.DeepCopy())
 }
 
-// remove takes a node away. Its pods wait again.
+// remove removes a node. Its pods wait again.
 func (w *world) remove(name string) {
 	m := w.nodes[name]
 	delete(w.nodes, name)
@@ -165,8 +165,7 @@ func (w *world) remove(name string) {
 	w.store.Remove(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// bind places pods on a node. Pods whose volumes are more than the node takes keep waiting: the scheduler of a real cluster leaves
-// such pods pending too.
+// bind places pods on a node. A pod whose volumes exceed the node's limit keeps waiting, as in a real cluster.
 func (w *world) bind(ctx context.Context, node string, pods []*corev1.Pod) error {
 	for _, planned := range sortedPods(pods) {
 		pod := &corev1.Pod{}
@@ -229,7 +228,7 @@ func volumesOf(plan *cloudprovider.InstanceType) int {
 	return plan.VolumeAttachmentLimits[volumeDriver]
 }
 
-// volumeLimit is the CSINode by which the driver publishes the limit.
+// volumeLimit returns the CSINode with which the driver publishes the limit of volumes.
 func volumeLimit(node string, plan *cloudprovider.InstanceType) *storagev1.CSINode {
 	return &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{
 		Name: volumeDriver, NodeID: node,

@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// access is how a cluster is reached: kubectl's files and flags.
+// access has the flags by which a cluster is reached, as kubectl has them.
 type access struct {
 	kubeconfig, context string
 }
@@ -51,7 +51,7 @@ func (a *access) client() (client.Client, error) {
 	return kube, nil
 }
 
-// source is where the objects of a cluster come from.
+// source has the flags that determine where the objects of a cluster come from.
 type source struct {
 	access
 	from      []string

@@ -14,13 +14,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// kinds are the names by which kubectl calls what can be explained, and the API group of each, with which kubectl prints names.
+// kinds maps kubectl's names of the kinds that can be explained to the kind and its API group. kubectl prints names with the group.
 var kinds = map[string]struct{ kind, group string }{
 	"pod": {"pod", ""}, "pods": {"pod", ""}, "po": {"pod", ""}, "node": {"node", ""}, "nodes": {"node", ""}, "no": {"node", ""},
 	"nodeclaim": {"nodeclaim", "karpenter.sh"}, "nodeclaims": {"nodeclaim", "karpenter.sh"},
 }
 
-// kindOf reads a kind as kubectl does: pods, no, nodeclaim.karpenter.sh, nodeclaims.v1.karpenter.sh.
+// kindOf reads a kind as kubectl does. Examples: pods, no, nodeclaim.karpenter.sh, nodeclaims.v1.karpenter.sh.
 func kindOf(text string) (kind string, known bool) {
 	name, group, qualified := strings.Cut(strings.ToLower(text), ".")
 	k, known := kinds[name]
@@ -109,7 +109,7 @@ func completeObjects(from *source) cobra.CompletionFunc {
 	}
 }
 
-// explainerOf reads the cluster, and what its operator has recorded.
+// explainerOf reads the cluster and the records of its operator.
 func explainerOf(cmd *cobra.Command, from *source, cost *prices) (explain.Explainer, error) {
 	input, err := inputOf(cmd, from, cost)
 	if err != nil {

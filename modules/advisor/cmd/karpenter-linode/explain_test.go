@@ -101,7 +101,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 	}
 	has(explained(kubeconfig), "Karpenter does not work: its Lease kube-system/karpenter-leader-election was renewed last 5m", "!makes a node")
 
-	// A Lease that looks old to this machine's clock, and is renewed again and again.
+	// The Lease looks old to this machine's clock, although its holder renews it again and again.
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -116,7 +116,7 @@ func TestExplainReadsWhatTheOperatorHasRecorded(t *testing.T) {
 	<-ended
 }
 
-// A user who may read nodes and pods and not what the operator keeps gets the rest.
+// A user who may read nodes and pods, but not the operator's records, gets an explanation without these records.
 func TestExplainWithoutTheRightToReadLeasesAndEvents(t *testing.T) {
 	kube, kubeconfig := apiServer(t)
 	waiting(t, kube)

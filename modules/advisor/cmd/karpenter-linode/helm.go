@@ -19,8 +19,8 @@ type helm struct {
 	out                 io.Writer
 }
 
-// install installs both charts. The token goes through standard input, so that no list of processes shows it. The definitions, which
-// were not in the cluster, go with their release at the end.
+// install installs both charts. The token goes through standard input, so that no list of processes shows it. The definitions were not in
+// the cluster before, so uninstall removes them with their release.
 func (h helm) install(ctx context.Context) error {
 	values := map[string]any{ // one replica: the cluster may have a single node
 		"apiToken": os.Getenv("LINODE_TOKEN"), "replicas": 1, "settings": map[string]any{"clusterName": h.cluster},

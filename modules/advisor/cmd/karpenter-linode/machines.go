@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/clusterapi"
 )
 
-// machines is where the MachineDeployments of clusterapi mode are.
+// machines has the flags that tell where the MachineDeployments of clusterapi mode are.
 type machines struct {
 	namespace string
 	access           // of the management cluster
@@ -26,7 +26,7 @@ func (m *machines) flags(cmd *cobra.Command) {
 		"without it the cluster manages itself")
 }
 
-// offered returns what the MachineDeployments offer.
+// offered returns the catalogue of the MachineDeployments.
 func (m *machines) offered(ctx context.Context, region string, market *catalog.Catalog) (cloudprovider.Catalog, error) {
 	if m.namespace == "" {
 		return nil, errors.New("--clusterapi-namespace: it is needed with --mode clusterapi: set it as the operator's CLUSTERAPI_NAMESPACE")

@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// newRoot returns the program. binary is the name that it is called by.
+// newRoot returns the program. binary is the name by which a user has called it.
 func newRoot(binary string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "karpenter-linode",

@@ -20,7 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// allRegions stands for the regions with Kubernetes.
+// allRegions stands for all regions with Kubernetes.
 const allRegions = "all"
 
 func newPlans() *cobra.Command {
@@ -114,7 +114,7 @@ func newOpenCostPrices() *cobra.Command {
 	return cmd
 }
 
-// shownPlans reads plans for regions, and the cluster if it is needed for its region or its NodePools.
+// shownPlans reads the plans for regions. It reads the cluster only for the cluster's region or NodePools.
 func shownPlans(cmd *cobra.Command, from *source, cost *prices, regions []string, nodePools bool) (plans.Shown, *snapshot.Snapshot, error) {
 	selected, err := cost.selection()
 	if err != nil {
@@ -162,7 +162,7 @@ func shownPlans(cmd *cobra.Command, from *source, cost *prices, regions []string
 	return shown, cluster, nil
 }
 
-// checkRegions refuses regions that do not exist: every plan has a price in them, which is not theirs.
+// checkRegions returns an error for a region that does not exist. Otherwise each plan would get its default price there.
 func checkRegions(ctx context.Context, list catalog.API, flag string, regions []string) error {
 	known, err := regionsWithKubernetes(ctx, list)
 	if err != nil {

@@ -23,11 +23,11 @@ const (
 	fromAPI     = "api"
 	fromBuiltIn = "builtin"
 
-	// priceTimeout bounds reading the API, after which the built-in list is used.
+	// priceTimeout bounds the read of the API. After it, the built-in list is used.
 	priceTimeout = 5 * time.Second
 )
 
-// prices is where plans and prices come from, and which plans count.
+// prices has the flags that determine where plans and prices come from, and which plans count.
 type prices struct {
 	from, url   string
 	mode, tier  string
@@ -103,7 +103,7 @@ func (p *prices) memoryOverhead() *float64 {
 	return &p.overhead
 }
 
-// list returns the plans and where they are from.
+// list returns the plans and, as a text, their origin.
 func (p *prices) list(ctx context.Context) (catalog.API, string, error) {
 	switch p.from {
 	case fromAPI:
@@ -140,7 +140,7 @@ func builtInList() (catalog.API, string, error) {
 	return list, "the built-in list of " + list.Date, nil
 }
 
-// newClient returns a client of the Linode API, with LINODE_TOKEN if that is set. Plans and prices need none.
+// newClient returns a client of the Linode API, with LINODE_TOKEN if it is set. Plans and prices need no token.
 func newClient(url string) (*linode.Client, error) {
 	transport, err := linode.NewTransport(os.Getenv("LINODE_CA"))
 	if err != nil {
@@ -154,7 +154,7 @@ func newClient(url string) (*linode.Client, error) {
 	return linode.New(config)
 }
 
-// anonymous sends requests without a token: the API serves public data, and refuses everything else.
+// anonymous sends requests without a token. The API answers such requests for public data, and refuses all others.
 type anonymous struct{ next http.RoundTripper }
 
 func (a anonymous) RoundTrip(request *http.Request) (*http.Response, error) {

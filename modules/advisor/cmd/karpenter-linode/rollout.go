@@ -67,7 +67,7 @@ func newRolloutStatus() *cobra.Command {
 	return cmd
 }
 
-// state is a rollout at a moment.
+// state is the state of a rollout at one time.
 type state struct {
 	NodePool string `json:"nodePool"`
 	Done     bool   `json:"done"`

@@ -16,7 +16,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// rolling is a cluster with an outdated node, and what replaces it.
+// rolling returns a cluster with an outdated node, and a function that replaces the node.
 func rolling(t *testing.T) (kube client.Client, replace func()) {
 	t.Helper()
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}

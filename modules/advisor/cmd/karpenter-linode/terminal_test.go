@@ -82,7 +82,7 @@ func (s *terminal) size(rows, columns uint16) {
 	s.row = min(s.row, int(rows)-1)
 }
 
-// resize changes the size of the window, of which the program is told by a signal.
+// resize changes the size of the window. A signal tells the program about it.
 func (s *terminal) resize(rows, columns uint16) {
 	s.Helper()
 	s.size(rows, columns)

@@ -68,7 +68,7 @@ func newTop() *cobra.Command {
 	return cmd
 }
 
-// viewOf returns the source of views: of files, of one reading of the cluster, or of a cache that follows it.
+// viewOf returns the source of views: files, one reading of the cluster, or a cache that follows the cluster.
 func viewOf(ctx context.Context, cmd *cobra.Command, from *source, cost *prices, selector string, once bool) (nodeview.Source, error) {
 	selected, err := labels.Parse(selector)
 	if err != nil {

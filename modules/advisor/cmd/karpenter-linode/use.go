@@ -17,11 +17,11 @@ const (
 	useMetrics = "metrics"
 	useVPA     = "vpa"
 
-	// readingsApart is the time after which metrics-server has measured again, unless it is set otherwise.
+	// readingsApart is the default interval at which metrics-server measures.
 	readingsApart = 15 * time.Second
 )
 
-// use reads how much pods use.
+// use has the flags by which the use of pods is read.
 type use struct {
 	from  string
 	time  time.Duration
@@ -123,7 +123,7 @@ func (b *basis) check(from string) error {
 	return nil
 }
 
-// of returns the requests as used, nil where nothing shows what pods use.
+// of returns the requests as used. It returns nil if the snapshot has no use of pods.
 func (b *basis) of(from string, cluster *snapshot.Snapshot) *whatif.Basis {
 	headroom := b.headroom
 	switch from {

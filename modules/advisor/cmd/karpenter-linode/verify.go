@@ -25,7 +25,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// storageClass is of LKE's own block storage driver; its volumes go with their claims.
+// storageClass is the StorageClass of LKE's block storage driver that deletes a volume with its claim.
 const storageClass = "linode-block-storage"
 
 // verification has the flags of verify.
@@ -47,13 +47,13 @@ type verification struct {
 	reached
 }
 
-// installation is where the operator is, or how it is installed for the run.
+// installation has the flags about an installed operator, and about installing it for the run.
 type installation struct {
 	install           bool
 	charts, namespace string
 }
 
-// console is where a person reads and answers.
+// console is the terminal of the person who runs verify.
 type console struct {
 	out  io.Writer
 	in   io.Reader
@@ -108,7 +108,7 @@ func newVerify() *cobra.Command {
 	return cmd
 }
 
-// complete refuses flags that do not go together.
+// complete returns an error for flags that are missing or contradict each other.
 func (v *verification) complete() error {
 	switch {
 	case v.mode != "lke" && v.mode != "instance":
@@ -178,7 +178,7 @@ func (v *verification) run(ctx context.Context) error {
 	return nil
 }
 
-// reach connects to Kubernetes, if there is a kubeconfig, and decides whether the operator is looked at.
+// reach connects to Kubernetes, if there is a kubeconfig, and decides whether the run includes the operator.
 func (v *verification) reach(ctx context.Context, cfg *lkeprobe.Config) error {
 	var err error
 	if v.reached.config, err = v.access.config(); err != nil {
@@ -212,7 +212,7 @@ func (v *verification) reach(ctx context.Context, cfg *lkeprobe.Config) error {
 	return err
 }
 
-// operator returns the operator's part, or nil where it is not installed.
+// operator returns the operator's part of the run, nil if the operator is not installed.
 func (v *verification) operator(ctx context.Context, run string) (*verify.Part, error) {
 	list := &karpv1.NodePoolList{}
 	err := v.kube.List(ctx, list)
@@ -266,7 +266,7 @@ func (v *verification) region(ctx context.Context) (string, error) {
 	return "", errors.New("no Node has the label " + corev1.LabelTopologyRegion + ": is Linode's cloud controller manager installed?")
 }
 
-// pods are the operator's.
+// pods returns the operator's pods.
 func (v *verification) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := v.kube.List(ctx, list, client.InNamespace(v.namespace), client.MatchingLabels{"app.kubernetes.io/name": "karpenter"})
@@ -285,7 +285,7 @@ func (v *verification) kill(ctx context.Context) error {
 	return err
 }
 
-// calls sums the operator's requests to the Linode API, as the metrics of its pods have them.
+// calls returns the number of the operator's requests to the Linode API, from the metrics of its pods.
 func (v *verification) calls(ctx context.Context) (int, error) {
 	api, err := kubernetes.NewForConfig(v.reached.config)
 	if err != nil {
@@ -306,7 +306,8 @@ func (v *verification) calls(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// confirmed reads a yes in words: the answer buys something, or deletes it. A signal ends the question, too.
+// confirmed returns true if the person types yes. The whole word is needed, because the run buys or deletes objects. A signal ends the
+// question, too.
 func (v *verification) confirmed(ctx context.Context) (bool, error) {
 	fmt.Fprint(v.out, "Type yes to go on: ")
 	answers := make(chan string, 1)

@@ -26,7 +26,7 @@ const (
 	asSteps = "steps"
 )
 
-// format is the flag -o.
+// format is the flag --output.
 type format struct {
 	name    string
 	allowed []string

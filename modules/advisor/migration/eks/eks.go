@@ -7,9 +7,9 @@
 // The result is a proposal to be read, not a promise: sizes of EC2 instance types are mapped by vCPUs, families by their purpose,
 // and nothing is checked against an account. All functions are pure.
 //
-// The caller is the command karpenter-linode import eks. Older versions, such as karpenter.sh/v1beta1, are an error that names the object
-// and the tool to convert it with, and so is an input without a NodePool and an EC2NodeClass. Part of the output may be written before an
-// error.
+// The caller is the command karpenter-linode import eks. For an older version, such as karpenter.sh/v1beta1, the error names the object
+// and the tool that converts it. An input without a NodePool and an EC2NodeClass is an error, too. A part of the output may be written
+// before an error.
 package eks
 
 import (
@@ -118,7 +118,7 @@ func blockStyle(node *yaml.Node) {
 	}
 }
 
-// sameAsText returns whether a scalar is a text without quotes too.
+// sameAsText returns whether a scalar without quotes is still a text.
 func sameAsText(plain *yaml.Node) bool {
 	var out bytes.Buffer
 	if yaml.NewEncoder(&out).Encode(plain) != nil {

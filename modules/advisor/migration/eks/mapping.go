@@ -14,7 +14,7 @@ type mapping struct{ node *yaml.Node }
 
 func (m mapping) exists() bool { return m.node != nil && m.node.Kind == yaml.MappingNode }
 
-// index returns where the key of a field is, -1 without it.
+// index returns the index of a field's key, -1 if the field does not exist.
 func (m mapping) index(field string) int {
 	if !m.exists() {
 		return -1
@@ -72,7 +72,7 @@ func (m mapping) removeEmpty(field string) {
 	}
 }
 
-// set gives a field a value, at its place or at the end.
+// set gives a field a value, at the field's place, or at the end if it does not exist.
 func (m mapping) set(field string, value *yaml.Node) {
 	if i := m.index(field); i >= 0 {
 		m.node.Content[i+1] = value
@@ -81,7 +81,7 @@ func (m mapping) set(field string, value *yaml.Node) {
 	m.node.Content = append(m.node.Content, scalar(field), value)
 }
 
-// comment adds lines above a field. A line feed in a line would end the comment, and the rest would count.
+// comment adds lines above a field. A line feed in a line would end the comment, and the rest would count as YAML.
 func (m mapping) comment(field string, lines ...string) {
 	if i := m.index(field); i >= 0 {
 		key := m.node.Content[i]
@@ -133,7 +133,7 @@ func inline(node *yaml.Node) string {
 	return text
 }
 
-// flow turns a copy of a value into one line, comments left out.
+// flow formats a copy of a value as one line, without comments.
 func flow(node *yaml.Node) {
 	node.HeadComment, node.LineComment, node.FootComment = "", "", ""
 	switch node.Kind {

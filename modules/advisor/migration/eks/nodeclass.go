@@ -32,7 +32,7 @@ var withoutCounterpart = map[string]string{
 	"cpuOptions":                       "Linode has no such option",
 }
 
-// nodeClass makes a LinodeNodeClass of an EC2NodeClass.
+// nodeClass translates an EC2NodeClass into a LinodeNodeClass.
 func nodeClass(object mapping) {
 	object.set("apiVersion", scalar(v1alpha1.Group+"/"+v1alpha1.Version))
 	object.set("kind", scalar(v1alpha1.Kind))
@@ -68,7 +68,7 @@ func nodeClass(object mapping) {
 	object.comment("spec", comments...)
 }
 
-// tags makes Linode's tags, which are texts, of pairs.
+// tags translates pairs into tags of Linode, which are texts.
 func tags(spec mapping) (comments []string) {
 	pairs := spec.child("tags")
 	var kept []string
@@ -102,7 +102,7 @@ func untagged(key, tag string) string {
 	return ""
 }
 
-// disks translates the encryption of volumes; their size is the plan's.
+// disks translates the encryption of volumes. The size of a Linode's disk is the plan's.
 func disks(spec mapping) (comments []string) {
 	encrypted := ""
 	for _, device := range spec.list("blockDeviceMappings") {

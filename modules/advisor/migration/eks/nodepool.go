@@ -82,7 +82,7 @@ func requirements(spec mapping) {
 	spec.comment("requirements", comments...)
 }
 
-// translated changes one requirement; reason describes the change, or why the requirement goes.
+// translated changes one requirement. reason describes the change, or why the requirement is left out.
 func translated(r mapping) (reason string, keep bool) {
 	if r.get("minValues") != nil {
 		r.remove("minValues")
@@ -192,7 +192,7 @@ func classOf(family string) string {
 	return ""
 }
 
-// gpus translates whether a node has a GPU. The model of the GPU cannot be translated.
+// gpus translates a requirement on the GPU of a node: whether it has one. The model of the GPU cannot be translated.
 func gpus(r mapping, operator string) (string, bool) {
 	const reason = "Linode has other GPUs, each of them NVIDIA's: `karpenter-linode plans` has their names"
 	switch operator {
@@ -238,8 +238,8 @@ func sizes(r mapping, operator string, values []string) (string, bool) {
 		"sizes became numbers of vCPUs; a number that no plan has selects nothing")
 }
 
-// instanceTypes turns types into numbers of vCPUs, which plans have as well. Types with a GPU become plans with a GPU:
-// EC2 and Linode combine them with other numbers of vCPUs.
+// instanceTypes turns instance types into numbers of vCPUs, because plans exist with the same numbers. Types with a GPU become plans with
+// a GPU, because EC2 and Linode combine GPUs with different numbers of vCPUs.
 func instanceTypes(r mapping, operator string, values []string) (string, bool) {
 	withoutGPU := func(instanceType string) bool { return classOf(instanceType) != v1alpha1.InstanceClassGPU }
 	if operator == string(corev1.NodeSelectorOpIn) && len(values) > 0 && !slices.ContainsFunc(values, withoutGPU) {
@@ -252,7 +252,8 @@ func instanceTypes(r mapping, operator string, values []string) (string, bool) {
 	}, "instance types became numbers of vCPUs; require classes or plans where memory or GPUs matter")
 }
 
-// mapped replaces each value by ours. Values that are excluded have no counterpart: no plan has them.
+// mapped replaces each value of an In requirement by the value of this provider. A requirement that excludes values is left out, because
+// no Linode plan has these values.
 func mapped(r mapping, operator string, values []string, key string, ours func(string) string, reason string) (string, bool) {
 	if operator != string(corev1.NodeSelectorOpIn) {
 		return operator + " of values that no Linode plan has selects nothing", false

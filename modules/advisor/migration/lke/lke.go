@@ -1,19 +1,20 @@
 // Package lke turns the node pools of an LKE cluster, and the settings of LKE's own autoscaler, into NodePools and LinodeNodeClasses, with
 // the steps of the hand-over.
 //
-// Read reads; New decides, without effects; Write and WriteSteps print. One pool stays as it is, because the operator must not run on
-// nodes that it makes itself. Each other pool becomes a NodePool of the same plan, labels and taints, with at most as many nodes as the
-// autoscaler, or the pool, may have.
+// Read reads the cluster, New decides without effects, and Write and WriteSteps print. One pool stays as it is, because the operator must
+// not run on nodes that it has made. Each other pool becomes a NodePool of the same plan, labels and taints, with at most as many nodes
+// as the autoscaler, or the pool, may have.
 //
-// Guarantees: nothing in the cluster or the account is changed; the steps are commands for the user. Pools that Karpenter manages are
-// left out. Not translated: the autoscaler's minimum, because Karpenter holds no empty nodes; labels that belong to LKE or Kubernetes; an
-// Enterprise pool's Kubernetes version and update strategy, which nodes of Karpenter's get from the control plane.
+// Guarantees: the package changes nothing in the cluster or the account; the steps are commands for the user. Pools that Karpenter
+// manages are left out. Not translated: the autoscaler's minimum, because Karpenter holds no empty nodes; labels that belong to LKE or
+// Kubernetes; an Enterprise pool's Kubernetes version and update strategy, because Karpenter's nodes get the control plane's version.
 //
-// The caller is the command karpenter-linode import lke. Read makes two or three requests and returns an error if no cluster, or more than
-// one, has the label. New returns an error if no pool would be left for the operator, or if no other pool is there to take over. With keep
-// 0 it chooses the cheapest pool that LKE does not scale.
+// The caller is the command karpenter-linode import lke. Read makes two or three requests and returns an error if no cluster, or more
+// than one, has the label. New returns an error if no pool would be left for the operator, or if there is no other pool to take over.
+// With keep 0 it chooses the cheapest pool that LKE does not scale.
 //
-// A NodePool has the name of the pool's label, or else of its plan; a name that stands twice gets the pool's ID. Prices are USD a month.
+// A NodePool has the name of the pool's label, or of its plan if the pool has no label. If two NodePools would have the same name, the
+// later one gets the pool's ID. Prices are USD a month.
 package lke
 
 import (
@@ -93,7 +94,7 @@ type Class struct {
 	Isolation      Isolation `json:"isolation,omitzero"`
 }
 
-// Isolation is which public addresses nodes have; nil = not set.
+// Isolation tells which public addresses nodes have; nil = not set.
 type Isolation struct {
 	PublicIPv4 *bool `json:"publicIPv4,omitempty"`
 	PublicIPv6 *bool `json:"publicIPv6,omitempty"`
@@ -121,8 +122,8 @@ type Pool struct {
 	Monthly float64           `json:"monthly"`                 // of all its nodes; 0 = the plan's price is not known
 }
 
-// New decides what a cluster's pools become. keep names the pool that stays. With 0, New chooses the cheapest pool that LKE does not scale,
-// else the cheapest pool without taints.
+// New decides what each pool of a cluster becomes. keep is the ID of the pool that stays. With 0, New chooses the cheapest pool that has
+// no taints and that LKE does not scale. If there is none, it chooses the cheapest pool without taints.
 func New(cluster Cluster, plans []catalog.Plan, keep int) (*Import, error) {
 	price := func(pool api.LKENodePool) float64 {
 		i := slices.IndexFunc(plans, func(p catalog.Plan) bool { return p.ID == pool.Type })
@@ -170,7 +171,7 @@ func (im *Import) Scaled() (pools []api.LKENodePool) {
 	return pools
 }
 
-// managed returns whether a pool carries tags of Karpenter's.
+// managed returns whether a pool has Karpenter's tags.
 func managed(pool api.LKENodePool) bool {
 	return slices.ContainsFunc(pool.Tags, func(tag string) bool {
 		key, _, _ := strings.Cut(tag, "=")
@@ -220,7 +221,7 @@ func (im *Import) add(pool api.LKENodePool, monthly float64) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name makes the NodePool's name of the pool's label or plan. If the name is taken, the ID is added.
+// name makes the NodePool's name from the pool's label or plan. If the name is taken, it adds the pool's ID.
 func (im *Import) name(pool api.LKENodePool) string {
 	text := pool.Type
 	if pool.Label != nil && *pool.Label != "" {
@@ -234,7 +235,7 @@ func (im *Import) name(pool api.LKENodePool) string {
 	return text
 }
 
-// class returns the name of a class with the pool's settings, which is made if it does not exist.
+// class returns the name of a class with the pool's settings. It makes the class if there is none.
 func (im *Import) class(pool api.LKENodePool, name string) string {
 	c := Class{Name: "default", Tags: userTags(pool.Tags), DiskEncryption: string(pool.DiskEncryption)}
 	if pool.Isolation != nil {

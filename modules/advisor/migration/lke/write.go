@@ -78,7 +78,7 @@ func (im *Import) Write(w io.Writer) error {
 	return templates.ExecuteTemplate(printable.Lines(w), "manifests.tmpl", im)
 }
 
-// PoolsURL is where the API has the cluster's pools.
+// PoolsURL returns the URL of the cluster's pools in the API.
 func (im *Import) PoolsURL() string {
 	base := strings.TrimRight(im.API, "/")
 	for _, version := range []string{"/v4", "/v4beta"} {
@@ -87,7 +87,8 @@ func (im *Import) PoolsURL() string {
 	return fmt.Sprintf("%s/v4beta/lke/clusters/%d/pools", base, im.Cluster.ID)
 }
 
-// Request makes the pool again after it was deleted, with LKE's autoscaler off. Tags that LKE itself sets are left out.
+// Request returns the request that makes the pool again after its deletion, with LKE's autoscaler off and without the tags that LKE
+// itself sets.
 func (p Pool) Request() api.LKENodePoolCreate {
 	r := api.LKENodePoolCreate{Type: p.Type, Count: p.Count, Label: p.Label, DiskEncryption: &p.DiskEncryption, K8SVersion: p.K8SVersion,
 		UpdateStrategy: p.UpdateStrategy, Isolation: p.Isolation,
