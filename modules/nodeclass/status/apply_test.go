@@ -16,8 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// An outage of the API must not make a class that was fine not Ready, and a first look that fails must not
-// make it Ready.
+// An outage of the API must not change a class that was Ready, and a first read that fails must not make a class Ready.
 func TestAPIOutage(t *testing.T) {
 	spec := v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1), PlacementGroup: &v1alpha1.PlacementGroup{ID: 1}}
 	outage := errors.New("503 from the API")
@@ -66,8 +65,7 @@ func TestAPIOutage(t *testing.T) {
 	}
 }
 
-// A version that cannot be read must not take the known one away: nodes would be made in, and compared with, another
-// pool.
+// If the version cannot be read, the known version stays. Otherwise nodes would be made in another pool, and compared with another pool.
 func TestVersionNotKnown(t *testing.T) {
 	unknown := enterprise
 	unknown.ControlPlaneVersion = ""
@@ -91,7 +89,7 @@ func TestVersionNotKnown(t *testing.T) {
 	}
 }
 
-// An upgrade of the control plane: a class without a version follows it, a pinned one reports the cure.
+// After an upgrade of the control plane, a class without a version follows it, and a class with a version reports the remedy.
 func TestUpgradeOfTheControlPlane(t *testing.T) {
 	upgraded := enterprise
 	upgraded.ControlPlaneVersion = "v1.34.1+lke1"
@@ -200,7 +198,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// Every reason that can come up is one the API server takes.
+// The API server accepts every reason that can occur.
 func TestReasonsAreValid(t *testing.T) {
 	for _, result := range []status.Result{
 		status.Evaluate(context.Background(), classOf(v1alpha1.LinodeNodeClassSpec{}), standard, nil),

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Whatever the API calls its objects, and however long a list of bad tags is, the stored text stays small and printable.
+// The stored text stays small and printable with any names of objects in the API, and with any number of bad tags.
 func TestTextsOfTheAPIAreBoundedInTheStatus(t *testing.T) {
 	hostile := "\x00\x1b[31m\n" + strings.Repeat("ä\xff\u202e", 1<<20)
 	lookup := anAccount()

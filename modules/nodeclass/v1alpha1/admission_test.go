@@ -296,7 +296,7 @@ func numbered(prefix string, n int) []string {
 	return texts
 }
 
-// A class that shows an image would say that nodes are made from it, which is so in instance mode only.
+// The API server fills no default image in, because only instance mode makes nodes from an image.
 func TestAnEmptyClassStaysEmpty(t *testing.T) {
 	class, err := admit(t, ``)
 	if err != nil {

@@ -39,7 +39,7 @@ func firstLeaf(of reflect.StructField) []string {
 	return leaves(of.Type, []string{of.Name})[0]
 }
 
-// Without its fields without effect, a class has none, and all others are as they were.
+// Effective removes all fields without effect, and leaves all others unchanged.
 func TestAnEffectiveSpecHasNoFieldWithoutEffect(t *testing.T) {
 	for _, mode := range []v1alpha1.Mode{v1alpha1.ModeLKE, v1alpha1.ModeInstance} {
 		spec := full().Spec

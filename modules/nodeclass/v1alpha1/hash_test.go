@@ -41,7 +41,7 @@ func full() *v1alpha1.LinodeNodeClass {
 	}}
 }
 
-// Which change replaces nodes in which mode. Every field of the spec must be here.
+// The table lists which change replaces nodes in which mode. Every field of the spec must be in it.
 func TestHashChanges(t *testing.T) {
 	both, lke, instance, never := []bool{true, true}, []bool{true, false}, []bool{false, true}, []bool{false, false}
 	tests := map[string]struct {
@@ -100,7 +100,7 @@ func TestHashChanges(t *testing.T) {
 	}
 }
 
-// An empty list is no default of a kubelet, and the way in which JSON is written is no difference.
+// An empty list counts, because it is not the kubelet's default. The way in which JSON is written makes no difference.
 func TestHashOfFurtherKubeletFields(t *testing.T) {
 	hash := func(raw string) string {
 		class := full()
@@ -120,8 +120,8 @@ func TestHashOfFurtherKubeletFields(t *testing.T) {
 	}
 }
 
-// Every field that there is, however deep, has an effect on the hash in instance mode when it is set, and in lke mode
-// when LKE's pools have the field. A field that is added to the type is found here.
+// Every field, at every depth, changes the hash in instance mode when it is set, and in lke mode if LKE's pools have the field. The test
+// finds a field that is added to the type.
 func TestHashCoversEveryField(t *testing.T) {
 	lke := []string{"FirewallID", "DiskEncryption", "Isolation"}
 	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation", "ImageDriftPolicy", "MachineDeploymentSelector"}
@@ -255,7 +255,7 @@ func TestHashIsStable(t *testing.T) {
 	// Fixed values: a change of them replaces every node of every user, unless HashVersion is raised with it.
 	for mode, want := range map[v1alpha1.Mode]string{v1alpha1.ModeLKE: lkeHash, v1alpha1.ModeInstance: instanceHash} {
 		class := full()
-		// Fields of later; classes without them keep their hash.
+		// These fields were added later. Classes without them keep their hash.
 		class.Spec.Isolation, class.Spec.Bootstrap, class.Spec.SubnetID, class.Spec.Interfaces = nil, nil, nil, nil
 		if got := class.Hash(mode); got != want {
 			t.Errorf("the hash in %s mode is %s, and was %s with HashVersion %s", mode, got, want, v1alpha1.HashVersion)
@@ -263,7 +263,7 @@ func TestHashIsStable(t *testing.T) {
 	}
 }
 
-// Fixed values of classes with the fields of later and with none.
+// Fixed values of a class with the fields that were added later, and of a class without any field.
 func TestHashIsStableForAllFields(t *testing.T) {
 	empty, isolated := &v1alpha1.LinodeNodeClass{}, &v1alpha1.LinodeNodeClass{}
 	isolated.Spec = v1alpha1.LinodeNodeClassSpec{Isolation: &v1alpha1.Isolation{PublicIPv6: ptr(true)},

@@ -86,7 +86,8 @@ func TestAPodLargerThanTheRootDiskFitsNoPlan(t *testing.T) {
 	}
 }
 
-// The figures of a node with a root disk of its class teach nothing about the plan, and theirs nothing about such a node.
+// The figures of a node whose class sets the root disk's size teach nothing about other nodes of the plan, and the figures of other nodes
+// teach nothing about such a node.
 func TestARootDiskOfAClassIsNotLearned(t *testing.T) {
 	_, c := simulated(t, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
 	storage := func(class *v1alpha1.LinodeNodeClassSpec) int64 {

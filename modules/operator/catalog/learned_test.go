@@ -106,7 +106,7 @@ func TestFiguresAreThoseOfTheClass(t *testing.T) {
 	}
 }
 
-// A recorded figure counts as taught, for every class; a node of the type knows better, in both directions.
+// A recorded figure counts as learned, for every class. A node of the type replaces it, by a lower or a higher figure.
 func TestRecordedSizesCountAsTaught(t *testing.T) {
 	_, c := simulated(t, catalog.Config{Region: "us-ord"})
 	for name, want := range map[string]int64{"g6-standard-1": 2027296, "g6-standard-2": 4022024, "g6-dedicated-2": 4022024,
@@ -123,8 +123,8 @@ func TestRecordedSizesCountAsTaught(t *testing.T) {
 	}
 }
 
-// Scheduling and consolidation see changes of the catalog: there are as many as lessons, and figures only ever fall
-// after the first of a type, so that a fleet of nodes that differ a little comes to rest.
+// Each change of the catalog may start scheduling and consolidation. There is at most one change for each lesson, and after the first
+// lesson about a type the figures only fall, so that a fleet of nodes with small differences comes to rest.
 func TestFiguresComeToRest(t *testing.T) {
 	_, c := simulated(t, catalog.Config{Region: "us-ord"})
 	first := func() *cloudprovider.InstanceType { return c.InstanceTypes(nil)[0] }

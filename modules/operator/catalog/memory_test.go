@@ -72,7 +72,8 @@ func TestMemoryIsEstimatedByTierAndMode(t *testing.T) {
 	}
 }
 
-// Users of LKE Enterprise report about 6 GiB on plans of 8 GiB, and no formula is public: the estimate is below each that explains it.
+// Users of LKE Enterprise report about 6 GiB on plans of 8 GiB, and no formula is public. The estimate is below the result of each
+// formula that explains this figure.
 func TestOnEnterpriseTheLowerFormulaCounts(t *testing.T) {
 	// 25% of the first 4 GiB, 20% of the next 4, 10% of the next 8, 6% up to 128, 2% of the rest.
 	for mib, byShare := range map[int]float64{2048: 512, 4096: 1024, 8192: 1843.2, 16384: 2662.4, 32768: 3645.44, 131072: 9543.68,
@@ -92,7 +93,7 @@ func TestOnEnterpriseTheLowerFormulaCounts(t *testing.T) {
 	}
 }
 
-// A plan of 2 GiB reserves more than half of its memory by the estimate: a node that shows so teaches.
+// By the estimate a plan of 2 GiB reserves more than half of its memory, so a node that shows this is believed.
 func TestALargeReservationOfASmallPlanIsLearned(t *testing.T) {
 	for tier, learned := range map[string]bool{status.TierStandard: false, status.TierEnterprise: true} {
 		_, c := simulated(t, catalog.Config{Region: "us-ord", Tier: tier})

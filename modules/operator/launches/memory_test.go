@@ -89,7 +89,8 @@ func TestALongerRestIsNotShortened(t *testing.T) {
 	})
 }
 
-// Twenty NodeClaims that are refused at the same time are one rest; another cause, and a refusal after its end, are news.
+// Twenty NodeClaims that are refused at the same time cause one report of a rest. Another cause, or a refusal after the end of the rest,
+// is reported again.
 func TestARestIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []launches.Cause
@@ -139,7 +140,7 @@ func TestRestsThatCannotBeAreNotTakenUp(t *testing.T) {
 	})
 }
 
-// Judge alone decides: the same launch, error and time have the same verdict, and nothing is remembered by it.
+// Judge is a pure function: the same launch, error and time give the same verdict, and Judge remembers nothing.
 func TestAVerdictIsAFunctionOfItsArguments(t *testing.T) {
 	l := launches.Launch{Plan: "small", NodePool: "a", Attempt: launches.Attempt{Number: 4}}
 	conflict := &claims.Error{Kind: claims.KindConflict}

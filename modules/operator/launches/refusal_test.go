@@ -19,7 +19,7 @@ func source(nodePool types.UID, poolVersion int64, class types.UID, classVersion
 		NodeClass: launches.Version{UID: class, Generation: classVersion}}
 }
 
-// refuse lets the API refuse a launch for what it is made from.
+// refuse records a refusal of a launch that a user has to end.
 func refuse(m *launches.Memory, from launches.Source, field, message string) {
 	m.Failed(launches.Launch{NodePool: "default", NodeClass: "default", From: from},
 		&claims.Error{Kind: claims.KindInvalid, Field: field, Effect: claims.EffectNone, Err: errors.New(message)})

@@ -32,7 +32,7 @@ func keeping(kube client.Client, memory *launches.Memory) *stored.Keeper {
 	return stored.New(kube, kube, name, memory)
 }
 
-// refuse lets the API refuse a launch for what it is made from.
+// refuse records a refusal of a launch that a user has to end.
 func refuse(m *launches.Memory, from launches.Source, field, message string) {
 	m.Failed(launches.Launch{NodePool: "default", NodeClass: "default", From: from},
 		&claims.Error{Kind: claims.KindInvalid, Field: field, Effect: claims.EffectNone, Err: errors.New(message)})
@@ -139,7 +139,7 @@ func TestWithoutTheConfigMapNothingIsKept(t *testing.T) {
 
 var soldOut = &claims.Error{Kind: claims.KindInsufficientCapacity}
 
-// A crash must buy nothing that the process before has found not to work.
+// After a crash, the new process must not try launches that the crashed process has found to fail.
 func TestRefusalsAndRestingPlansAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type process struct {

@@ -164,8 +164,8 @@ func (f *fleet) claim(name, instanceType string) (cloudprovider.Node, error) {
 	return node, err
 }
 
-// A claim raises a count and takes a Machine, a release removes that Machine alone, also one of an older revision, which Cluster API
-// would not choose, and a refused creation has its kind. All of it by preconditions of a real API server.
+// A claim raises a count and takes a Machine. A release removes only that Machine, even a Machine of an older revision, which Cluster API
+// would not choose. A refused creation has its kind. A real API server checks the preconditions of all writes.
 func TestNodesComeAndGoOnARealAPIServer(t *testing.T) {
 	f := newFleet(t)
 	enabled := map[string]string{clusterapi.EnabledLabel: "true"}

@@ -38,7 +38,7 @@ func launch(name string) cloudprovider.Launch {
 	}
 }
 
-// A claim goes to the deployments of its type whose nodes will be as its NodePool plans them, the cheapest first.
+// A claim goes to the deployments of its type whose nodes match the NodeClaim, the cheapest first.
 func TestAClaimIsForTheDeploymentsThatServeIt(t *testing.T) {
 	tainted, labelled, ours := of("tainted", "g6-standard-2"), of("labelled", "g6-standard-2"), of("ours", "g6-standard-2")
 	tainted.Taints = []clusterapi.Taint{{Key: "dedicated", Value: "b", Effect: "NoSchedule"}}

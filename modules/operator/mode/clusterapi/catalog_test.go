@@ -46,7 +46,7 @@ func byName(all []*core.InstanceType) map[string]*core.InstanceType {
 	return result
 }
 
-// Several deployments of one type are one instance type with several offerings, and no type is offered that no deployment makes.
+// Several deployments of one type are one instance type with several offerings. A type without a deployment is not offered.
 func TestDeploymentsOfOneTypeAreOfferingsOfOneInstanceType(t *testing.T) {
 	c := offered(t, newObjects(t, of("a", "g6-standard-2"), priced(of("b", "g6-standard-2"), "0.01"), of("c", "g6-standard-4")))
 	types := c.InstanceTypes(&v1alpha1.LinodeNodeClassSpec{})
@@ -86,7 +86,7 @@ func TestWhatCannotBeMadeIsNotAvailable(t *testing.T) {
 	}
 }
 
-// Of other infrastructure, size and price come from the deployment.
+// For other infrastructure, size and price come from the deployment.
 func TestATypeThatIsNoPlanHasTheSizeAndPriceOfItsDeployment(t *testing.T) {
 	other := of("other", "machines")
 	other.Annotations = map[string]string{clusterapi.HourlyPriceAnnotation: "0.3"}

@@ -28,8 +28,8 @@ const (
 )
 
 // controllers act on MachineDeployments and MachineSets of a real API server as the controllers of Cluster API v1.14 do
-// (core/reconcilers/machinedeployment and machineset of sigs.k8s.io/cluster-api), and at once; the schedules of module clusterapi have
-// controllers that lag. Machines of the template "sold-out" cannot be made, the others have provider IDs from the start.
+// (core/reconcilers/machinedeployment and machineset of sigs.k8s.io/cluster-api). They act at once; the schedules of module clusterapi
+// have controllers that lag. Machines of the template "sold-out" cannot be made. All other Machines have provider IDs from the start.
 type controllers struct {
 	client dynamic.Interface
 	failed chan error

@@ -88,7 +88,7 @@ func TestLinodeThatWasDetachedByHandHasDrifted(t *testing.T) {
 	}
 }
 
-// A firewall is no drift while Linodes are attached to it in place, and is where the API refuses that.
+// A missing firewall causes drift only if the API refuses to attach the Linode to the firewall in place.
 func TestLinodeThatCannotBeAttachedToItsFirewallHasDrifted(t *testing.T) {
 	const id, firewall = 1, 7
 	for _, test := range []struct {

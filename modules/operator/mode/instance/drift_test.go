@@ -70,7 +70,7 @@ func (l listing) List(context.Context) ([]instances.Instance, error) {
 
 var following = &v1alpha1.Bootstrap{KubernetesVersion: v1alpha1.ClusterMinor}
 
-// Only where the operator installs Kubernetes, or the class's image follows the control plane, a replacement has another version.
+// A replacement has another version only if the operator installs Kubernetes, or if the class has ClusterMinor.
 func TestVersionIsDriftWhereAReplacementHasAnother(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -109,8 +109,8 @@ func (p proven) Differs(_ context.Context, _ *v1alpha1.LinodeNodeClass, wanted i
 	return &imageversion.Differs{Node: "own-b", Image: wanted.Image, Want: "v1.35", Have: string(p)}, nil
 }
 
-// An image that is proven to have another version causes no drift, as its nodes would drift again, and the finding names image, want and
-// have; another image does.
+// If a node proves that the image has another version, older nodes do not drift, because their replacements would drift again. The
+// finding names the image and both versions. With another image, the nodes drift.
 func TestAnImageWithAnotherVersionCausesNoDrift(t *testing.T) {
 	for _, test := range []struct {
 		name, image string

@@ -85,7 +85,8 @@ func TestASettingsTagsAreOnAllLinodes(t *testing.T) {
 	}
 }
 
-// The condition names what does not fit the cloud controller manager: what it never finds makes the class not ready.
+// The condition names the part of the class that does not fit the cloud controller manager. If the manager would never find the Linodes,
+// the class is not Ready.
 func TestCheckComparesWithTheCloudControllerManager(t *testing.T) {
 	linode := func(context.Context) (instances.Generation, error) { return instances.GenerationLinode, nil }
 	inVPC := v1alpha1.LinodeNodeClassSpec{Image: "private/1", VPCID: new(7), SubnetID: new(2)}

@@ -208,8 +208,8 @@ func TestTrackerFollowsTheVersionAndReadsSeldom(t *testing.T) {
 	})
 }
 
-// An hour with an upgrade in it: ten classes that read every five minutes see it within the age of an answer and their
-// own interval, and cost what one would.
+// The cluster is upgraded within an hour. Ten classes that read every five minutes see the upgrade within the age of an answer and their
+// own interval, and cost as many requests as one class.
 func TestTrackerNoticesAnUpgradeWithinItsBudget(t *testing.T) {
 	const from, to = "v1.32.9+lke5", "v1.33.6+lke7"
 	const ttl, interval, upgrade, classes = 4 * time.Minute, 5 * time.Minute, 17 * time.Minute, 10

@@ -226,8 +226,8 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 	}
 }
 
-// A NodeClaim whose launch is not recorded yet may be soon, and a new Linode that one reading does not show is there in
-// the next: a request is looked at again, and reported only if it stays so.
+// The launch of a NodeClaim may be recorded soon, and a new Linode that one reading does not show may be in the next. So a request is
+// checked again, and reported only if the objection stays.
 func TestRequestBeforeTheLaunchIsLookedAtAgain(t *testing.T) {
 	foreign := func(s *scene) { s.claim.Spec.NodeClassRef.Kind = "EC2NodeClass" }
 	unseen := func(s *scene) { s.err = &claims.Error{Kind: claims.KindNotFound, Err: errors.New("gone")} }

@@ -12,7 +12,7 @@ import (
 
 func providerID(linode int) string { return fmt.Sprint("linode://", linode) }
 
-// Whatever becomes of a request or its answer, the Linode ends behind its firewall, once, and leaves none on the way.
+// With each fault of a request or its answer, the Linode ends behind its firewall, and it leaves no firewall meanwhile.
 func TestFaultsOfTheAPIAreSurvived(t *testing.T) {
 	status := func(code int) linodesim.Answer { return linodesim.Answer{Status: code, RetryAfter: time.Second} }
 	for name, rule := range map[string]linodesim.Rule{
@@ -48,7 +48,7 @@ func TestFaultsOfTheAPIAreSurvived(t *testing.T) {
 	}
 }
 
-// A process that ends right after its request, and another one that starts, write once.
+// If a process ends right after its request and another process starts, both together write once.
 func TestAnotherProcessFindsWhatWasWritten(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.want(w.y)
@@ -96,7 +96,7 @@ func TestAFirewallThatWasDeletedCausesNoRefusal(t *testing.T) {
 	}
 }
 
-// A reading that is older than what it shows may lack a Linode that is there: the Linode's own firewalls decide.
+// An old reading of the firewall may lack a Linode that is behind the firewall. The Linode's own firewalls decide.
 func TestAnOutdatedReadingCausesNoWrite(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.want(w.y)

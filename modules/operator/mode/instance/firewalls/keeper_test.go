@@ -63,7 +63,7 @@ func TestRestCostsTheReadingsOfTheClass(t *testing.T) {
 	})
 }
 
-// A changed class makes nodes drift; nothing is moved, whatever firewall the Linode has.
+// A changed class makes nodes drift. No Linode is moved, with any firewall that it has.
 func TestChangedClassMovesNoLinode(t *testing.T) {
 	for name, test := range map[string]struct{ first, then func(*world) int }{
 		"its first firewall": {func(*world) int { return 0 }, func(w *world) int { return w.y }},
@@ -109,7 +109,8 @@ func TestManyLinodesShareReadings(t *testing.T) {
 	})
 }
 
-// Where the API takes no firewalls of a Linode, or a user has chosen another one, the node drifts; nothing is taken out of anything.
+// If the API refuses the firewalls of a Linode, or a user has chosen another firewall, the node drifts. No Linode is taken out of a
+// firewall.
 func TestLinodeThatCannotBePutBackDrifts(t *testing.T) {
 	newer := func(w *world) instances.Network {
 		w.class.Spec.Interfaces = []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}}

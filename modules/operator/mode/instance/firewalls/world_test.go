@@ -94,7 +94,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// start is a life of the operator, which remembers nothing of an earlier one. It begins with a list of its Linodes.
+// start begins a new process of the operator, which remembers nothing of earlier processes. It begins with a list of its Linodes.
 func (w *world) start() {
 	w.lookup = nodeclass.NewLookup(w.api, mode.AnswerTTL)
 	w.keeper = firewalls.NewKeeper(firewalls.Config{
@@ -122,7 +122,7 @@ func (w *world) list() {
 	}
 }
 
-// want gives the class a firewall, 0 for none, and the verdict on it that its own controller would.
+// want gives the class a firewall, 0 for none, and the condition that the controller of classes would set.
 func (w *world) want(firewall int) {
 	w.class.Spec.FirewallID = nil
 	if firewall != 0 {
@@ -199,7 +199,7 @@ func (w *world) counted(route string) (n int) {
 	return n
 }
 
-// rest reconciles until nothing is to be waited for but a longer time, and returns how long.
+// rest reconciles until the next look is a longer time away, and returns this time.
 func (w *world) rest(claim *karpv1.NodeClaim) time.Duration {
 	w.Helper()
 	for range 100 {

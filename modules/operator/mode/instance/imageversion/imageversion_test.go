@@ -77,7 +77,7 @@ func differs(t *testing.T, nodes ...node) *imageversion.Differs {
 	return found
 }
 
-// Only a node that was made as one would be made now proves anything about nodes to come.
+// Only a node that was made as a new node would be made now proves anything about new nodes.
 func TestANodeThatWasMadeAsWantedIsTheEvidence(t *testing.T) {
 	for _, test := range []struct {
 		name  string

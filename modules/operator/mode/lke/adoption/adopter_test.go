@@ -208,7 +208,7 @@ func TestWhatCannotBeAdoptedIsNamedAndLeftAlone(t *testing.T) {
 	}
 }
 
-// When a Linode cannot be tagged its pool does not become ours: its other nodes would be free to take.
+// If a Linode cannot be tagged, its pool is not adopted. Otherwise the Linode would count as a free node.
 func TestAPoolIsAdoptedAfterItsLinodesOnly(t *testing.T) {
 	s := newScene(t, linodesim.Standard)
 	pool := s.pool(":", 2, "one", "two")
