@@ -65,8 +65,8 @@ type PlacementGroup struct {
 	// ID of the placement group. Example: 528.
 	// +kubebuilder:validation:Minimum=1
 	ID int `json:"id"`
-	// CompliantOnly refuses an instance that would violate the group's policy. Without it Linode makes the instance. Default: the policy
-	// of the group decides.
+	// CompliantOnly refuses an instance that would violate the group's policy. With false, Linode makes such an instance. Default: the
+	// policy of the group decides.
 	// +optional
 	CompliantOnly *bool `json:"compliant_only,omitempty"`
 }
