@@ -242,7 +242,7 @@ charts-lint: ## Lint and render both charts for each Kubernetes version that the
 	@cd tools && GOWORK=off go test -short -count=1 -run 'ForEveryKubernetes' -v ./charttest
 
 .PHONY: lint-files
-lint-files: ## Lint the OpenAPI description and the workflows
+lint-files: ## Lint the OpenAPI description and the workflows, and look for functions that nothing reaches
 	@tools/make/lint.sh
 
 .PHONY: check-generated

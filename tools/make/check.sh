@@ -17,7 +17,7 @@ echo "check: formatting, lines and words"
 echo "check: the short tests of $# modules; the first time all of it is compiled, which takes minutes"
 failed=
 # What these test lies in other modules, and Go takes a result from its cache although a file outside of the module has changed.
-readers='/tools/(boundaries|charttest|ci|docs|docs/reference|grafana|mutants|nodeimage|prose|release|site)$'
+readers='/tools/(boundaries|charttest|ci|docs|docs/reference|grafana|mutants|nodeimage|release|site)$'
 changed=$(git diff --name-only "${BASE_REF:-HEAD}" && git ls-files --others --exclude-standard)
 for module in "$@"; do
 	echo "check: $module"
@@ -27,7 +27,7 @@ for module in "$@"; do
 		cd "$module" && export GOWORK=off && packages=$(go list ./...) &&
 			suites=$(echo "$packages" | grep '/tools/e2e$' || true) &&
 			{ [ -z "$suites" ] || go vet "$suites"; } &&
-			go test -short -vet=off $(echo "$packages" | grep -vE -e '/tools/e2e$' -e "$readers") &&
+			go test -short -vet=off $(echo "$packages" | grep -vE -e '/tools/(e2e|prose)$' -e "$readers") &&
 			fresh=$(echo "$packages" | grep -E "$readers" || true) &&
 			{ [ -z "$fresh" ] || go test -short -vet=off -count=1 $fresh; }
 	) >"$root/.bin/check.log" 2>&1 || {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Lints every module given, alone, the OpenAPI description and the workflows. Unless it is called for one module it also looks for functions
-# that no program and no test of the repository reaches, which takes minutes: a library's function may have its only caller in another module.
+# that no program and no test of the repository reaches: a library's function may have its only caller in another module. On two idle
+# processors this takes a minute and a half, and 6 GiB of memory. `make lint-files` calls the script without a module.
 # The linters are built from their Go modules, pinned in tools/codegen/*.mod, the first time.
 set -eu
 export GOTOOLCHAIN=auto
