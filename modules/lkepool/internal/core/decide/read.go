@@ -248,7 +248,7 @@ func (t reader) located() bool {
 		read := t.known.Request(pool(id))
 		switch due := r.Missing.Add(t.cfg.SettleTime); {
 		case read.Hopeless():
-		case !r.Missing.IsZero() && !read.Began.Before(due):
+		case !r.Missing.IsZero() && !read.Began.Before(due) && claims.KindOf(read.Err) == claims.KindNotFound:
 			all = false
 			if since := later(read.Ended, first.Add(t.cfg.ListLag)); !t.wait(since) {
 				t.listMissing(poolList, since)
