@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,52 +28,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 )
 
-// bare is an API server without our custom resources, as a cluster is before the charts are installed.
+// bare is an API server whose charts the tests install, with a client.
 type bare struct {
 	client.Client
 	config     *rest.Config
 	kubeconfig string
 }
 
-// startServer starts one.
-func startServer() (*envtest.Environment, error) {
+// shared is the API server of the tests that install charts, one after another. A start computes for as long as such a test.
+var shared = sync.OnceValues(func() (*envtest.Environment, error) {
 	assets, err := controlplane.Assets("../..")
 	if err != nil {
 		return nil, err
 	}
 	server := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
+	stopShared = server.Stop
 	_, err = server.Start()
 	return server, err
-}
+})
 
-// startBare starts one for a test alone.
-func startBare(t *testing.T) bare {
+var stopShared = func() error { return nil } // called at the end of all tests
+
+func onShared(t *testing.T) bare {
 	t.Helper()
 	needServer(t)
-	server, err := startServer()
+	server, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bareOn(t, server)
-}
-
-func bareOn(t *testing.T, server *envtest.Environment) bare {
-	t.Helper()
 	b := bare{config: server.Config, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	if err := os.WriteFile(b.kubeconfig, server.KubeConfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.config.WarningHandler = rest.NoWarnings{} // of old kinds, when all are listed
-	var err error
 	if b.Client, err = client.New(b.config, client.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,27 +75,14 @@ func bareOn(t *testing.T, server *envtest.Environment) bare {
 	return b
 }
 
-// shared is the API server of the tests that install the chart karpenter with values of their own, one after another. A start computes for
-// as long as such a test.
-var shared = sync.OnceValues(func() (*envtest.Environment, error) {
-	server, err := startServer()
-	stopShared = server.Stop
-	return server, err
-})
-
-var stopShared = func() error { return nil } // called at the end of all tests
-
 // withDefinitions is that server with the custom resources. At the end of the test the chart karpenter is uninstalled, and its custom
-// resources are deleted.
+// resources are deleted; the definitions stay for the next test.
 func withDefinitions(t *testing.T) bare {
 	t.Helper()
-	needServer(t)
-	server, err := shared()
-	if err != nil {
-		t.Fatal(err)
+	b := onShared(t)
+	if !b.defined(t) {
+		b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
 	}
-	b := bareOn(t, server)
-	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
 	b.served(t)
 	enforced(t, b) // and no policy of the test before
 	t.Cleanup(func() {
@@ -116,6 +96,38 @@ func withDefinitions(t *testing.T) bare {
 		}
 	})
 	return b
+}
+
+// withoutDefinitions is that server as a cluster is before the charts are installed.
+func withoutDefinitions(t *testing.T) bare {
+	t.Helper()
+	b := onShared(t)
+	if b.defined(t) {
+		b.install(t, "karpenter-crd", "../../charts/karpenter-crd", map[string]any{"keepOnUninstall": false}, charts.ResetValues)
+		b.uninstall(t, "karpenter-crd")
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return !b.defined(t), nil
+	}); err != nil {
+		t.Fatalf("the definitions stay: %v", err)
+	}
+	return b
+}
+
+// defined reports whether there is a definition of the chart karpenter-crd.
+func (b bare) defined(t *testing.T) bool {
+	t.Helper()
+	for _, definition := range crds.All() {
+		err := b.Get(t.Context(), client.ObjectKey{Name: definition.Name},
+			object("CustomResourceDefinition", "apiextensions.k8s.io/v1", "", nil))
+		if err == nil {
+			return true
+		}
+		if !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	return false
 }
 
 const namespace = "kube-system"
@@ -228,7 +240,7 @@ func usersObjects() []*unstructured.Unstructured {
 // The previous charts are upgraded to these, in each way in which Helm can treat values, and uninstalled: nothing of
 // people's is lost on the way, and nothing of ours is there afterwards.
 func TestUpgradeAndUninstall(t *testing.T) {
-	b := startBare(t)
+	b := withoutDefinitions(t)
 	before := b.settledEverything(t)
 	values := map[string]any{"apiToken": "not-a-token", "replicas": 3, "settings": map[string]any{"clusterName": "my-cluster"}}
 	for _, test := range []struct {
