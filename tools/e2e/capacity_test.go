@@ -104,7 +104,7 @@ func accountLimit(t *testing.T, e *environment) {
 	t.Cleanup(func() { e.Sim.SetAccountLimit(0) })
 	e.apply(t, deployment(app, n, apart(app)))
 	g, ctx := NewWithT(t), t.Context()
-	g.Eventually(ctx, func() []string { return e.events(ctx) }).WithTimeout(patience).WithPolling(interval).
+	g.Eventually(ctx, func() []string { return e.events(ctx) }).WithTimeout(patience).WithPolling(leisure).
 		Should(ContainElement(And(Or(ContainSubstring("NodePool/"), ContainSubstring("NodeClaim/")), ContainSubstring("Account Limit reached"))))
 	phases := func() map[corev1.PodPhase]int {
 		count := map[corev1.PodPhase]int{}

@@ -28,7 +28,7 @@ import (
 const (
 	patience = 4 * time.Minute
 	interval = 250 * time.Millisecond
-	// leisure is between looks at what is left of a scenario: each lists all NodeClaims and nodes, and most looks of a run were these.
+	// leisure is between looks that cost more: at what is left of a scenario, which lists all NodeClaims and nodes, and at events.
 	leisure = 4 * interval
 	// seldom is between looks through the Linode API, which refuses more than 200 reads of collections in a minute.
 	seldom = 2 * time.Second
@@ -310,12 +310,9 @@ func (e *environment) event(t *testing.T, kind, name string, words ...string) {
 	}
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		list := &corev1.EventList{}
-		g.Expect(e.kube.List(ctx, list)).To(Succeed())
+		g.Expect(e.kube.List(ctx, list, eventsOn(kind, name))).To(Succeed())
 		var seen []string
 		for _, event := range list.Items {
-			if event.InvolvedObject.Kind != kind || event.InvolvedObject.Name != name {
-				continue
-			}
 			text := event.Reason + ": " + event.Message
 			if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
 				return
@@ -323,7 +320,17 @@ func (e *environment) event(t *testing.T, kind, name string, words ...string) {
 			seen = append(seen, text)
 		}
 		g.Expect(seen).To(ContainElement("an event with "+strings.Join(words, ", ")), "events on %s %s", kind, name)
-	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	}).WithTimeout(patience).WithPolling(leisure).Should(Succeed())
+}
+
+// eventsOn selects the events on objects of a kind, or on the one with a name. The API server has no cache of events: it reads all of them
+// for each list, and encodes those that are selected.
+func eventsOn(kind, name string) client.MatchingFields {
+	on := client.MatchingFields{"involvedObject.kind": kind}
+	if name != "" {
+		on["involvedObject.name"] = name
+	}
+	return on
 }
 
 // describe prints what a person would look at after a failure.

@@ -129,7 +129,7 @@ func (e *environment) nodePoolReady(t *testing.T, name string) {
 		nodePool := &karpv1.NodePool{}
 		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named(name)}, nodePool)).To(Succeed())
 		g.Expect(nodePool.StatusConditions().Root().IsTrue()).To(BeTrue(), "NodePool %s is ready", name)
-	}).WithTimeout(patience).WithPolling(interval / 5).Should(Succeed())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
 // apart keeps the pods of an app on different hosts.

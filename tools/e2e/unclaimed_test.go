@@ -372,13 +372,13 @@ func (e *environment) evicted(t *testing.T, pods []corev1.Pod) {
 func (e *environment) messages(t *testing.T, kind, name, reason string) []string {
 	t.Helper()
 	list := &corev1.EventList{}
-	if err := e.kube.List(t.Context(), list); err != nil {
+	if err := e.kube.List(t.Context(), list, eventsOn(kind, name)); err != nil {
 		t.Fatal(err)
 	}
 	var found []string
 	for _, event := range list.Items {
-		if o := event.InvolvedObject; o.Kind == kind && (name == "" || o.Name == name) && event.Reason == reason {
-			found = append(found, o.Name+": "+event.Message)
+		if event.Reason == reason {
+			found = append(found, event.InvolvedObject.Name+": "+event.Message)
 		}
 	}
 	return found
