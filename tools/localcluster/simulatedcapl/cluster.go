@@ -3,6 +3,7 @@ package simulatedcapl
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,5 +25,8 @@ func (r *clusters) Reconcile(ctx context.Context, request reconcile.Request) (re
 	before := c.DeepCopy()
 	_ = unstructured.SetNestedField(c.Object, true, "status", "ready")
 	setCondition(c, metav1.Condition{Type: readyCondition, Status: metav1.ConditionTrue, Reason: "LoadBalancerReady"})
+	if equality.Semantic.DeepEqual(before, c) {
+		return reconcile.Result{}, nil
+	}
 	return reconcile.Result{}, client.IgnoreNotFound(r.kube.Status().Patch(ctx, c, client.MergeFrom(before)))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,8 +73,12 @@ func (r *machines) Reconcile(ctx context.Context, request reconcile.Request) (re
 	return reconcile.Result{RequeueAfter: after}, client.IgnoreNotFound(err)
 }
 
-// write patches spec and metadata, and then the status. One that fails runs the pass again, which finds its Linode by the label.
+// write patches spec and metadata, and then the status, if the pass changed anything. One that fails runs the pass again, which finds its
+// Linode by the label.
 func (r *machines) write(ctx context.Context, before, self *unstructured.Unstructured) error {
+	if equality.Semantic.DeepEqual(before, self) {
+		return nil // most passes: a patch without content costs the API server as much as another
+	}
 	status := self.DeepCopy()
 	if err := r.kube.Patch(ctx, self, client.MergeFrom(before)); err != nil || status.GetDeletionTimestamp() != nil {
 		return err
