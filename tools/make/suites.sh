@@ -62,7 +62,10 @@ chosen() { awk -v n="$number" -v m="$parts" 'NR % m == n % m'; }
 # listed MODULE prints the packages of a module.
 listed() {
 	list=$work/list-$(echo "$1" | tr / -)
-	[ -e "$list" ] || (cd "$1" && go list ./...) >"$list"
+	if [ ! -e "$list" ]; then # whole at once: two streams may ask for one module
+		new=$(mktemp "$work/new.XXXXXX")
+		(cd "$1" && go list ./...) >"$new" && mv "$new" "$list"
+	fi
 	cat "$list"
 }
 
@@ -91,8 +94,9 @@ names() {
 
 # groups PATTERN runs those end-to-end tests side by side, each in a process of its own, the longest of docs/testing.md first. A scenario
 # that waits to see that nothing happens waits for as long as core's own windows, and not longer.
+# All of them wait for the linker, so the program has no data for debuggers.
 groups() {
-	(cd tools && go test -c -vet=off -o "$work/e2e.test" ./e2e) || return 1
+	(cd tools && go test -c -vet=off -o "$work/e2e.test" -ldflags='-s -w' ./e2e) || return 1
 	echo "$1" | tr '|' '\n' | while read -r group; do
 		echo "$(sed -n "s/^| .${group#Test}. .* \([0-9]*\) |$/\1/p" docs/testing.md) $group"
 	done | sort -rn | awk '{ print $NF }' >"$work/groups"
