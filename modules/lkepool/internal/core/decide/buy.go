@@ -43,7 +43,8 @@ func (t buyer) buy(d *demand) {
 }
 
 // creationDue is the end of the pause before the next creation for a key: after one that failed, and after pools that the platform accepted
-// and did not make, or that no list shows. Example: two pools of a key have vanished, so the next one is created 8 s after the answer to the last creation.
+// and did not make, or that no list shows. Example: two pools of a key have vanished, so the next one is created 8 s after the answer to
+// the last creation.
 func (t buyer) creationDue(d *demand) time.Time {
 	last := t.known.Request(known.Target{Op: event.OpCreate, Name: d.hash})
 	if n := t.known.Vanished(d.hash); n > 0 {
