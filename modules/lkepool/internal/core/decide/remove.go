@@ -52,12 +52,24 @@ func (t remover) removeFrom(p *known.Pool, n *known.Node, since time.Time, reaso
 	case again && attempt.Name != "":
 		t.do(event.Action{Op: event.OpRemove, PoolID: p.ID(), NodeID: attempt.Name, InstanceID: n.ID(), Reason: reason})
 		return false, nil
+	case attempt.Name != "" && t.dropHasToWait(p):
+		return false, nil
 	case !t.readForRemoval(p, r.Removed):
 		return t.unreadable(p, since)
 	case attempt.Name == "":
 		return true, unlisted(n)
 	}
 	return t.take(p, n, attempt.Name, reason)
+}
+
+// dropHasToWait reports whether the next removal deletes the pool, and a count may still take effect, and bring nodes that would go with
+// it. A read of the pool would be too old by the end of that wait, so none is sent before.
+func (t remover) dropHasToWait(p *known.Pool) bool {
+	r := p.Record()
+	if p.Count()-t.removals(p) > 1 || !r.Missing.IsZero() {
+		return false
+	}
+	return t.inherited(p) || t.wait(r.Aside)
 }
 
 // unreadable returns the error of a read of the pool since then, or of the list that has to show whether it exists.
@@ -120,11 +132,10 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 		return false, nil
 	case t.removals(p) > 0:
 		return false, nil
+	case t.dropHasToWait(p):
+		return false, nil
 	case t.wants(p):
 		// It goes with its pool, and what waiting claimants need is added to that first.
-		return false, nil
-	case t.inherited(p) || !p.Usable(t.now):
-		t.wait(p.Record().Aside) // a count may still take effect, and bring nodes that would go with the pool
 		return false, nil
 	case !t.agreed(p):
 		t.readAgain(p)

@@ -96,11 +96,13 @@ func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool)
 			continue
 		}
 		reads++
-		// By then the next list shows it, and a 404 may not be older than it any more. The reads of one that is answered 404 until its pool
-		// is known to be late keep the same distance: every second would be a hundred requests.
-		read := t.known.Request(instance(n.ID()))
-		listed := t.limits.NodesLag || read.Err != nil
-		if !listed || !t.wait(later(read.Ended, later(n.First(), n.Record().Missing)).Add(tuning.VerifyAgain)) {
+		// By then the next list shows it, and a 404 may not be older than it any more. Reads that are answered 404 keep the same distance
+		// until the pool is known to be late: every second would be a hundred requests.
+		read, since := t.known.Request(instance(n.ID())), later(n.First(), n.Record().Missing)
+		if claims.KindOf(read.Err) == claims.KindNotFound {
+			since = later(since, read.Ended)
+		}
+		if !t.limits.NodesLag && read.Err == nil || !t.wait(since.Add(tuning.VerifyAgain)) {
 			t.readNode(n, "its pool lists it, and no list shows it")
 		}
 	}

@@ -19,9 +19,6 @@ func (t supplier) watch() {
 	}
 	for _, look := range t.looks() {
 		target := known.TargetOf(look)
-		if look.Op == event.OpGetPool && t.busy(countOf(look.PoolID)) {
-			continue // the read may be older than the count, so it would be in doubt, and keep the next purchase waiting
-		}
 		if !t.busy(target) && !t.wait(t.known.Request(target).Until) {
 			look.Look, look.Reason = nodes, "nodes are on their way"
 			t.do(look)
