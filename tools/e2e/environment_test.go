@@ -28,7 +28,8 @@ import (
 const (
 	patience = 4 * time.Minute
 	interval = 250 * time.Millisecond
-	// leisure is between looks that cost more: at what is left of a scenario, which lists all NodeClaims and nodes, and at events.
+	// leisure is the interval of looks that cost more: the look for the rest of a scenario, which lists all NodeClaims and nodes, and
+	// looks at events.
 	leisure = 4 * interval
 	// seldom is between looks through the Linode API, which refuses more than 200 reads of collections in a minute.
 	seldom = 2 * time.Second
@@ -324,7 +325,7 @@ func (e *environment) event(t *testing.T, kind, name string, words ...string) {
 }
 
 // eventsOn selects the events on objects of a kind, or on the one with a name. The API server has no cache of events: it reads all of them
-// for each list, and encodes those that are selected.
+// for each list, and encodes the selected events.
 func eventsOn(kind, name string) client.MatchingFields {
 	on := client.MatchingFields{"involvedObject.kind": kind}
 	if name != "" {

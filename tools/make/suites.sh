@@ -94,7 +94,7 @@ names() {
 
 # groups PATTERN runs those end-to-end tests side by side, each in a process of its own, the longest of docs/testing.md first. A scenario
 # that waits to see that nothing happens waits for as long as core's own windows, and not longer.
-# All of them wait for the linker, so the program has no data for debuggers.
+# All groups wait for the linker, so the program has no data for debuggers.
 groups() {
 	(cd tools && go test -c -vet=off -o "$work/e2e.test" -ldflags='-s -w' ./e2e) || return 1
 	echo "$1" | tr '|' '\n' | while read -r group; do

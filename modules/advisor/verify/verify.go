@@ -290,7 +290,7 @@ func (p *Part) until(ctx context.Context, what string, look func(context.Context
 	}
 }
 
-// linodeID returns the ID of the Linode in a provider ID, 0 if there is none.
+// linodeID returns the ID of the Linode in a provider ID. It returns 0 if the provider ID names no Linode.
 func linodeID(providerID string) int {
 	id, _ := strconv.Atoi(strings.TrimPrefix(providerID, "linode://"))
 	return id

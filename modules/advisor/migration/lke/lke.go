@@ -123,7 +123,7 @@ type Pool struct {
 }
 
 // New decides what each pool of a cluster becomes. keep is the ID of the pool that stays. With 0, New chooses the cheapest pool that has
-// no taints and that LKE does not scale. If there is none, it chooses the cheapest pool without taints.
+// no taints and that LKE does not scale. If LKE scales every pool without taints, it chooses the cheapest of them.
 func New(cluster Cluster, plans []catalog.Plan, keep int) (*Import, error) {
 	price := func(pool api.LKENodePool) float64 {
 		i := slices.IndexFunc(plans, func(p catalog.Plan) bool { return p.ID == pool.Type })
@@ -235,7 +235,7 @@ func (im *Import) name(pool api.LKENodePool) string {
 	return text
 }
 
-// class returns the name of a class with the pool's settings. It makes the class if there is none.
+// class returns the name of a class with the pool's settings. It makes the class if no class has these settings.
 func (im *Import) class(pool api.LKENodePool, name string) string {
 	c := Class{Name: "default", Tags: userTags(pool.Tags), DiskEncryption: string(pool.DiskEncryption)}
 	if pool.Isolation != nil {

@@ -132,8 +132,6 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 		return false, nil
 	case t.removals(p) > 0:
 		return false, nil
-	case t.dropHasToWait(p):
-		return false, nil
 	case t.wants(p):
 		// It goes with its pool, and what waiting claimants need is added to that first.
 		return false, nil

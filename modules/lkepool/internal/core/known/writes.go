@@ -61,8 +61,8 @@ func (k writeAnswers) purchaseFailed(key *Key, d event.Done) (news News) {
 			p.look = true
 		}
 	} else if mayHaveEffect(d.Err) {
-		// Creating has no idempotency token: the pool is looked for by its tag. A list shows it when it is as old as lists may be, so
-		// after two creations in a row without an answer that is waited for.
+		// Creating has no idempotency token: the pool is looked for by its tag. While another creation of the key
+		// is lost, too, the pause is the lag of lists: a list that began later has to show both pools.
 		wait, hash := k.cfg.SettleTime, d.Action.Key.Hash()
 		if k.lostFor(hash) > 0 || claims.EffectOf(d.Err) == claims.EffectApplied {
 			wait = k.cfg.ListLag

@@ -34,7 +34,7 @@ type Linode struct {
 type Serving struct {
 	// NodeName returns the name of a NodeClaim's node.
 	NodeName func(nodeClaim string) string
-	// Known returns a Linode from an earlier reading for another purpose, false if there is none.
+	// Known returns a Linode from an earlier reading for another purpose. It returns false if no reading has shown the Linode.
 	Known func(instanceID int) (Linode, bool)
 	// Linode reads a Linode from the API. An error of the kind NotFound or Conflict means that the Linode does not belong to this
 	// cluster.

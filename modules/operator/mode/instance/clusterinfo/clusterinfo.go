@@ -169,7 +169,7 @@ func (r *Reader) published(ctx context.Context) (Cluster, error) {
 	return Cluster{}, nil
 }
 
-// hostPort returns host and port of an address. The default port is that of https.
+// hostPort returns host and port of an address. A URL without a port has port 443.
 func hostPort(address string) (string, error) {
 	text := address
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
