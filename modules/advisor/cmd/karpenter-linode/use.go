@@ -79,16 +79,21 @@ func (u *use) readCluster(ctx context.Context, from *source, cluster *snapshot.S
 	if u.from == useVPA {
 		return cluster.AddAutoscalers(ctx, kube)
 	}
-	readings := time.NewTicker(u.apart)
-	defer readings.Stop()
+	return u.repeat(ctx, func() error { return cluster.AddPodMetrics(ctx, kube) })
+}
+
+// repeat makes a first reading at once and further ones until the time is over.
+func (u *use) repeat(ctx context.Context, reading func() error) error {
+	next := time.NewTicker(u.apart)
+	defer next.Stop()
 	for end := time.Now().Add(u.time); ; {
-		if err := cluster.AddPodMetrics(ctx, kube); err != nil || time.Now().Add(u.apart).After(end) {
+		if err := reading(); err != nil || time.Now().Add(u.apart).After(end) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-readings.C:
+		case <-next.C:
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -200,13 +203,53 @@ func TestWhatifReadsUseFromTheCluster(t *testing.T) {
 	if err := reader.read(t.Context(), &source{access: access{kubeconfig: kubeconfig}}, s); err != nil {
 		t.Fatal(err)
 	}
-	if made := int(metrics.lists.Load()); made < 3 || len(s.PodMetrics) != 2*made {
+	if made := int(metrics.lists.Load()); made == 0 || len(s.PodMetrics) != 2*made {
 		t.Errorf("%d lists, and %d readings of 2 pods are kept", made, len(s.PodMetrics))
 	}
 	server.Close()
 	out, err := command("whatif", "--use", "metrics", "--prices", "builtin")
 	if err == nil || !strings.Contains(err.Error(), "metrics-server") {
 		t.Errorf("%v with metrics-server down\n%s", err, out)
+	}
+}
+
+func TestReadingsAreRepeatedForAsLongAsAsked(t *testing.T) {
+	failed := errors.New("metrics-server is down")
+	for _, c := range []struct {
+		name         string
+		time, takes  time.Duration
+		fails, leave int // the reading that fails, and the one during which the user interrupts; 0: none
+		made         int
+		want         error
+	}{
+		{name: "without --use-for", made: 1},
+		{name: "less time than to a second reading", time: 14 * time.Second, made: 1},
+		{name: "a minute", time: time.Minute, made: 5},
+		{name: "each takes longer than they are apart", time: time.Minute, takes: 20 * time.Second, made: 3},
+		{name: "the third fails", time: time.Minute, fails: 3, made: 3, want: failed},
+		{name: "interrupted at the second", time: time.Minute, leave: 2, made: 2, want: context.Canceled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				made := 0
+				err := (&use{time: c.time, apart: readingsApart}).repeat(ctx, func() error {
+					made++
+					time.Sleep(c.takes)
+					switch made {
+					case c.fails:
+						return failed
+					case c.leave:
+						cancel()
+					}
+					return nil
+				})
+				if made != c.made || !errors.Is(err, c.want) {
+					t.Errorf("%d readings, %v; want %d, %v", made, err, c.made, c.want)
+				}
+			})
+		})
 	}
 }
 
