@@ -113,7 +113,7 @@ func (s *sim) removedBefore(i *simInstance) bool { return i.late && i.toldRemovi
 // unseen: an earlier process claimed the instance, and nothing had shown that to
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
 // instance was left out of two of them, or in none, because a person took the
-// platform's tags away before its pool listed it. One that a person renamed is in no
+// platform's tags away before any reading of its pool could list it. One that a person renamed is in no
 // list either, nor is one that a list left out: its pool alone names it, and a list of pools left
 // that out before any reading showed it. That costs a surplus node, which is collected; never a second holder.
 func (s *sim) unseen(i *simInstance, at time.Duration) bool {
@@ -133,7 +133,8 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if s.unreadable(i, at) { // and no reading showed whose it is
 		return true
 	}
-	return i.marked > s.process.began+s.plan.settle()-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
+	neverListed := s.enterprise && i.edited && i.slot.listed > s.known(i.pool).asOf && !s.inList(i.Instance)
+	return i.marked > s.process.began+s.plan.settle()-s.plan.world.lag || neverListed
 }
 
 // unreadable: direct reads of this very instance have failed, again and again, for so long

@@ -82,9 +82,11 @@ type simPool struct {
 }
 
 type simSlot struct {
-	nodeID            string
-	instance          *simInstance
-	unlisted, removed bool
+	nodeID   string
+	instance *simInstance
+	// listed is from when on readings of its pool show it.
+	listed  time.Duration
+	removed bool
 	// replaces: it came in the place of another one that a person took away.
 	replaces bool
 	// since is when it was added, shownBy the process, counted from 1, to which a reading of
@@ -163,7 +165,7 @@ func (p *simPlatform) record(of *simPool) {
 	shown := of.Pool
 	shown.Slots = make([]lkepool.Slot, 0, len(of.slots))
 	for _, slot := range of.slots {
-		if slot.unlisted {
+		if slot.listed > p.Now {
 			continue
 		}
 		s := lkepool.Slot{NodeID: slot.nodeID}
@@ -229,15 +231,14 @@ func (p *simPlatform) buy(nodes int) {
 func (p *simPlatform) grow(of *simPool, by int) {
 	for range by {
 		p.lastID++
-		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise, since: p.Now}
+		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), since: p.Now}
 		of.slots = append(of.slots, slot)
 		wait := p.between(p.delays.idLeast, p.delays.idMost)
 		p.After(wait, func() { p.start(of, slot) })
 		if p.enterprise {
-			p.After(max(wait, p.between(p.delays.listed/2, p.delays.listed)), func() {
-				slot.unlisted = false
-				p.record(of)
-			})
+			listed := max(wait, p.between(p.delays.listed/2, p.delays.listed))
+			slot.listed = p.Now + listed
+			p.After(listed, func() { p.record(of) })
 		}
 	}
 	of.Count = len(of.slots)

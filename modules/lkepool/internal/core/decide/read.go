@@ -45,9 +45,10 @@ func readDue[V any](t reader, last known.Request, r record.Record[V]) time.Time 
 	return last.Until
 }
 
-// unbelieved reports whether the newest answered read left the record as it was, because the read may be older than the record.
+// unbelieved reports whether the newest answered read left the record as it was, because the read may be older than the record. A read
+// that began before the last write ended tells less than the answer to that write, so that it raises no doubt.
 func unbelieved[V any](last known.Request, r record.Record[V]) bool {
-	return last.Err == nil && last.Began.After(r.Read)
+	return last.Err == nil && last.Began.After(r.Read) && !last.Began.Before(r.Wrote)
 }
 
 func (t reader) chosenReads() int {

@@ -82,6 +82,7 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 
 // addSlots adds the slots that a reading shows and none before did, as far as the count stands for them. A reading that may be older than
 // the one that lacked an instance brings it back no more than one of an instance that leaves, unless its removal had no effect for long.
+// A list that is older than this reading lacks the new slots, so that it counts from now on as one that contradicts the record.
 func (k poolReadings) addSlots(p *Pool, began time.Time, direct bool, shown []lkepool.Slot) {
 	late := k.cfg.ListLag
 	if direct {
@@ -92,6 +93,7 @@ func (k poolReadings) addSlots(p *Pool, began time.Time, direct bool, shown []lk
 		removed := known && (n.leavesAt(began, max(late, tuning.RemovalResend)) || !n.left.IsZero() && began.Before(n.left.Add(late)))
 		if len(p.rec.Value.Slots) < p.rec.Value.Count && p.slot(s.NodeID) == nil && !removed {
 			p.rec.Value.Slots = append(slices.Clip(p.rec.Value.Slots), s)
+			p.rec.Shown = k.now
 		}
 	}
 }
@@ -114,7 +116,7 @@ func (k poolReadings) showSlot(p *Pool, s lkepool.Slot, seen bool) {
 	n, known := k.nodes.get(s.InstanceID)
 	vacant := mine != nil && mine.InstanceID == 0
 	if vacant && (!known || !n.Leaving() && n.rec.Missing.IsZero()) {
-		mine.InstanceID = s.InstanceID
+		mine.InstanceID, p.rec.Shown = s.InstanceID, k.now
 	}
 	switch {
 	case known && n.rec.Gone.IsZero():
