@@ -3,6 +3,8 @@ package claims
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,6 +150,17 @@ func Errorf(kind Kind, op, object, format string, args ...any) *Error {
 // Invalid returns the KindInvalid error of a value that can never work.
 func Invalid(op, field, format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Op: op, Field: field, Effect: EffectNone, Err: fmt.Errorf(format, args...)}
+}
+
+// CheckDurations returns the KindInvalid error of a negative duration, of several the one whose field comes first in the alphabet. Fields
+// have the names of settings, such as "Config.ListLag".
+func CheckDurations(op string, durations map[string]time.Duration) error {
+	for _, field := range slices.Sorted(maps.Keys(durations)) {
+		if value := durations[field]; value < 0 {
+			return Invalid(op, field, "%s is negative; durations must be 0 (the default) or positive", value)
+		}
+	}
+	return nil
 }
 
 // Object returns the value of Error.Object for an object of a type, for example

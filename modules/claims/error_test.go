@@ -38,6 +38,17 @@ func TestTheTextOfAnErrorHasOneKind(t *testing.T) {
 	}
 }
 
+func TestADurationBelowZeroIsInvalid(t *testing.T) {
+	if err := claims.CheckDurations("configure", map[string]time.Duration{"Config.A": 0, "Config.B": time.Second}); err != nil {
+		t.Errorf("0 and a second: %v", err)
+	}
+	err := claims.CheckDurations("configure", map[string]time.Duration{"Config.C": -1, "Config.B": -time.Second, "Config.A": 1})
+	const want = "configure: Invalid Config.B: -1s is negative; durations must be 0 (the default) or positive"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
 // An error of another origin may be repeated after a read, and nothing more is
 // concluded from it.
 func TestKindEffectAndPauseOfAnyError(t *testing.T) {

@@ -36,16 +36,11 @@ type Config struct {
 // Check returns a KindInvalid error for values that cannot work.
 func (c Config) Check() error {
 	const op = "configure"
-	for _, setting := range []struct {
-		field string
-		value time.Duration
-	}{
-		{"Config.ReadInterval", c.ReadInterval}, {"Config.OrphanTTL", c.OrphanTTL}, {"Config.StuckTimeout", c.StuckTimeout},
-		{"Config.CacheLag", c.CacheLag},
-	} {
-		if setting.value < 0 {
-			return claims.Invalid(op, setting.field, "%s is negative; durations must be 0 (the default) or positive", setting.value)
-		}
+	if err := claims.CheckDurations(op, map[string]time.Duration{
+		"Config.ReadInterval": c.ReadInterval, "Config.OrphanTTL": c.OrphanTTL, "Config.StuckTimeout": c.StuckTimeout,
+		"Config.CacheLag": c.CacheLag,
+	}); err != nil {
+		return err
 	}
 	return c.Ceilings.Check(op)
 }

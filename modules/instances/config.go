@@ -74,21 +74,11 @@ func (s settings) engine() core.Settings {
 // withDefaults returns an error for values that cannot work. Zero values of the engine's
 // settings stay: it has its own defaults.
 func (c Config) withDefaults() (settings, error) {
-	for _, setting := range []struct {
-		field string
-		value time.Duration
-	}{
-		{"Config.SettleTime", c.SettleTime},
-		{"Config.LateEffect", c.LateEffect},
-		{"Config.ListLag", c.ListLag},
-		{"Config.OrphanTTL", c.OrphanTTL},
-		{"Config.BootTimeout", c.BootTimeout},
-		{"Config.FinishTimeout", c.FinishTimeout},
-	} {
-		if setting.value < 0 {
-			return settings{}, claims.Invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive",
-				setting.value)
-		}
+	if err := claims.CheckDurations("configure", map[string]time.Duration{
+		"Config.SettleTime": c.SettleTime, "Config.LateEffect": c.LateEffect, "Config.ListLag": c.ListLag,
+		"Config.OrphanTTL": c.OrphanTTL, "Config.BootTimeout": c.BootTimeout, "Config.FinishTimeout": c.FinishTimeout,
+	}); err != nil {
+		return settings{}, err
 	}
 	switch {
 	case c.Cluster == "":

@@ -50,21 +50,12 @@ type Config struct {
 // Check returns a KindInvalid error for values that cannot work.
 func (c Config) Check() error {
 	const op = "configure"
-	for _, setting := range []struct {
-		field string
-		value time.Duration
-	}{
-		{"Config.SettleTime", c.SettleTime},
-		{"Config.LateEffect", c.LateEffect},
-		{"Config.ListLag", c.ListLag},
-		{"Config.RetryDelay", c.RetryDelay},
-		{"Config.OrphanTTL", c.OrphanTTL},
-		{"Config.BootTimeout", c.BootTimeout},
-		{"Config.PendingTimeout", c.PendingTimeout},
-	} {
-		if setting.value < 0 {
-			return claims.Invalid(op, setting.field, "%s is negative; durations must be 0 (the default) or positive", setting.value)
-		}
+	if err := claims.CheckDurations(op, map[string]time.Duration{
+		"Config.SettleTime": c.SettleTime, "Config.LateEffect": c.LateEffect, "Config.ListLag": c.ListLag,
+		"Config.RetryDelay": c.RetryDelay, "Config.OrphanTTL": c.OrphanTTL, "Config.BootTimeout": c.BootTimeout,
+		"Config.PendingTimeout": c.PendingTimeout,
+	}); err != nil {
+		return err
 	}
 	if c.Records == nil {
 		return claims.Invalid(op, "Config.Records", "is nil; a program without an own store uses claims.RecordMap")
