@@ -94,7 +94,9 @@ func (t server) get(r *callers.Request) (lkepool.Node, bool, error) {
 }
 
 // list waits until both lists were read, and until each claimed instance that they lack was read once. An instance stays in the answer
-// until it is proven gone.
+// until it is proven gone. An instance that is known by its ID alone may be claimed, so a read of it that failed is repeated. Example: a
+// person has renamed the Linode of node-a, so that no list shows it, and the API answers the read of it with 500. Without another read the
+// answer lacks node-a, and its caller takes the node for one that is gone.
 func (t server) list(r *callers.Request) ([]lkepool.Node, bool, error) {
 	if !t.readLists(r.Since(), "list") {
 		failed := cmp.Or(t.failed(poolList, r.Since()), t.failed(instanceList, r.Since()))
@@ -107,7 +109,7 @@ func (t server) list(r *callers.Request) ([]lkepool.Node, bool, error) {
 		if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && unknown < tuning.UnknownReads &&
 			t.known.Unread(p, n, time.Time{}) && t.old(n.First()) {
 			unknown++
-			all = t.readOnce(r, n) && all
+			all = t.identified(r, n) && all
 		}
 		if !t.known.Owned(n) || !n.Record().Gone.IsZero() {
 			continue
@@ -165,6 +167,16 @@ func (t server) readOnce(r *callers.Request, n *known.Node) bool {
 	}
 	t.readNode(n, "lists lack it")
 	return !t.busy(instance(n.ID())) && t.known.Busy(event.OpGetInstance) < tuning.ParallelReads && t.now.Before(read.Until)
+}
+
+// identified reads an instance that is known by its ID alone until a read was answered, and reports whether that has happened since the
+// request.
+func (t server) identified(r *callers.Request, n *known.Node) bool {
+	if t.failed(instance(n.ID()), r.Since()) != nil {
+		t.readNode(n, "lists lack it, and a read of it failed")
+		return false
+	}
+	return t.readOnce(r, n)
 }
 
 // claimedBy returns nil if the instance is ours and the claimant's. The zero Claimant stands for any.
