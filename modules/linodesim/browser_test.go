@@ -39,7 +39,7 @@ func chromium(t *testing.T) string {
 // browse runs the browser once and gives what it printed.
 func browse(t *testing.T, browser string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	profile, err := os.MkdirTemp("", "linodesim-browser")
 	if err != nil {

@@ -43,7 +43,7 @@ func TestTheSelectedEndIsCopied(t *testing.T) {
 
 // A file that comes later, grows, and is replaced by another, as by a new start of the cluster.
 func TestAFollowedFileMayComeGrowAndBeReplaced(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	path := filepath.Join(t.TempDir(), "log")
 	from, to := io.Pipe()

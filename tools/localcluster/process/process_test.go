@@ -21,7 +21,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // parentOf makes the test program a parent that starts one child, prints its
 // number and waits to be killed.

@@ -59,7 +59,7 @@ func Suite(t *testing.T, description string, register func(context.Context)) {
 
 func start(register func(context.Context)) {
 	log.SetLogger(zap.New(zap.WriteTo(ginkgo.GinkgoWriter)))
-	gomega.SetDefaultEventuallyTimeout(20 * time.Second)
+	gomega.SetDefaultEventuallyTimeout(time.Minute)
 	gomega.SetDefaultConsistentlyDuration(time.Second)
 	var err error
 	Environment, err = apiserver.Start(crds.All())
