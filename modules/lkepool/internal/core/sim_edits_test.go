@@ -102,6 +102,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 			of.disturbed = p.Now
 		}
 		p.added++ // until it is read, a removal of the old node seems to make room
+		i.slot.replaced = true
 		p.remove(of, i.slot)
 		p.grow(of, 1)
 		of.slots[len(of.slots)-1].replaces = true
@@ -130,7 +131,7 @@ func (p *simPlatform) lose(i *simInstance) {
 		if slot.removed {
 			return
 		}
-		slot.removed = true
+		slot.removed, slot.replaced = true, true
 		of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 		p.grow(of, 1)
 		of.slots[len(of.slots)-1].since = i.ended // the place has had no instance since then

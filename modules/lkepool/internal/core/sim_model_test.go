@@ -87,8 +87,9 @@ type simSlot struct {
 	// listed is from when on readings of its pool show it.
 	listed  time.Duration
 	removed bool
-	// replaces: it came in the place of another one that a person took away.
-	replaces bool
+	// replaces: it came in the place of another one that a person took away. replaced: another one
+	// came in its place.
+	replaces, replaced bool
 	// since is when it was added, shownBy the process, counted from 1, to which a reading of
 	// its pool listed it. doomed: its removal was sent.
 	since   time.Duration
@@ -129,10 +130,10 @@ type simInstance struct {
 	// troubled: a request for it alone failed.
 	troubled bool
 	// ended is when it stopped to serve. toldEnd is the process, counted from 1, that an
-	// answer told so, missedBy the one that found nothing at missedAt, and missedTwice the one
-	// that found nothing once more.
-	ended, missedAt                time.Duration
-	toldEnd, missedBy, missedTwice int
+	// answer told so, missedBy the one that found nothing at missedAt, and sureEnd the one
+	// that found nothing once more, or was shown that it leaves: no reading takes that back.
+	ended, missedAt            time.Duration
+	toldEnd, missedBy, sureEnd int
 	// toldRemoving is the process, counted from 1, to which a reading showed that one before removes it.
 	toldRemoving int
 	// seenBy is the process, counted from 1, to which a reading showed it.

@@ -112,7 +112,8 @@ func (s *sim) notePassedOver() {
 // that replaced another does not change the count, so for as long as no answer has told the
 // process that a node ended, one of the others seems to be that one. So does an instance that an
 // answer showed, of a slot that landed late and that none has shown: it seems to have come into
-// one of the known slots.
+// one of the known slots. A node whose removal was sent makes no room. If it was replaced right
+// before, the new node seems to be the one that is removed.
 func (s *sim) supplyOf(of *simPool) int {
 	supply := 0
 	for _, slot := range of.slots {
@@ -124,7 +125,7 @@ func (s *sim) supplyOf(of *simPool) int {
 		}
 	}
 	for _, i := range s.instances {
-		if i.pool == of && !i.lives() && !i.slot.doomed && i.toldEnd != s.process.life+1 {
+		if i.pool == of && !i.lives() && (!i.slot.doomed || i.slot.replaced) && i.toldEnd != s.process.life+1 {
 			supply--
 		}
 	}
@@ -134,22 +135,22 @@ func (s *sim) supplyOf(of *simPool) int {
 // learnEnd notes that an answer tells the process that nodes ended: two reads of one that
 // found nothing, the settle time apart, a reading that shows it leaving, or a read of the pool that had listed it, which
 // began the settle time after its end, and lacks it. A read of the pool that shows it takes
-// back what another one told: either may be the older one.
+// back what another read of the pool told: either may be the older one.
 func (s *sim) learnEnd(e *simEffect) {
 	for _, shown := range e.result.Instances {
 		if i := s.instance(shown.ID); i != nil && shown.State == lkepool.Leaving {
-			i.toldEnd = s.process.life + 1
+			i.toldEnd, i.sureEnd = s.process.life+1, s.process.life+1
 		}
 	}
 	i := s.instance(e.action.InstanceID)
 	switch {
 	case e.action.Op == OpGetInstance && i != nil && e.result.Err == nil && e.result.Instance.State == lkepool.Leaving:
-		i.toldEnd = s.process.life + 1
+		i.toldEnd, i.sureEnd = s.process.life+1, s.process.life+1
 	case e.action.Op == OpGetInstance && i != nil && !i.lives() && e.asOf >= i.ended && claims.KindOf(e.result.Err) == claims.KindNotFound:
 		if i.missedBy != s.process.life+1 {
 			i.missedBy, i.missedAt = s.process.life+1, s.Now
 		} else if e.sent >= i.missedAt+s.plan.settle() {
-			i.toldEnd, i.missedTwice = s.process.life+1, s.process.life+1
+			i.toldEnd, i.sureEnd = s.process.life+1, s.process.life+1
 		}
 	case e.action.Op == OpGetPool && e.result.Err == nil:
 		for _, i := range s.instances {
@@ -160,7 +161,7 @@ func (s *sim) learnEnd(e *simEffect) {
 			switch {
 			case !shown && e.asOf >= i.ended+s.plan.settle():
 				i.toldEnd = s.process.life + 1
-			case shown && i.missedTwice != s.process.life+1:
+			case shown && i.sureEnd != s.process.life+1:
 				i.toldEnd = 0
 			}
 		}
