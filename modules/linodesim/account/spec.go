@@ -15,10 +15,10 @@ type ClusterSpec struct {
 	ACL                    *api.LKEControlPlaneACL // nil = none
 	StackType              string                  // Enterprise; "" = left out
 	VPCID, SubnetID        int                     // Enterprise; 0 = left out
-	Settled                bool                    // its nodes have joined already; false: they take their time
+	Settled                bool                    // true: its nodes have joined already; false: they join after the profile's delays
 }
 
-// PoolSpec describes a pool to make. Nil and zero fields are as if left out.
+// PoolSpec describes a pool to make. A nil or zero field is left out.
 type PoolSpec struct {
 	Type           string
 	Count          int
