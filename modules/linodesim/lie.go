@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
-// How far each lie is from what Profiles and Behaviour may be. TimeScale does not shorten them.
+// Each lie goes further than any Profile and Behaviour. TimeScale does not shorten these times.
 const (
 	LieID          = 20 * time.Minute // from a node's request to its Linode's ID, with report.LateIDs
 	LieList        = 10 * time.Minute // how far lists lag behind, with report.OldLists

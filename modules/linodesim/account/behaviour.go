@@ -30,7 +30,7 @@ const (
 // linode_id of null. When the API sets linode_id to null is not known.
 type PassingVolumes int
 
-// Answers to the end of such an attachment.
+// Answers to the end of an attachment with persist_across_boots false.
 const (
 	DetachAtStop PassingVolumes = iota // when the Linode stops, or its reboot begins
 	DetachAtBoot                       // when it runs again
@@ -95,9 +95,10 @@ type Behaviour struct {
 	// the node exists and is paid for.
 	UnlistedNotFound bool
 	// LabelForm is the form of the labels of workers' Linodes, with LabelCluster,
-	// LabelPool and LabelHex for the parts that differ. "" is the form of the recorded
-	// labels: the node's name. No label was recorded on LKE Enterprise or in a pool that
-	// has a label.
+	// LabelPool and LabelHex for the parts that differ. "" is the node's name, as
+	// recorded, and in a pool that has a label the documented form
+	// lke<cluster>-<label>-<hex>. No label was recorded on LKE Enterprise or in a
+	// pool that has a label.
 	LabelForm string
 	// LenientPages answers a page beyond the end with an empty page instead of
 	// a 404.

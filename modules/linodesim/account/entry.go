@@ -23,7 +23,7 @@ type Entry struct {
 	InstanceID int
 	Before     string // the value before, where the action has one: a count, tags
 	After      string
-	Tags       string // of a pool that was created, comma separated: it has them for as long as it lives
+	Tags       string // the tags that a pool was created with, comma separated
 }
 
 // Actions in the audit log.

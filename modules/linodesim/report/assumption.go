@@ -4,7 +4,7 @@ package report
 // (linodesim's Sim.Lie), and a run of lkeprobe judges it on an account.
 type Assumption string
 
-// The assumptions, each named after what breaks it.
+// The assumptions. Each has the name of the behaviour that breaks it.
 const (
 	LateIDs        Assumption = "late-ids"         // a node has an instance ID within minutes of its request
 	LateTaints     Assumption = "late-taints"      // a Kubernetes Node has its pool's taints soon after it registers
