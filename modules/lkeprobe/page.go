@@ -61,7 +61,7 @@ func Red(r *report.Report) []string {
 	return red
 }
 
-// differing lists the facts that sources have otherwise.
+// differing lists the facts that differ from the sources.
 func differing(r *report.Report) []report.Fact {
 	return slices.DeleteFunc(slices.Clone(r.Facts), func(f report.Fact) bool { return f.Verdict != report.Differs })
 }
