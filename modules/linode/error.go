@@ -11,18 +11,18 @@ import (
 type Kind string
 
 const (
-	// KindInvalid: the request can never work as it is; Reasons name the field. Also a mistake found before anything
-	// was sent (Status 0), such as an ID below 1.
+	// KindInvalid: the request can never work without a change; Reasons name the field. The client uses this kind, too, for
+	// a mistake that it finds before it sends anything (Status 0), such as an ID below 1.
 	KindInvalid Kind = "Invalid"
-	// KindUnauthorized: the API refused the token, or there was none to send.
+	// KindUnauthorized: the API refused the token, or the token source had no token.
 	KindUnauthorized Kind = "Unauthorized"
 	// KindForbidden: the token lacks a scope, or its user a right.
 	KindForbidden Kind = "Forbidden"
 	// KindNotFound: the API itself answered 404, with its own error body. A proxy's 404 and an unreachable API have other
 	// kinds.
 	KindNotFound Kind = "NotFound"
-	// KindRateLimited has two cases. The API answered 429, and the wait would need too many attempts, or be longer than
-	// 90 s or than the context. Or the client's own limiter had no room before the context's deadline; then the last
+	// KindRateLimited has two cases. The API answered 429 to the last of five attempts, or it requires a pause that is longer
+	// than 90 s or than the context. Or the client's own limiter had no room before the context's deadline; then the last
 	// attempt was not sent (Status 0).
 	KindRateLimited Kind = "RateLimited"
 	// KindBusy: another job runs on the object, and it did not end within the retries.

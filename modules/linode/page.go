@@ -17,7 +17,7 @@ const (
 	// maxPages bounds a collection to 50,000 entries. No account comes near; the bound ends the reading of a server that always
 	// announces one more page.
 	maxPages = 100
-	// maxPasses bounds how often a collection is read anew because it shrank.
+	// maxPasses bounds how often a collection that keeps shrinking is read.
 	maxPasses = 4
 )
 

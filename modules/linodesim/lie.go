@@ -17,7 +17,7 @@ const (
 	LieWrite       = 5 * time.Minute  // from a write to its effect, with report.LateWrites
 	LieTags        = 20 * time.Second // from a client's change of tags to their loss, with report.LostTags
 	LieCount       = 30 * time.Second // from a client's larger count to LKE's lower one, with report.LoweredCounts
-	LieReturn      = 90 * time.Second // from a node's deletion to the one that LKE makes in its place, with report.ReturningNodes
+	LieReturn      = 90 * time.Second // from a node's deletion to the node that LKE makes in its place, with report.ReturningNodes
 	LieTaints      = 2 * time.Minute  // from a Node's registration to its pool's taints, with report.LateTaints
 	LieMemoryShare = 0.25             // of a plan's memory that a Node lacks, with report.LessMemory
 )

@@ -67,11 +67,11 @@ type Answer struct {
 // View changes what a request sees of the world, or does to it.
 type View struct {
 	Stale   time.Duration `json:"stale"`   // a read shows the world as it was that long ago, but never as it was before the rule was added
-	Missing int           `json:"missing"` // a list lacks so many of its entries
-	// pages after the first begin so many entries later, as if these entries had been removed meanwhile; below 0, earlier
+	Missing int           `json:"missing"` // how many of its entries a list lacks
+	// pages after the first begin this many entries later, as if these entries had been removed between the pages; below 0, earlier
 	Shift    int  `json:"shift"`
 	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
-	// a write is answered now, with the Answer (504 without one), Drop or Hang, and carried out so much later, also
+	// a write is answered now, with the Answer (504 without one), Drop or Hang, and carried out this much later, also
 	// when its sender is gone
 	Late time.Duration `json:"late"`
 }

@@ -230,7 +230,7 @@ func (s *session) note(scenario report.Scenario) {
 // them after five minutes.
 const collected = 12 * time.Minute
 
-// nothingLeft lists what the operator made for the scenarios until the list is empty.
+// nothingLeft lists the objects that the operator made for the scenarios, until the list is empty.
 func (s *session) nothingLeft(ctx context.Context) report.Scenario {
 	started := time.Now()
 	out := report.Scenario{Name: "nothing-left", Expects: "no LKE pool and no Linode of the run's NodePool is left", Ran: true, Calls: -1}
@@ -297,7 +297,7 @@ func (s *session) experiment(ctx context.Context, e experiment.Experiment) error
 	return nil
 }
 
-// Clean removes what killed runs left in the cluster. It returns the number of pools removed.
+// Clean removes the objects that killed runs left in the cluster. It returns the number of pools removed.
 func Clean(ctx context.Context, cfg Config) (int, error) {
 	s, err := open(cfg)
 	if err != nil {

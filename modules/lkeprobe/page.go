@@ -45,7 +45,7 @@ func Table(w io.Writer, r *report.Report) {
 	}
 }
 
-// Red lists what a run found broken: names of assumptions and scenarios.
+// Red lists the names of the broken assumptions and of the failed scenarios.
 func Red(r *report.Report) []string {
 	var red []string
 	for _, j := range r.Judgements {

@@ -72,7 +72,7 @@ func route(path string) string {
 	return tagInPath.ReplaceAllString(idInPath.ReplaceAllString(path, "/{id}"), "/tags/{tag}")
 }
 
-// rateLimits lists what headers announced, and answers the questions about them.
+// rateLimits lists the limits that headers announced, and answers the questions about them.
 func (s *session) rateLimits() []report.RateLimit {
 	limits := map[string]report.RateLimit{}
 	for _, e := range s.guard.Entries() {

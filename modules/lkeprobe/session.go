@@ -315,7 +315,7 @@ var private = []struct {
 	{regexp.MustCompile(`\d{5,}`), "<n>"},
 }
 
-// public is a text without what could name the account.
+// public returns a text without the parts that could identify the account.
 func (s *session) public(text string) string {
 	text = strings.ReplaceAll(text, s.cfg.Access.Token, "<token>")
 	for _, p := range private {

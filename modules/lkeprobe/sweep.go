@@ -18,7 +18,7 @@ const (
 	confirmations = 3                // 404s in a row
 	confirmFor    = 5 * time.Second  // and the time that they span
 	again         = 20 * time.Second // between two deletions of one object
-	patience      = 2 * time.Minute  // with a Linode whose pool is gone
+	patience      = 2 * time.Minute  // how long a Linode may outlive its pool
 )
 
 // target is one object that has to be removed.

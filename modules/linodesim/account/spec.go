@@ -38,7 +38,7 @@ type PoolSpec struct {
 // PoolEdit holds changes of a pool, in the API's form.
 type PoolEdit = api.LKENodePoolUpdate
 
-// InstanceSpec describes a Linode to make, one that is no worker of LKE.
+// InstanceSpec describes a Linode to make that is no worker of LKE.
 type InstanceSpec struct {
 	Label  string // "" = made up
 	Type   string

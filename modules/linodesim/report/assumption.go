@@ -42,7 +42,7 @@ type Judgement struct {
 	Means      string     `json:"means"` // the assumption in words
 	Seen       string     `json:"seen"`
 	Verdict    Verdict    `json:"verdict"`
-	Setting    string     `json:"setting"` // what to set in the chart when it is broken; "" = no setting helps
+	Setting    string     `json:"setting"` // the chart's setting to change when it is broken; "" = no setting helps
 }
 
 // Scenario is one thing that the operator had to do in the run.

@@ -164,7 +164,7 @@ func (w VPCs) usedIn(subnet int) []netip.Prefix {
 	return used
 }
 
-// address gives a Linode the nth address of a subnet, or the next one that no NodeBalancer has.
+// address gives a Linode the nth address of a subnet, or the next address that no NodeBalancer has.
 func (w VPCs) address(s api.VPCSubnet, nth int) string {
 	for {
 		text := usable(s.IPv4, nth)
@@ -229,7 +229,7 @@ func (w NodeBalancers) ListNodeBalancerVPCs(nodebalancerID int) ([]api.NodeBalan
 	return w.assets.networks[nodebalancerID], err
 }
 
-// networkOf finds the network of a NodeBalancer from which it reaches an address, 0 for none.
+// networkOf returns the ID of the network from which a NodeBalancer reaches an address; nil without such a network.
 func (w NodeBalancers) networkOf(balancer int, address netip.Addr) *int {
 	for _, n := range w.assets.networks[balancer] {
 		_, s, _ := w.VPCs().subnet(n.SubnetID)

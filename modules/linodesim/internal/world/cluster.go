@@ -98,7 +98,7 @@ func (w Clusters) GetLKECluster(clusterID int) (api.LKECluster, error) {
 }
 
 // cluster returns a cluster as the API shows it. vpc_id and subnet_id are shown when the cluster has a VPC; recorded
-// Enterprise clusters had none. audit_logs_enabled came with answers of 2026.
+// Enterprise clusters showed no VPC. audit_logs_enabled came with answers of 2026.
 func (w Clusters) cluster(c *cluster) api.LKECluster {
 	out := api.LKECluster{
 		ID: c.ID, Label: c.Label, Region: c.Region, K8SVersion: c.K8sVersion, Status: "ready", Tags: nonNil(c.Tags), AplEnabled: c.AppPlatform,

@@ -179,7 +179,7 @@ func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic,
 	return nics, bad.err()
 }
 
-// edited returns the configuration after an edit. Devices and interfaces in the edit replace all earlier ones.
+// edited returns the configuration after an edit. Devices in the edit replace all devices, and interfaces replace all interfaces.
 func (w Configs) edited(i *Instance, c config, edit api.InstanceConfigUpdate, nics []nic) config {
 	if edit.Devices != nil {
 		used := map[string]*api.InstanceConfigDevice{}

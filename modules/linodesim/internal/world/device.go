@@ -50,7 +50,7 @@ func (w Firewalls) protected(linode int) {
 	}
 }
 
-// protect puts a new Linode behind a firewall: the one that its request names, or the account's default. With
+// protect puts a new Linode behind a firewall: the firewall of its request, or the account's default. With
 // interfaces of the generation linode, each interface gets a firewall.
 func (w Firewalls) protect(i *Instance, firewall int) {
 	if i.generation() != linodeInterfaces {

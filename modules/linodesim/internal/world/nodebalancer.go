@@ -199,7 +199,7 @@ func (w NodeBalancers) addPort(b api.NodeBalancer, c api.NodeBalancerConfigCreat
 	return w.counted(made)
 }
 
-// counted fills in how many nodes answer: nodes whose Linode runs.
+// counted fills in how many nodes are up. A node is up while its Linode runs.
 func (w NodeBalancers) counted(c api.NodeBalancerConfig) api.NodeBalancerConfig {
 	c.NodesStatus = api.NodeBalancerNodesStatus{}
 	for _, n := range w.assets.backends[c.ID] {

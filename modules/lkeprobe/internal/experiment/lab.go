@@ -164,7 +164,7 @@ func (l *Lab) weighRefusal(err error) {
 	l.Book.Weigh(report.UnknownRefusal, known, "%s", words)
 }
 
-// find looks for one of the pools whose creation had no answer, and gives up after a while.
+// find looks for a pool whose creation had no answer, also for pools of earlier creations. It gives up after LateWithin.
 func (l *Lab) find(ctx context.Context) (found *pool) {
 	start := time.Now()
 	until(ctx, func() bool {

@@ -59,7 +59,7 @@ type Entry struct {
 	Status  int    // 0 = no answer
 	Limit   string // X-RateLimit-Limit
 	Scopes  string // of the token
-	Own     bool   // a write to something of the run
+	Own     bool   // a write to an object of the run
 	Refused string // why it was not sent
 }
 

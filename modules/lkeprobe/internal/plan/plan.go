@@ -34,9 +34,9 @@ type Step struct {
 	Name    string
 	Nodes   int     // at once
 	Linodes int     // in all
-	Nanodes int     // in all, beside Linodes
-	Larger  int     // in all, beside Linodes, of the larger plan
-	Dollars float64 // for other things than Linodes
+	Nanodes int     // in all, in addition to Linodes
+	Larger  int     // in all, in addition to Linodes, of the larger plan
+	Dollars float64 // for other objects than Linodes
 	Limit   time.Duration
 }
 
@@ -67,7 +67,7 @@ type Plan struct {
 	LargerHourly float64
 	Nodes        int // at once
 	Linodes      int // in all, including Linodes of the larger plan
-	Nanodes      int // in all, beside Linodes
+	Nanodes      int // in all, in addition to Linodes
 	Duration     time.Duration
 	MaxCost      float64
 	Budget       float64

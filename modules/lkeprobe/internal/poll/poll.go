@@ -1,11 +1,12 @@
 // Package poll measures when something happened by reading until it shows.
 //
-// A reading only brackets a moment: it came after the start of the last reading without it and before the end of the first reading with
-// it. Everything here keeps both bounds, so a report never claims more than was seen. Times are of package time, which is virtual inside
-// a testing/synctest bubble.
+// A reading only bounds the moment of an event: the event came after the start of the last reading without it and before the end of the
+// first reading with it. Everything here keeps both bounds, so a report never claims more than was seen. Times are of package time, which
+// is virtual inside a testing/synctest bubble.
 //
-// Until reads every 50 ms at first and every 2 s at most. Example: a read from 10:00:00.0 to 10:00:00.2 lacks the node, the next one from
-// 10:00:01.0 to 10:00:01.2 shows it: it came between 0.0 and 1.2 s. Until returns the error of a read, or of the context.
+// Until reads every 50 ms at first and every 2 s at most. Example: a read from 10:00:00.0 to 10:00:00.2 lacks the node, and the next read,
+// from 10:00:01.0 to 10:00:01.2, shows it. The node came between 10:00:00.0 and 10:00:01.2. Until returns the error of a read, or of the
+// context.
 //
 // A Mark that the first reading shows has the lower bound 0. Lost counts the readings that lack a Mark after a reading that showed it.
 package poll
