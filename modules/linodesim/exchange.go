@@ -261,8 +261,8 @@ func (x *exchange) wait(d time.Duration) error {
 	}
 }
 
-// validate compares the answer with the description. It skips HTML: a rule made that answer
-// as a proxy's, and it is not the API's.
+// validate compares the answer with the description. It skips HTML answers: a rule made them,
+// as a proxy does, and the API does not send them.
 func (x *exchange) validate() {
 	if x.answer.header.Get("Content-Type") == "text/html" {
 		return

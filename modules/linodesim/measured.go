@@ -74,7 +74,7 @@ func profileOf(m *report.Report) Profile {
 		}
 	}
 	if _, _, ok := m.Range(report.Request); ok {
-		p.WriteLKE = Span{} // report.Request includes the writes of LKE
+		p.WriteLKE = Span{} // the report times reads alone; writes take as long here
 	}
 	p.StaleReads = lag(m, report.PoolReadLag, report.LinodeReadLag)
 	p.StaleLists = lag(m, report.PoolListLag, report.LinodeListLag)

@@ -9,8 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// profileRules returns the rules of a profile. The first of them that hits a request, in this order, applies to it
-// alone. Lists with a missing entry or a shifted page lag as other lists do.
+// profileRules returns the rules of a profile. Of these rules, only the first that hits a request applies to it. Lists
+// with a missing entry or a shifted page lag as other lists do.
 func profileRules(p Profile) []Rule {
 	t, lists := p.Faults, Rule{Kind: Lists, View: View{Stale: p.StaleLists}, UpTo: true}
 	missing, shifted := lists, lists

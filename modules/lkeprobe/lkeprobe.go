@@ -6,8 +6,8 @@
 // package guard, which lets through only requests about the run's own pools. Config.Operator adds the tasks of the installed operator
 // in the cluster.
 //
-// The report does not identify the account: in texts of the API, words replace every number of five digits and more, every address and
-// every mail address. Nothing else of the API's answers is copied.
+// The report does not identify the account: in texts of the API, placeholders replace every number of five digits and more, every address
+// and every mail address. Nothing else of the API's answers is copied.
 //
 // The packages below have one subject each: plan (what a run may create and cost), guard (the audit of requests), experiment (the
 // questions), poll (bounds of a measured delay).

@@ -53,7 +53,7 @@ type Sample struct {
 
 // Delay names. Each is measured any number of times in a run.
 const (
-	Request       = "request"         // answering one request
+	Request       = "request"         // answering one read
 	NodeEntry     = "node_entry"      // from a node's request to its entry in the pool's nodes[]
 	InstanceID    = "instance_id"     // from a node's request to instance_id in its entry
 	LinodeListed  = "linode_listed"   // from a node's request to its Linode in the list
