@@ -55,9 +55,9 @@ func fill(operation api.Operation, segments []any) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// segment refuses IDs below 1, because the API would answer 404 and a forgotten ID would pass for the proof that an
-// object does not exist; and what would change the path of a request: an empty part, and "." and "..", which lead to
-// the collection or the object above.
+// segment refuses IDs below 1: the API would answer 404, and a caller that forgot an ID would take the 404 as proof
+// that the object does not exist. It also refuses segments that change the path of a request: the empty segment, "."
+// and "..", which lead to the collection or the object above.
 func segment(value any) (string, error) {
 	if id, number := value.(int); number && id < 1 {
 		return "", errors.New("an ID is a positive number")

@@ -74,7 +74,7 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 	outer := request.Context()
 	ctx, cancel := context.WithTimeout(outer, k.client.timeout)
 	defer cancel()
-	// A transport that reports wanting a connection and never having one has sent nothing.
+	// A transport that called GetConn and never GotConn had no connection and has sent nothing.
 	var wanted, got atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { wanted.Store(true) },
@@ -84,7 +84,7 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", k.client.userAgent)
-	// Without this net/http requests gzip and unpacks it: 2 KB can become 2 GB before maxBody is seen.
+	// Without this header net/http requests gzip and unpacks it: 2 KB can become 2 GB before maxBody is seen.
 	request.Header.Set("Accept-Encoding", "identity")
 
 	response, err := k.client.transport.RoundTrip(request)
@@ -101,7 +101,8 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 		a.err = fmt.Errorf("the answer is longer than %d bytes", maxBody)
 		return a
 	}
-	// The excerpt for an error is cut from the answer afterwards, because a token that is cut could not be found.
+	// The token is hidden before classify cuts an excerpt out of the answer: hide could not find a token that was cut
+	// in two.
 	a := classify(response.StatusCode, redacted(response.Header.Clone(), token), hide(body, token))
 	a.header, a.body, a.clean = response.Header, body, func(b []byte) []byte { return hide(b, token) }
 	return a
@@ -122,7 +123,8 @@ func redacted(header http.Header, token string) http.Header {
 	return header
 }
 
-// redact removes the token from the error of a transport, and what JSON escapes kept from being found before.
+// redact removes the token from the transport's error. It also removes the token from the reasons: hide does not find a
+// token that the answer writes with JSON escapes.
 func (a *attempt) redact(token string) {
 	for i := range a.reasons {
 		a.reasons[i].Reason = strings.ReplaceAll(a.reasons[i].Reason, token, hidden)

@@ -12,8 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// Client calls the API. Make it with New; it is safe for concurrent use. One Client per token keeps the rate limits:
-// several in one process would each use the whole limit.
+// Client calls the API. Make it with New; it is safe for concurrent use. Make one Client per token: each Client counts
+// requests on its own and uses the whole rate limit.
 type Client struct {
 	server    string // with the version and a slash at the end
 	token     TokenSource
@@ -45,15 +45,15 @@ type call struct {
 	limiter   time.Duration
 }
 
-// do sends a request until an attempt is final, and gives the body of a success to decode. A DELETE whose
-// object is gone after an attempt that may have removed it has succeeded.
+// do sends a request until an attempt is final, and passes the body of a success to decode. A DELETE succeeds if it
+// finds no object (404) after an earlier attempt that may have removed the object.
 func (c *Client) do(id api.OperationID, request *http.Request, decode func(body []byte) error) error {
 	operation, _ := api.OperationByID(id)
 	started := time.Now()
 	k := &call{client: c, operation: operation}
 	err := k.run(request.WithContext(context.WithValue(request.Context(), operationKey{}, operationInfo{string(id), operation.Route})))
 	if err == nil && decode != nil && decode(k.last.body) != nil {
-		err = malformed(operation, decode(k.last.clean(k.last.body))) // an error may cite the answer
+		err = malformed(operation, decode(k.last.clean(k.last.body))) // the error may cite the answer, and the answer the token
 	}
 	c.observe(k, err, time.Since(started))
 	return err
@@ -71,7 +71,7 @@ func (k *call) run(request *http.Request) error {
 	if k.made == 0 {
 		return k.invalid(err)
 	}
-	if k.waiting { // the context ended between two attempts, when nothing was on its way
+	if k.waiting { // the context ended between two attempts, while no request was under way
 		k.last.outcome, k.last.err = outcomeCanceled, err
 	}
 	return k.result()
@@ -132,7 +132,7 @@ func fetch[T any](ctx context.Context, c *Client, id api.OperationID, body any, 
 	return answer, nil
 }
 
-// rows is the answer of fetch where it is a bare list.
+// rows unpacks the result of fetch for operations that answer with a list without pages.
 func rows[L ~[]T, T any](list *L, err error) ([]T, error) {
 	if err != nil {
 		return nil, err

@@ -26,13 +26,14 @@ const (
 // Config configures a Client. Only Token is required. Printing a Config in any form shows no token.
 type Config struct {
 	Token TokenSource
-	// BaseURL is the address of the API; "" is https://api.linode.com. A version at the end of its path (/v4, /v4beta)
-	// is accepted and counts when APIVersion is "".
+	// BaseURL is the address of the API; "" is https://api.linode.com. Its path may end with a version (/v4, /v4beta),
+	// which New uses if APIVersion is "".
 	BaseURL string
-	// AllowHTTP permits an address of another host without TLS, over which the token travels in clear. Loopback
-	// addresses need no permission.
+	// AllowHTTP permits addresses of other hosts without TLS, to which the token is sent unencrypted. Loopback addresses
+	// need no permission.
 	AllowHTTP bool
-	// APIVersion is v4 or v4beta; "" is v4beta. On v4 clusters have no tier, and fields of Enterprise alone are missing.
+	// APIVersion is v4 or v4beta; "" is v4beta. v4 has no tiers of clusters and lacks the fields that only LKE
+	// Enterprise has.
 	APIVersion string
 	// Timeout bounds one HTTP attempt with the body of its answer. The context bounds the waits between attempts and
 	// for the rate limit. 0 is 30 s.
@@ -61,7 +62,8 @@ type Call struct {
 	Retries     int           // attempts after the first
 }
 
-// New returns a client. It sends nothing; a token or an address that is refused shows at the first call.
+// New returns a client. It sends nothing: if the API refuses the token or the address does not answer, the first call
+// fails.
 func New(cfg Config) (*Client, error) {
 	if cfg.Token == nil {
 		return nil, errors.New("linode: Config.Token is required")
@@ -150,7 +152,8 @@ func redactUserinfo(address string) string {
 // NewTransport returns the transport of a client without Config.Transport, for a program that wraps it. caFile is as Config.CAFile.
 func NewTransport(caFile string) (http.RoundTripper, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	// Claims are written concurrently to one host; the default of 2 would close and open connections all the time.
+	// Engines write claims concurrently to one host. With the default of 2 idle connections, net/http would keep closing
+	// and opening them.
 	transport.MaxIdleConnsPerHost = 32
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if caFile == "" {
@@ -184,7 +187,7 @@ func (c Config) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String()))
 type operationKey struct{}
 
 // OperationFromContext returns the operationId and the route template of the call that a request belongs to, for round
-// trippers that name spans or metrics. ok is false for a request that is not of this package.
+// trippers that name spans or metrics. ok is false for a request that this package did not make.
 func OperationFromContext(ctx context.Context) (operation, route string, ok bool) {
 	op, ok := ctx.Value(operationKey{}).(operationInfo)
 	return op.id, op.route, ok

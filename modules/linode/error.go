@@ -11,33 +11,34 @@ import (
 type Kind string
 
 const (
-	// KindInvalid: the request can never work as it is; Reasons name the field. Also a mistake found before anything
-	// was sent (Status 0), such as an ID below 1.
+	// KindInvalid: the request can never work without a change; Reasons name the field. The client uses this kind, too, for
+	// a mistake that it finds before it sends anything (Status 0), such as an ID below 1.
 	KindInvalid Kind = "Invalid"
-	// KindUnauthorized: the API refused the token, or there was none to send.
+	// KindUnauthorized: the API refused the token, or the token source had no token.
 	KindUnauthorized Kind = "Unauthorized"
 	// KindForbidden: the token lacks a scope, or its user a right.
 	KindForbidden Kind = "Forbidden"
-	// KindNotFound: the API itself answered so, with 404 and its own error body. Nothing else has this kind: not a proxy's
-	// 404, not an unreachable API.
+	// KindNotFound: the API itself answered 404, with its own error body. A proxy's 404 and an unreachable API have other
+	// kinds.
 	KindNotFound Kind = "NotFound"
-	// KindRateLimited: 429, and waiting it out would have taken too many attempts or longer than the context lasts; or
-	// nothing was sent (Status 0), because the client's own limiter has no room before the context's deadline.
+	// KindRateLimited has two cases. The API answered 429 to the last of five attempts, or it requires a pause that is longer
+	// than 90 s or than the context. Or the client's own limiter had no room before the context's deadline; then the last
+	// attempt was not sent (Status 0).
 	KindRateLimited Kind = "RateLimited"
 	// KindBusy: another job runs on the object, and it did not end within the retries.
 	KindBusy Kind = "Busy"
-	// KindUnavailable: the API could not be reached or failed (5xx, maintenance, a proxy's own answer). A change that
-	// ends so was a PUT or a DELETE and may have had its effect, or may have it later.
+	// KindUnavailable: the API could not be reached or failed (5xx, maintenance, a proxy's own answer). A POST of this
+	// kind had no effect. A PUT or DELETE of this kind may have had its effect, or may have it later.
 	KindUnavailable Kind = "Unavailable"
-	// KindAmbiguous: a POST was sent and nothing proves whether it had its effect. It was not repeated, and must not be
-	// before the effect was looked up.
+	// KindAmbiguous: a POST was sent, and nothing proves whether it had its effect. The client did not repeat it. The
+	// caller must look for the effect before it sends the POST again.
 	KindAmbiguous Kind = "Ambiguous"
-	// KindMalformed: the API answered success with something that is not what the description promises.
+	// KindMalformed: the API answered success with a body that does not match the API's description.
 	KindMalformed Kind = "Malformed"
 	// KindCanceled: the caller's context ended first. errors.Is finds context.Canceled or context.DeadlineExceeded.
 	// The request may have been sent. A POST that may have been sent has KindAmbiguous instead.
 	KindCanceled Kind = "Canceled"
-	// KindNotSent: the time of SendBefore had passed when the request could be sent. It had no effect.
+	// KindNotSent: the time of SendBefore passed before the request could be sent. The request had no effect.
 	KindNotSent Kind = "NotSent"
 	// KindUnknown: none of the above.
 	KindUnknown Kind = "Unknown"
@@ -49,9 +50,11 @@ type Error struct {
 	Status int    // HTTP status; 0 when there was no answer
 	Method string // HTTP method
 	Route  string // path template without the version, such as /lke/clusters/{clusterId}
-	// Reasons are the API's own, in its words and order. Empty when the API gave none.
+	// Reasons are the API's reasons, in its words and order. With Status 0 they are the client's, such as an ID below 1.
+	// They may be empty.
 	Reasons []Reason
-	// RetryAfter is the pause before the next attempt, from the API's answer; 0 when it has none.
+	// RetryAfter is the pause before the next attempt, which the API or the client's own limiter requires. It is 0 when
+	// neither does; KindRateLimited always has one.
 	RetryAfter time.Duration
 	// Err is the cause when there is one besides the API's reasons.
 	Err error
@@ -59,7 +62,7 @@ type Error struct {
 
 // Reason is one reason of a refusal.
 type Reason struct {
-	Field  string // path of the field at fault, such as tags[0]; empty when the reason is about none
+	Field  string // path of the field at fault, such as tags[0]; empty when the reason names no field
 	Reason string // text for people; do not branch on it
 }
 

@@ -9,12 +9,12 @@ import (
 	"unicode/utf16"
 )
 
-// Filter is a condition on the entries of a collection, sent as the header X-Filter. The zero value lets all entries
-// pass. A Filter is a value that never changes: And, Or and OrderBy return new ones, and none can lose a condition,
-// because several are always written as a list ({"+and": [...]}), never as keys of one object.
+// Filter is a condition on the entries of a collection, sent as the header X-Filter. The zero value lets all entries pass. A
+// Filter never changes: And, Or and OrderBy return new ones. A Filter loses no condition: it writes several conditions as a
+// list ({"+and": [...]}), and never as keys of one object, where a second condition on a field would replace the first.
 //
-// The API refuses fields that are no filter with KindInvalid; api.OperationByID lists the fields that are filters. lke_cluster_id, type
-// and status of instances are not.
+// The API refuses a field that is not filterable; the call's error has KindInvalid. Operation.Filterable of package api
+// lists the filterable fields. lke_cluster_id, type and status of instances are not filterable.
 type Filter struct {
 	condition any // nil, or map[string]any with one key
 	order     *order
@@ -35,14 +35,15 @@ const (
 	Descending Direction = "desc"
 )
 
-// Field is a field of the entries, waiting for its condition. Fields of nested objects are named with a dot, such as
-// placement_group.label.
+// Field is a field of the entries; its methods make conditions: Where("label").Equal("web"). A field of a nested object is
+// named with a dot, such as placement_group.label.
 type Field struct{ name string }
 
 // Where starts a condition on a field.
 func Where(field string) Field { return Field{name: field} }
 
-// Equal selects entries whose field has this value. For the field tags: entries that carry this tag, among others.
+// Equal selects entries whose field has this value. For the field tags, it selects entries that have this tag, with or
+// without others.
 func (f Field) Equal(value string) Filter { return f.condition(value) }
 
 // EqualInt selects entries whose field is this number.
@@ -85,8 +86,8 @@ func (f Field) condition(value any) Filter {
 	return Filter{condition: map[string]any{f.name: value}}
 }
 
-// And selects entries that pass all filters. Filters of zero value among them change nothing, and And of none is the
-// zero Filter.
+// And selects entries that pass all filters. Zero Filters among them change nothing; without filters, And returns the zero
+// Filter.
 func And(filters ...Filter) Filter {
 	list, err := conditions(filters)
 	if err != nil {
@@ -95,8 +96,9 @@ func And(filters ...Filter) Filter {
 	return join("+and", list)
 }
 
-// Or selects entries that pass at least one of the filters. The use of the Filter fails if there are no filters, or if one
-// of them lets everything pass: otherwise an empty list of alternatives would select everything.
+// Or selects entries that pass at least one of the filters. The result is an invalid Filter (see Err) if there are no
+// filters, or if one of them lets every entry pass. A caller that makes its alternatives from an empty list would otherwise
+// select every entry.
 func Or(filters ...Filter) Filter {
 	list, err := conditions(filters)
 	switch {
@@ -137,8 +139,7 @@ func join(operator string, list []any) Filter {
 	return Filter{condition: map[string]any{operator: list}}
 }
 
-// OrderBy returns the filter with an order of its results, by a field that is a filter. A second OrderBy replaces the
-// first.
+// OrderBy returns the filter with an order of its results, by a filterable field. A second OrderBy replaces the first.
 func (f Filter) OrderBy(field string, direction Direction) Filter {
 	if f.err != nil {
 		return f

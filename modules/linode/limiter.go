@@ -10,13 +10,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// limiter keeps the requests of one rate class within a limit: no window of the given length, as the server counts it,
-// holds more requests than the limit. A token bucket with a burst cannot promise that, because a full burst and a refill
-// fit into one window. This limiter counts a request from the moment it may be sent until one window after its answer, so
-// bursts and unequal delays on the way cannot put the requests of two windows into one.
+// limiter keeps the requests of one rate class within a limit: the server never counts more requests in one window than
+// the limit. A token bucket with a burst cannot promise that, because a full burst and a refill fit into one window. This
+// limiter counts a request from the moment it may be sent until one window after its answer, so bursts and unequal delays
+// on the network cannot move the requests of two windows into one. Example with a window of one minute: a request that is
+// sent at 10:00:00 and answered at 10:00:05 counts until 10:01:05.
 //
-// Waiting requests are served in the order of their arrival. Each class has its own limiter, so many lists do not
-// delay a delete.
+// Waiting requests are served in the order of their arrival. Each class has its own limiter, so many lists do not delay a
+// delete.
 type limiter struct {
 	documented int
 	window     time.Duration
@@ -24,12 +25,12 @@ type limiter struct {
 	mu       sync.Mutex
 	inFlight int
 	done     []time.Time // when answers of the last window came, oldest first
-	queue    list.List   // of chan struct{}: waiting requests, the first one watches the clock
+	queue    list.List   // of chan struct{}: waiting requests; only the first one waits for the clock
 
 	announced    int       // smaller limit that the server announced; 0 for none
-	remaining    int       // the least that the server had left in an answer of its window, which ends at budgetEnd
-	budgetEnd    time.Time // zero when the server gave none, or the time has passed
-	blockedUntil time.Time // after a 429
+	remaining    int       // requests that the server still allows until budgetEnd: the smallest X-RateLimit-Remaining, counted down
+	budgetEnd    time.Time // zero when the server named no end, or the end has passed
+	blockedUntil time.Time // end of the pause after a 429
 	halvings     int       // how often the limit is halved, after 429s
 	recovery     time.Time // when the halvings end: after the first window without a 429
 }
@@ -53,15 +54,15 @@ func newLimiters() map[api.RateClass]*limiter {
 	return limiters
 }
 
-// noRoom is the error of a request that would have to wait for the limit longer than its context lasts.
+// noRoom is the error of a request whose wait for the limit would outlast its context's deadline.
 type noRoom struct{ wait time.Duration }
 
 func (e noRoom) Error() string {
 	return "rate limited: next slot in " + max(e.wait.Round(time.Second), time.Second).String() + ", after the deadline"
 }
 
-// acquire waits until a request may be sent and returns how long that took. Every success needs one release. It fails
-// at once when the wait would outlast the context's deadline.
+// acquire waits until a request may be sent and returns the time that it waited. Every success needs one release or
+// cancel. It fails at once when the wait would outlast the context's deadline.
 func (l *limiter) acquire(ctx context.Context) (time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -86,7 +87,7 @@ func (l *limiter) acquire(ctx context.Context) (time.Duration, error) {
 			return time.Since(start), nil
 		}
 		var clock <-chan time.Time
-		if first && delay > 0 { // below 0 only an answer can make room, and release wakes the first in the queue
+		if first && delay > 0 { // a negative delay ends with an answer; release then wakes the first request of the queue
 			clock = time.After(delay)
 		}
 		if err := l.wait(ctx, turn, clock); err != nil {
@@ -95,7 +96,7 @@ func (l *limiter) acquire(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// wait gives the lock back until it is the request's turn to look again.
+// wait releases the lock until the request is woken, the clock fires or the context ends.
 func (l *limiter) wait(ctx context.Context, turn <-chan struct{}, clock <-chan time.Time) error {
 	l.mu.Unlock()
 	defer l.mu.Lock()
@@ -125,13 +126,14 @@ func (l *limiter) wake() {
 
 func (l *limiter) take() { l.inFlight++ }
 
-// delay returns 0 when a request may be sent now, how long to wait for the clock, or -1 when an answer must come first.
+// delay returns 0 when a request may be sent now, and else the time until it may be sent. -1 means that an answer must
+// come first.
 func (l *limiter) delay(now time.Time) time.Duration {
 	l.expire(now)
 	if now.Before(l.blockedUntil) {
 		return l.blockedUntil.Sub(now)
 	}
-	// All that the server has not counted yet is among the requests on their way.
+	// The server may not have counted the requests on their way, so they may be all that remains.
 	if !l.budgetEnd.IsZero() && l.remaining <= l.inFlight {
 		return l.budgetEnd.Sub(now)
 	}
@@ -144,7 +146,7 @@ func (l *limiter) delay(now time.Time) time.Duration {
 	return l.done[0].Add(l.window).Sub(now)
 }
 
-// limit is the documented one, or less when the server announced less or answered 429.
+// limit is the documented limit, or less when the server announced less or answered 429.
 func (l *limiter) limit() int {
 	limit := l.documented
 	if l.announced > 0 && l.announced < limit {
@@ -180,7 +182,7 @@ func (l *limiter) release(f feedback) {
 	case f.remaining >= 0 && f.reset > 0:
 		l.learnBudget(now, f)
 	case !l.budgetEnd.IsZero():
-		l.remaining-- // the server may have counted it after the answer with the least
+		l.remaining-- // the answer that set remaining may not have counted this request
 	}
 	if f.limited {
 		l.backOff(now, f.wait)
@@ -188,22 +190,23 @@ func (l *limiter) release(f feedback) {
 	l.wake()
 }
 
-// learnBudget keeps the smallest figure of a window: answers overtake each other, and others may use the same token.
+// learnBudget keeps the smallest X-RateLimit-Remaining of a window: answers overtake each other, and other programs may
+// use the token.
 func (l *limiter) learnBudget(now time.Time, f feedback) {
 	if l.budgetEnd.IsZero() || f.remaining < l.remaining {
 		l.remaining, l.budgetEnd = f.remaining, now.Add(min(f.reset, l.window))
 	}
 }
 
-// mostHalvings keeps a sixteenth of the limit after a long storm: with less, the first requests after its end would
-// wait for a window each.
+// mostHalvings keeps at least a sixteenth of the limit, however many 429s came. With a limit of 1, each of the first
+// requests after the 429s would wait for a whole window.
 const mostHalvings = 4
 
-// backOff holds the class back after a 429 and halves its limit for the next windows, once for the 429s of one burst.
+// backOff holds the class back after a 429 and halves its limit for the next windows. The 429s of one burst halve it once.
 // The random part keeps processes that share a token from waking at the same moment.
 //
-// It lasts one window at most: a longer wish concerns the request that was refused, whose caller learns of it, and not
-// all others of the class.
+// The pause lasts at most one window (and the random part). A longer Retry-After concerns the refused request alone: its
+// caller gets it in Error.RetryAfter, and the other requests of the class do not wait for it.
 func (l *limiter) backOff(now time.Time, wait time.Duration) {
 	until := now.Add(spread(min(wait, l.window)))
 	if now.Before(l.blockedUntil) {

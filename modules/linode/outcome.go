@@ -16,12 +16,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// outcome classifies one attempt. It and the method determine retries and kinds of errors.
+// outcome classifies one attempt. The outcome and the method determine retries and the kinds of errors.
 type outcome string
 
 const (
 	outcomeSuccess     outcome = "success"      // 2xx with JSON, or 204
-	outcomeRefused     outcome = "refused"      // 4xx of the API itself: it will not do this
+	outcomeRefused     outcome = "refused"      // 4xx of the API itself
 	outcomeRotated     outcome = "rotated"      // 401, and the token source has a newer token by now
 	outcomeRateLimited outcome = "rate limited" // 429
 	outcomeNoRoom      outcome = "no room"      // not sent: the rate limit leaves no room before the context's deadline
@@ -29,13 +29,13 @@ const (
 	outcomeMaintenance outcome = "maintenance"  // 503 with X-Maintenance-Mode: planned, and not over soon
 	outcomeTimeout     outcome = "timeout"      // 408
 	outcomeServerError outcome = "server error" // 5xx of the API itself
-	outcomeProxy       outcome = "proxy"        // an error status without the API's error body: something in front of it
+	outcomeProxy       outcome = "proxy"        // an error status without the API's error body: a proxy in front of the API answered
 	outcomeGarbled     outcome = "garbled"      // 2xx with something that is not JSON
 	outcomeUnsent      outcome = "unsent"       // no connection: the API has not seen the request
 	outcomeUntrusted   outcome = "untrusted"    // the server's certificate was refused: nothing was sent, and will not be
 	outcomeLost        outcome = "lost"         // sent, or perhaps sent, without an answer
-	outcomeNotTried    outcome = "not tried"    // no token, or an unusable request: an error on this side
-	outcomeExpired     outcome = "expired"      // the time until which it could be sent had passed
+	outcomeNotTried    outcome = "not tried"    // the token source failed: an error on this side
+	outcomeExpired     outcome = "expired"      // the time of SendBefore had passed
 	outcomeCanceled    outcome = "canceled"     // the context ended before the request was sent
 	outcomeAbandoned   outcome = "abandoned"    // the context ended while the request was on its way
 )
@@ -47,15 +47,15 @@ type attempt struct {
 	header  http.Header
 	body    []byte
 	reasons []Reason
-	err     error         // cause without an answer, or the excerpt of a body that is not the API's
+	err     error         // why no answer came, or an excerpt of a body that is not the API's
 	wait    time.Duration // pause required by the server; 0 for none
 	limiter time.Duration // time spent waiting for the rate limit
 
 	clean func([]byte) []byte // takes the token out of a text
 }
 
-// Bounds of what an answer's texts contribute to an error. Errors reach conditions of Kubernetes objects, whose size
-// and characters are limited.
+// These constants bound the texts of an answer that go into an error. Errors reach conditions of Kubernetes objects,
+// whose size and characters are limited.
 const (
 	maxReasons = 10
 	maxReason  = 300
@@ -110,7 +110,7 @@ func excerpt(header http.Header, body []byte) error {
 	return errors.New("the answer is not the API's: " + kind + ", " + strconv.Quote(text))
 }
 
-// plain is a text on one line, of printable characters, and at most so many bytes of it.
+// plain returns a text on one line, of printable characters, cut to limit bytes.
 func plain(text string, limit int) string {
 	cut := text[:min(len(text), 4*limit)] // the rest is ignored, however long it is
 	line := strings.Join(strings.Fields(strings.Map(printable, cut)), " ")
@@ -150,8 +150,8 @@ func failed(ctx context.Context, err error, connected bool) attempt {
 	return a
 }
 
-// serverWait returns the pause required by the server, 0 for none: Retry-After in seconds, and after a 429 that
-// lacks it the time until X-RateLimit-Reset, a header that ordinary answers carry as well.
+// serverWait returns the pause required by the server, 0 for none. It is Retry-After in seconds. After a 429 without
+// Retry-After it is the time until X-RateLimit-Reset; other answers carry that header, too, and require no pause.
 func serverWait(status int, header http.Header, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header.Get("Retry-After"))); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, 24*3600)) * time.Second
@@ -162,8 +162,8 @@ func serverWait(status int, header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// untilReset returns the time until X-RateLimit-Reset by the server's own clock (the header Date), so that a clock of
-// ours that is wrong does no harm; 0 when it is missing, past or absurd.
+// untilReset returns the time until X-RateLimit-Reset by the server's own clock (the header Date), so that a wrong local
+// clock does no harm. It returns 0 when the header is missing, or when its time is past or more than an hour away.
 func untilReset(header http.Header, now time.Time) time.Duration {
 	seconds, err := strconv.ParseInt(strings.TrimSpace(header.Get("X-RateLimit-Reset")), 10, 64)
 	if err != nil || seconds <= 0 {

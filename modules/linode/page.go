@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// pageSize is the largest that the API allows: fewer calls of a class that has only 200 a minute.
+	// pageSize is the largest page that the API allows. Large pages save requests of a class that has only 200 a minute.
 	pageSize = 500
-	// maxPages bounds a whole collection, to 50,000 entries: no account comes near, and answers that always promise one
-	// more page end there.
+	// maxPages bounds a collection to 50,000 entries. No account comes near; the bound ends the reading of a server that always
+	// announces one more page.
 	maxPages = 100
-	// maxPasses bounds how often a collection is read anew because it shrank.
+	// maxPasses bounds how often a collection that keeps shrinking is read.
 	maxPasses = 4
 )
 
@@ -29,8 +29,8 @@ type page[T any] struct {
 	Results int `json:"results"`
 }
 
-// iterate yields the entries of a collection, page by page. When it shrinks between two pages, what follows the removed entries has
-// moved to a page already read; then it is read again from the start, and entries that were yielded are left out.
+// iterate yields the entries of a collection, page by page. When the collection shrinks between two pages, entries move to a page
+// that was already read. iterate then reads the collection again from the start and leaves out the entries that it has yielded.
 func iterate[T any, K comparable](ctx context.Context, c *Client, id api.OperationID, filter Filter, key func(T) K,
 	segments ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -80,7 +80,7 @@ func readPages[T any](c *Client, operation api.Operation, first *http.Request, u
 		request := first.Clone(first.Context())
 		request.URL.RawQuery = fmt.Sprintf("page=%d&page_size=%d", number, pageSize)
 		answer, err := readPage[T](c, operation, request)
-		// Beyond the end, where a page was before, the API may answer 404 or serve its last page again.
+		// The collection shrank, and this page does not exist any more: the API may answer 404 or send its last page again.
 		if number > 1 && KindOf(err) == KindNotFound {
 			return false, nil
 		}
@@ -96,7 +96,7 @@ func readPages[T any](c *Client, operation api.Operation, first *http.Request, u
 				return true, nil
 			}
 		}
-		// An old answer without hits had page 0 of 0.
+		// Earlier versions of the API answered page 0 of 0 for an empty collection.
 		if answer.Page >= answer.Pages {
 			return true, nil
 		}
@@ -113,7 +113,7 @@ func readPage[T any](c *Client, operation api.Operation, request *http.Request) 
 	return answer, err
 }
 
-// decodePage counts entries before it decodes them: empty ones are short on the wire and large in memory.
+// decodePage counts entries before it decodes them: an empty entry is short in JSON and large in memory.
 func decodePage[T any](body []byte) (page[T], error) {
 	var raw page[json.RawMessage]
 	if err := json.Unmarshal(body, &raw); err != nil {

@@ -13,13 +13,13 @@ import (
 const (
 	// tries bounds the attempts of one call.
 	tries = 5
-	// defaultLimitedWait follows a 429 that names no time, and grows up to maxLimitedWait.
+	// defaultLimitedWait is the wait after a 429 that names no time. It doubles with each attempt, up to maxLimitedWait.
 	defaultLimitedWait = 2 * time.Second
 	maxLimitedWait     = 30 * time.Second
-	// maxServerWait is the longest pause required by the server that a call waits for; longer ones end the call with
-	// KindRateLimited and RetryAfter, so that the caller decides.
+	// maxServerWait is the longest pause required by the server that a call waits for. A longer pause ends the call, and
+	// the caller finds it in Error.RetryAfter.
 	maxServerWait = 90 * time.Second
-	// busyWait lies between attempts while another job runs on a Linode; such jobs take some seconds.
+	// busyWait is the pause between attempts while another job runs on a Linode; such jobs take some seconds.
 	busyWait = 3 * time.Second
 	// firstBackoff and maxBackoff bound the growing waits after failures.
 	firstBackoff = 500 * time.Millisecond
@@ -28,16 +28,16 @@ const (
 
 var (
 	anyMethod = []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPost}
-	// repeatable methods may have had their effect and can be sent again all the same: a GET has none, a DELETE finds its
-	// object gone. A POST would create twice. A PUT sets a value, and an attempt without an answer may take effect after
-	// later writes, so the caller has to have the outcome of each attempt.
+	// repeatable methods can be sent again although an earlier attempt may have had its effect: a GET has no effect, and a
+	// DELETE finds its object gone. A POST would create a second object. A PUT sets a value, and an attempt without an
+	// answer may take effect after later writes, so the caller has to know the outcome of each attempt.
 	repeatable = []string{http.MethodGet, http.MethodDelete}
 )
 
-// policy is with which methods an outcome is tried again. An outcome without a row is final: success, a refusal,
-// planned maintenance, a certificate that is not trusted, errors on this side, the end of the context.
+// policy lists, for each outcome, the methods with which the request is tried again. An outcome without a row is final:
+// success, a refusal, planned maintenance, a certificate that is not trusted, errors on this side, the end of the context.
 //
-// With any method are retried only outcomes that prove that the request had no effect.
+// Outcomes with anyMethod prove that the request had no effect.
 var policy = map[outcome][]string{
 	outcomeRateLimited: anyMethod,
 	outcomeBusy:        anyMethod,
@@ -50,13 +50,13 @@ var policy = map[outcome][]string{
 	outcomeLost:        repeatable,
 }
 
-// retrying is the library that counts attempts, rewinds bodies and waits: by the policy, growing from attempt to
-// attempt or following Retry-After.
+// retrying returns a client of the library that counts attempts, rewinds bodies and waits. The policy decides about
+// another attempt; waits grow from attempt to attempt or follow Retry-After.
 func (k *call) retrying() *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
 			Transport: attemptTransport{k},
-			// The API redirects nowhere. Following one would carry the token to another host.
+			// The API redirects nowhere. Following a redirect would carry the token to another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		RetryMax: tries - 1, RetryWaitMin: firstBackoff, RetryWaitMax: maxBackoff,
@@ -69,8 +69,9 @@ func (k *call) retrying() *retryablehttp.Client {
 	}
 }
 
-// again is the library's CheckRetry. It gives up at once when the wait would outlast the context, so that the caller
-// learns the reason and not only that time is up. A random part keeps processes that share a token apart.
+// again is the library's CheckRetry. It gives up at once when the wait would outlast the context, so that the caller gets
+// the API's last error instead of a timeout. A random part of the wait keeps processes that share a token from sending at
+// the same moment.
 func (k *call) again(ctx context.Context, response *http.Response, _ error) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -87,8 +88,8 @@ func (k *call) again(ctx context.Context, response *http.Response, _ error) (boo
 	return true, nil
 }
 
-// answered is an answer in the form that the library gets: an answer with a wait becomes a 429 with Retry-After, which
-// its back-off keeps to.
+// answered returns the answer in the form that the library reads: an answer with a wait becomes a 429 with Retry-After,
+// because the library's back-off follows that header.
 func (a attempt) answered(request *http.Request, made int) *http.Response {
 	status, wait, header := a.status, a.wait, http.Header{}
 	switch {
@@ -105,7 +106,7 @@ func (a attempt) answered(request *http.Request, made int) *http.Response {
 		Request: request}
 }
 
-// mayHaveEffect reports whether after this attempt the request may have been carried out.
+// mayHaveEffect reports whether the API may have carried out the request of this attempt.
 func (a attempt) mayHaveEffect() bool {
 	switch a.outcome {
 	case outcomeTimeout, outcomeServerError, outcomeProxy, outcomeGarbled, outcomeLost, outcomeAbandoned:

@@ -10,8 +10,9 @@ type sendBeforeKey struct{}
 
 var errExpired = errors.New("it waited for longer than it could be sent")
 
-// SendBefore returns a context for calls whose requests are sent until the given time, also after waits for the rate
-// limit or a 429. A call that is not sent by then ends with KindNotSent. A request that was sent may take longer.
+// SendBefore returns a context for calls whose requests may be sent until the given time, also after waits for the rate
+// limit or a 429. A call that is not sent by then ends with KindNotSent. A request that was sent may take longer. The
+// time does not bound the further attempts of a GET or DELETE whose earlier attempt may have had its effect.
 func SendBefore(ctx context.Context, before time.Time) context.Context {
 	return context.WithValue(ctx, sendBeforeKey{}, before)
 }

@@ -21,9 +21,9 @@ func StaticToken(token string) TokenSource {
 	}
 }
 
-// FileToken reads the token from a file, anew for every request: a rotated Secret needs no restart. While the file
-// cannot be read or is empty, as in the middle of being rewritten, the token read last is used; without one the request
-// fails with KindUnauthorized.
+// FileToken reads the token from a file, anew for every request: a rotated Secret needs no restart. While the file has no
+// valid token, for example while another program rewrites it, FileToken returns the last valid token. Without an earlier
+// token the request fails with KindUnauthorized.
 func FileToken(path string) TokenSource {
 	var (
 		mu   sync.Mutex
@@ -46,7 +46,7 @@ func FileToken(path string) TokenSource {
 	}
 }
 
-// checkToken refuses what cannot be sent in a header. It never repeats the token.
+// checkToken refuses a token that cannot be sent in a header. Its errors never contain the token.
 func checkToken(token string) error {
 	if token == "" {
 		return errors.New("the token is empty")

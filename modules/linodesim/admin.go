@@ -25,7 +25,7 @@ import (
 //	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true,
 //	                          "lie": "late-ids"}
 //	                          lie names one of report.Assumptions, see Lie;
-//	                          pool narrows never_boot and stall; without it they are about any
+//	                          pool limits never_boot and stall to one pool; without it they are about any pool
 func (s *Sim) Admin() http.Handler {
 	mux := http.NewServeMux()
 	show(mux, "state", s.Snapshot)
@@ -45,7 +45,7 @@ func (s *Sim) Admin() http.Handler {
 		done(w, err)
 	})
 	mux.HandleFunc("POST /faults", s.Faults.set)
-	mux.HandleFunc("POST /conditions", s.Faults.set) // its earlier name
+	mux.HandleFunc("POST /conditions", s.Faults.set) // the earlier name of /faults
 	return s.tokens.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 

@@ -5,9 +5,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// Owner makes and changes objects as the owner of the account does in the Cloud
-// Manager, and as LKE does by itself: without a request of a client. A Sim has
-// its methods.
+// Owner makes and changes objects without a request of a client, as the owner of the
+// account does in the Cloud Manager and as LKE does by itself. A Sim has the methods of
+// Owner.
 type Owner struct{ world *world.World }
 
 // AnnounceMaintenance lists maintenance of a Linode's host in the account; nil
@@ -73,9 +73,8 @@ func (o *Owner) DeleteNode(clusterID int, nodeID string) error {
 	return at(o.world, owner, func(w *world.Moment) error { return w.Nodes().DeleteLKENode(clusterID, nodeID) })
 }
 
-// AddCluster makes a cluster with its pools, as if its owner had made it in
-// the Cloud Manager before anything else happened: reads of a profile that lag
-// show it at once.
+// AddCluster makes a cluster with its pools, as if the owner had made it in the Cloud
+// Manager a long time ago: the lagging reads of a profile show it at once.
 func (o *Owner) AddCluster(spec ClusterSpec) (ClusterInfo, error) {
 	w, end := o.world.Begin(world.Caller{Actor: owner})
 	defer end()

@@ -19,8 +19,9 @@
 //
 // # A node's life
 //
-// A value that is drawn from the Profile is written on the arrows. State moves on when
-// it is looked at after its time has come, and when a subscriber waits for it.
+// The arrows name the delays that are drawn from the Profile. An object reaches its
+// next state when a request looks at it after the delay, or when a subscriber waits for
+// it.
 //
 //	stateDiagram-v2
 //	    [*] --> requested: pool made, count raised
@@ -76,12 +77,13 @@
 //	    rebooting --> running: half of Join
 //	    offline --> [*]: DELETE, in every state. At once a 404
 //
-// The account's events of all this are scheduled, started and finished when the
-// work is, and failed when its Linode went meanwhile.
+// The account's events of all this are scheduled, started and finished together with
+// the work. An event has failed if its Linode was deleted meanwhile.
 //
-// POST boot, reboot and shutdown in a state without that arrow are 400, "Linode busy."
-// while a job runs. A worker of LKE can be shut down and booted as well; LKE
-// does nothing about it, and there is no event of it.
+// POST boot, reboot and shutdown are answered 400 in a state without such an arrow; the
+// text is "Linode busy." while a job runs. A client can also shut down and boot a
+// worker of LKE. LKE does nothing about it. Subscribers get no event of the shutdown,
+// and NodeReboots when the worker runs again.
 //
 // # A disk's and an image's life
 //
@@ -93,66 +95,69 @@
 //	    creating --> available: Join. It has a region then, and Linodes can be made of it
 //	    available --> [*]: DELETE
 //
-// Firewalls, placement groups, VPCs and tags have no states: they are there
-// from their POST to their DELETE, which a group with members and a VPC with
-// Linodes refuse.
+// Firewalls, placement groups, VPCs and tags have no states: they exist from their POST
+// to their DELETE. A placement group with members and a VPC with Linodes refuse the
+// DELETE.
 //
 // # A request's way
 //
-// Route, maintenance, token, rate limit; then half of the drawn delay; scope,
-// fault rules, form of the body; then, in one moment of the world, the model's
-// own rules and the effect; then the rest of the delay. A request that is given up in the first half has had no
-// effect, one that is given up in the second half has. Limits are counted as
-// documented, per token and class, in windows that begin with their first
-// request: 200 a minute for collections, 20 a minute for GET /images, 20 in
-// 15 seconds for POST /linode/instances, 15 a minute for POST /vpcs, 100 a minute
-// for POST /volumes, 1,600 a minute for everything else.
-// What the API does not have, an unknown route, field, filter or method, is
-// refused and kept in Unknown. Fields without meaning that were recorded to be
-// accepted are described, and accepted, for the operations they were sent to.
+// A request passes these steps: route, maintenance, token, rate limit; then half of the
+// drawn delay; scope, fault rules, form of the body; then, in one moment of the world,
+// the model's own rules and the effect; then the rest of the delay. If the client
+// cancels the request in the first half, it has no effect. If the client cancels it in
+// the second half, it has its effect. Limits are counted as documented, per token and
+// class, in windows that begin with their first request: 200 a minute for collections,
+// 20 a minute for GET /images, 20 in 15 seconds for POST /linode/instances, 15 a minute
+// for POST /vpcs, 100 a minute for POST /volumes, 1,600 a minute for everything else. A
+// route, field, filter or method that the API does not have is refused and kept in
+// Unknown. Some fields have no meaning, but recordings show that the API accepts them.
+// The description has these fields for the operations to which they were sent, and the
+// simulator accepts them there.
 //
 // # What the simulator records
 //
 // Calls counts answers by route template, status and rate class; Audit has
 // every change of state with who, when and the request's ID; Snapshot copies
-// everything; Floor returns how long the platform itself took. A token is never
-// in any of them: its user's name stands for it.
+// everything; Floor returns how long the platform itself took. They name a token by its
+// user and never contain the token.
 //
 // # Not known, chosen here
 //
-// Where an answer is not known outside the platform and both matter, Behaviour
-// chooses: deletion of a pool's last node and of a cluster's last pool, a
-// Linode deleted directly, count 0 on Enterprise, reserved taint keys, nodes
-// that are not listed yet, filters on pools, pages beyond the end, the form of workers' labels, when a Linode
-// loses volumes whose attachment does not persist across boots, and whether
-// removed labels and taints come back (read by the program that simulates the cluster).
-// Decided without a choice, because a client should not depend on it:
+// Some answers are not known outside the platform. Behaviour chooses between the
+// possible answers where the choice matters to a client: deletion of a pool's last node
+// and of a cluster's last pool, a Linode deleted directly, count 0 on Enterprise,
+// reserved taint keys, nodes that are not listed yet, filters on pools, pages beyond
+// the end, the form of workers' labels, when a Linode loses volumes whose attachment
+// does not persist across boots, and whether removed labels and taints come back (read
+// by the program that simulates the cluster). Other answers are fixed here, because a
+// client should not depend on them:
 //
 //   - a recycled or repaired node is a new node with a new ID;
 //   - LKE does not drain; a deleted node's Linode is seen as deleting for a while;
 //   - a 403 for a missing scope, a 404 for a method that a route does not have;
-//   - the words for no capacity, a full cluster, a plan that LKE does not take,
-//     an unavailable plan: 400 with field type or count and words of our own;
+//   - the text for no capacity, a full cluster, a plan that LKE does not take,
+//     an unavailable plan: 400 with field type or count and the simulator's own text;
 //   - label keys with kubernetes.io or linode.com are refused by the API, as the
 //     Cloud Manager does; taint keys have at most 63 characters;
 //   - every 429 has a Retry-After; a refused request does not count;
 //   - text filters compare exactly, tags are case sensitive;
-//   - a firewall that is disabled counts as one, of which a Linode or interface
-//     has one at a time; the words of that refusal;
+//   - a Linode or interface has one firewall at a time, and a disabled firewall
+//     counts; the text of that refusal;
 //   - firewalls, versions and strategies of a pool change at once for the API
 //     and have no effect on existing nodes;
 //   - a private image of another account is a 404, deleting a public one a 403;
-//   - the words that refuse the list of interfaces of a Linode with legacy ones;
+//   - the text that refuses the list of interfaces of a Linode with legacy interfaces;
 //   - a volume's attachment with persist_across_boots false needs a Linode that runs
-//     and takes no configuration, as the description has it; the words are our own;
+//     and takes no configuration, as the description says; the text is the simulator's own;
 //   - a tag's objects are Linodes, clusters, volumes and NodeBalancers, by ID.
 //
 // # Not modelled
 //
-// Effects of the network: nothing is routed or filtered, user data is not run.
-// Disks and configurations of LKE's workers: their lists are empty. What a
-// NodeBalancer or a volume does: their objects, states and limits are
-// there. Domains, object storage, reserved addresses, resizing, migrating and rebuilding a Linode, the owner's account, the objects
+// Effects of the network: nothing is routed or filtered, user data is not run. Disks
+// and configurations of LKE's workers: their lists are empty. The work of a
+// NodeBalancer or a volume: only their objects, states and limits are modelled.
+// Domains, object storage, reserved addresses, resizing, migrating and rebuilding a
+// Linode, the owner's account, the objects
 // of a tag, and the availability of VPCs: no client that is tested here asks for them, and GET /unknown lists a request that does.
 // Backups, StackScripts, prefix lists and rule sets of firewalls: requests that name one are refused.
 // LKE's autoscaler, the control plane's ACL, App Platform and audit logs are
@@ -165,20 +170,19 @@
 //
 // # Faults
 //
-// Fail puts rules in force, for single requests or many: statuses with or without
-// Retry-After, a proxy's page, delays, connections that drop or hang before or
-// after the effect, writes without effect or with a late one, groups of wrong
-// 404s, lists that lack entries or whose pages shift, stale reads. A late write is
-// answered at once and carried out later, after writes that came after it, also
-// when its sender is gone. A stale read is answered from a copy of the world as it
-// was then, so that a page agrees with itself; each request may be late by another
-// time. Profiles stale and hostile are made of such rules, which come after the
-// rules of Fail. RefuseCapacity, SetAccountLimit,
-// SetMaintenance, NeverBoot and StallNodes are faults of the platform;
-// RecycleNode, DeleteInstance, EditPool and their like change the account as its
-// owner does. Lie breaks one of the operator's assumptions, such as an instance ID
-// within minutes, further than any profile does; a client's tests show with it
-// that the break is noticed. Admin offers over HTTP what the API cannot do.
+// Fail adds rules for single requests or many: statuses with or without Retry-After, a
+// proxy's page, delays, connections that drop or hang before or after the effect,
+// writes without effect or with a late effect, groups of wrong 404s, lists that lack
+// entries or whose pages shift, stale reads. A late write is answered at once and
+// carried out later, possibly after newer writes, and even if its sender is gone. A
+// stale read is answered from a copy of the world at an earlier time, so the entries of
+// one page fit together; the age of the copy may differ between requests. Profiles
+// stale and hostile consist of such rules, which come after the rules of Fail.
+// RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot and StallNodes are faults
+// of the platform; RecycleNode, DeleteInstance, EditPool and their like change the
+// account as its owner does. Lie breaks one of the operator's assumptions, such as an
+// instance ID within minutes, further than any profile does: a client's tests use it to
+// show that the client notices. Admin offers over HTTP the actions that the API lacks.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
 // `karpenter-linode verify`, with module lkeprobe, settles on a real account the unknown

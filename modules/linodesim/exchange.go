@@ -23,8 +23,8 @@ const maxBody = 1 << 20
 // exchange is one request on its way through the simulator.
 type exchange struct {
 	sim     *Sim
-	r       *http.Request // as it came
-	bare    *http.Request // below its version, routed
+	r       *http.Request // as the client sent it
+	bare    *http.Request // without the version in its path, routed
 	id      string
 	start   time.Time
 	op      *operation.Operation // nil = unknown
@@ -43,14 +43,14 @@ type answer struct {
 
 var errDropped = errors.New("connection dropped by a fault rule")
 
-// chain is the way of every request, in this order. A step that returns false
-// has answered, or the connection is gone.
+// chain lists the steps of every request, in this order. A step that returns false has
+// answered the request, or the connection is gone; no further step runs.
 var chain = []func(*exchange) bool{
 	(*exchange).route, (*exchange).maintenance, (*exchange).authenticate, (*exchange).limit, (*exchange).arrive,
 	(*exchange).authorize, (*exchange).decide, (*exchange).failBefore, (*exchange).handle, (*exchange).failAfter,
 }
 
-// exchange takes a request through everything and records it.
+// exchange runs the steps of a request and records the request.
 func (s *Sim) exchange(r *http.Request) *exchange {
 	x := &exchange{sim: s, r: r, id: s.journal.nextID(), start: s.clock.Now()}
 	x.answer.header = http.Header{}
@@ -96,7 +96,7 @@ func (x *exchange) maintenance() bool {
 
 func (x *exchange) authenticate() bool {
 	who, known := x.sim.tokens.find(x.r.Header.Get("Authorization"))
-	if !known && !x.op.Public { // a wrong token does not matter there (FACTS 18, third table, 20)
+	if !known && !x.op.Public { // a public operation ignores a wrong token (FACTS 18, third table, 20)
 		return x.refuse(http.StatusUnauthorized, world.Reason{Reason: "Invalid Token"})
 	}
 	beta := x.caller.Beta
@@ -176,7 +176,7 @@ func (x *exchange) handle() bool {
 	return true
 }
 
-// run does what the operation does, in one moment of the world.
+// run carries out the operation in one moment of the world.
 func (x *exchange) run(body []byte) ([]byte, error) {
 	x.caller.AnswersIn = x.pause
 	live, end := x.sim.world.Begin(x.caller)
@@ -188,7 +188,7 @@ func (x *exchange) run(body []byte) ([]byte, error) {
 		defer over()
 	}
 	if x.fault.Rule.NoEffect {
-		live, _ = live.History().Fork().Begin(x.caller) // which has no other caller
+		live, _ = live.History().Fork().Begin(x.caller) // no other caller has the fork
 	}
 	found, err := handlers.Answer(x.request(live, seen), body)
 	if err != nil {
@@ -205,8 +205,8 @@ func (x *exchange) request(live, seen *world.Moment) handlers.Request {
 	}
 }
 
-// carryOutLater plans the effect of a write. A write that the API would refuse then has
-// no effect, and no caller learns about it.
+// carryOutLater plans the effect of a write. If the API would refuse the write at that later
+// time, the write has no effect, and no caller learns about it.
 func (x *exchange) carryOutLater(after time.Duration) {
 	body, err := x.readBody()
 	if err != nil || len(x.op.CheckBody(body, x.caller.Beta)) > 0 {
@@ -217,7 +217,7 @@ func (x *exchange) carryOutLater(after time.Duration) {
 	live.Later(after, func(then *world.Moment) { _, _ = handlers.Answer(x.request(then, then), body) })
 }
 
-// refused writes what a handler refused.
+// refused answers with the error of a handler.
 func (x *exchange) refused(err error) bool {
 	var refusal *world.Refusal
 	var wrongFilter *filter.Error
@@ -261,8 +261,8 @@ func (x *exchange) wait(d time.Duration) error {
 	}
 }
 
-// validate compares the answer with the description. Answers made by a rule
-// as a proxy's are not the API's.
+// validate compares the answer with the description. It skips HTML answers: a rule made them,
+// as a proxy does, and the API does not send them.
 func (x *exchange) validate() {
 	if x.answer.header.Get("Content-Type") == "text/html" {
 		return

@@ -7,9 +7,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// Faults makes the platform and single requests fail, as tests and users of a
-// simulator want it: rules for requests, and faults of the platform itself. A
-// Sim has its methods.
+// Faults makes the platform or single requests fail: it has rules for requests, and faults of the platform itself. A Sim
+// has the methods of Faults.
 type Faults struct {
 	world       *world.World
 	clock       Clock
@@ -18,14 +17,13 @@ type Faults struct {
 	maintenance atomic.Bool
 }
 
-// floor is the world as it was when a rule with Stale was added: its reads show
-// nothing older.
+// floor is the world as it was when a rule with Stale was added: reads under the rule show no older state.
 type floor struct {
 	at    time.Time
 	world *world.World
 }
 
-// past gives the world that a request reads which does not read the present one.
+// past returns the earlier world that a stale request reads, and nil for a request that reads the present.
 func (f *Faults) past(live *world.Moment, d decision) *world.World {
 	if d.Rule.Stale <= 0 {
 		return nil
@@ -70,8 +68,7 @@ func (f *Faults) HealAll() {
 	})
 }
 
-// Active describes the faults in force in one line each, none on a healthy
-// platform. Rules of the profile count as its nature, and come last.
+// Active describes the faults in force in one line each; a healthy platform has none. The rules of the profile come last.
 func (f *Faults) Active() []string {
 	var all []string
 	if f.maintenance.Load() {
@@ -94,7 +91,7 @@ func (f *Faults) Hits(id RuleID) int { return f.rules.Hits(id) }
 // SetMaintenance makes every request answer 503 with X-Maintenance-Mode.
 func (f *Faults) SetMaintenance(on bool) { f.maintenance.Store(on) }
 
-// RefuseCapacity makes the platform out of a plan, in a region or everywhere.
+// RefuseCapacity takes away the capacity for a plan, in a region or everywhere.
 func (f *Faults) RefuseCapacity(c NoCapacity) {
 	do(f.world, func(w *world.Moment) { w.Faults().RefuseCapacity(c) })
 }
@@ -114,8 +111,9 @@ func (f *Faults) RestoreCapabilities() {
 	do(f.world, func(w *world.Moment) { w.Faults().RestoreCapabilities() })
 }
 
-// SetAccountLimit bounds the Linodes of the account; 0 = no bound. A request beyond it is refused. Pools of an Enterprise
-// cluster are accepted, and the nodes get no Linode until there is room.
+// SetAccountLimit bounds the Linodes of the account; 0 = no bound. A request beyond the bound is refused. An Enterprise
+// cluster accepts pools beyond it (unless Behaviour.RefuseBeyondLimits is set), and their nodes get no Linode until there
+// is room.
 func (f *Faults) SetAccountLimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetAccountLimit(n) })
 }
@@ -125,8 +123,9 @@ func (f *Faults) SetVCPULimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetVCPULimit(n) })
 }
 
-// SetVPCLimit bounds the VPCs of the account; 0 = no bound. POST /vpcs is refused beyond it, and a new Enterprise cluster
-// that names no VPC is accepted: it has no control plane, no VPC and no Linodes until there is room.
+// SetVPCLimit bounds the VPCs of the account; 0 = no bound. POST /vpcs beyond the bound is refused. A new Enterprise
+// cluster that names no VPC is accepted (unless Behaviour.RefuseBeyondLimits is set). Until there is room, it has no
+// control plane, no VPC and no Linodes.
 func (f *Faults) SetVPCLimit(n int) {
 	do(f.world, func(w *world.Moment) { w.Faults().SetVPCLimit(n) })
 }

@@ -6,10 +6,11 @@ import (
 	"net/http"
 )
 
-// guard lets requests of this machine's programs through, and of others with a
-// token of every scope that is not the default one. A page in a browser can
-// neither write here (no cross-site requests, JSON alone) nor read under a name
-// of its own that resolves to this machine.
+// guard lets a request through in two cases: it names this machine by a loopback name,
+// or it has a token with every scope that is not the default token. A web page in a
+// browser cannot write here: cross-site requests, and bodies other than JSON, are
+// refused. The page cannot read here through its own DNS name that resolves to this
+// machine either: that name is not a loopback name.
 func (t tokens) guard(policy string, next http.Handler) http.Handler {
 	crossSite := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +37,8 @@ func local(host string) bool {
 	return Loopback(host)
 }
 
-// Loopback reports whether a host, without a port, is this machine alone.
+// Loopback reports whether a host, without a port, is an address of this machine that
+// no other machine reaches.
 func Loopback(host string) bool {
 	address := net.ParseIP(host)
 	return host == "localhost" || address != nil && address.IsLoopback()

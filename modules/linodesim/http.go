@@ -55,9 +55,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// router finds the operation of a request. It is no http.ServeMux, because the
-// API has routes such as templates/{slug} beside {firewallId}/devices, of which
-// neither is more specific; here a literal segment comes before a parameter.
+// router finds the operation of a request. http.ServeMux cannot hold the API's routes:
+// of templates/{slug} and {firewallId}/devices, neither is more specific. Here a
+// literal segment comes before a parameter.
 type router []route
 
 type route struct {
@@ -70,13 +70,14 @@ func newRouter(all []*operation.Operation) router {
 	for _, op := range all {
 		out = append(out, route{op, strings.Split(op.Route, "/")})
 	}
-	// In a route that comes first, the first different segment is the literal one: { is after all letters.
+	// Sorting puts a literal segment before a parameter, because { comes after all
+	// letters.
 	slices.SortFunc(out, func(a, b route) int { return slices.Compare(a.segments, b.segments) })
 	return out
 }
 
-// find returns nil for what the API does not have, and else sets the values of
-// the path.
+// find returns the operation of a request and sets the values of its path. It returns
+// nil if the API has no such operation.
 func (rs router) find(r *http.Request, beta bool) *operation.Operation {
 	given := strings.Split(r.URL.EscapedPath(), "/")
 	for _, candidate := range rs {
@@ -115,7 +116,8 @@ func (c route) fits(r *http.Request, given []string) bool {
 	return true
 }
 
-// version takes /v4 or /v4beta off a path; without one the rest is empty.
+// version takes /v4 or /v4beta off the start of a path; rest is empty if the path has
+// neither.
 func version(p string) (rest string, beta bool) {
 	if rest, ok := strings.CutPrefix(p, "/v4beta/"); ok {
 		return "/" + rest, true

@@ -72,7 +72,7 @@ func (j *journal) add(c Call) {
 	}
 }
 
-// notKnown keeps what the API does not have, each once.
+// notKnown records a route, field or filter that the API does not have, each once.
 func (j *journal) notKnown(what string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -124,8 +124,8 @@ func (s *Sim) RecentCalls() []Call {
 	return slices.Clone(s.journal.recent)
 }
 
-// Unknown lists what requests named and the API does not have, each once: requests
-// without an operation, fields, filters.
+// Unknown lists the routes, fields and filters of requests that the API does not have,
+// each once.
 func (s *Sim) Unknown() []string {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Sim) Unknown() []string {
 }
 
 // Violations lists answers that differed from the API's description; see
-// Config.ValidateAnswers. A test that uses the simulator may demand none.
+// Config.ValidateAnswers. A test may require that the list is empty.
 func (s *Sim) Violations() []string {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
-// How far each lie is from what Profiles and Behaviour may be. TimeScale does not shorten them.
+// Each lie goes further than any Profile and Behaviour. TimeScale does not shorten these times.
 const (
 	LieID          = 20 * time.Minute // from a node's request to its Linode's ID, with report.LateIDs
 	LieList        = 10 * time.Minute // how far lists lag behind, with report.OldLists
@@ -17,7 +17,7 @@ const (
 	LieWrite       = 5 * time.Minute  // from a write to its effect, with report.LateWrites
 	LieTags        = 20 * time.Second // from a client's change of tags to their loss, with report.LostTags
 	LieCount       = 30 * time.Second // from a client's larger count to LKE's lower one, with report.LoweredCounts
-	LieReturn      = 90 * time.Second // from a node's deletion to the one that LKE makes in its place, with report.ReturningNodes
+	LieReturn      = 90 * time.Second // from a node's deletion to the node that LKE makes in its place, with report.ReturningNodes
 	LieTaints      = 2 * time.Minute  // from a Node's registration to its pool's taints, with report.LateTaints
 	LieMemoryShare = 0.25             // of a plan's memory that a Node lacks, with report.LessMemory
 )

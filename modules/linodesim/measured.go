@@ -11,9 +11,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
-// ProfileFrom finds a profile by its name or, for a name that ends in .json,
-// reads the report of verify in that file. The Behaviour is the report's; a
-// profile with a name has the zero one.
+// ProfileFrom finds a profile by its name or, for a name that ends in .json, reads the
+// report of verify in that file. The Behaviour comes from the report; a named profile
+// has the zero Behaviour.
 func ProfileFrom(nameOrFile string) (Profile, Behaviour, error) {
 	if p, known := ProfileNamed(nameOrFile); known {
 		return p, Behaviour{}, nil
@@ -74,14 +74,14 @@ func profileOf(m *report.Report) Profile {
 		}
 	}
 	if _, _, ok := m.Range(report.Request); ok {
-		p.WriteLKE = Span{} // the report's requests include these
+		p.WriteLKE = Span{} // the report times reads alone; writes take as long here
 	}
 	p.StaleReads = lag(m, report.PoolReadLag, report.LinodeReadLag)
 	p.StaleLists = lag(m, report.PoolListLag, report.LinodeListLag)
 	return p
 }
 
-// lag is the longest that one of these views was proven to be behind.
+// lag returns the longest lag that the report proves for one of these views.
 func lag(m *report.Report, names ...string) time.Duration {
 	var longest int64
 	for _, name := range names {
@@ -92,8 +92,8 @@ func lag(m *report.Report, names ...string) time.Duration {
 	return time.Duration(longest) * time.Millisecond
 }
 
-// behaviourOf reads the switches. A value that a switch cannot have is an error:
-// it is from another version, or was edited.
+// behaviourOf reads the switches. A value that a switch cannot have is an error: the
+// report is from another version, or was edited.
 func behaviourOf(switches map[string]string) (Behaviour, error) {
 	var b Behaviour
 	var wrong []error

@@ -20,15 +20,16 @@ const maxTokenLife = 24 * time.Hour
 // linkLocalIPv6 is the first part of an address of an interface; the real one follows from its MAC address.
 const linkLocalIPv6 = "fe80::"
 
-// Metadata serves the Metadata service. A real Linode calls a link-local address and is identified by its own; here
-// the path begins with its ID, so that the base URL of a client in Linode 123 is this handler's with /123:
+// Metadata serves the Metadata service. A real Linode calls a link-local address, and the service knows it by its source
+// address. Here the path begins with the Linode's ID: the base URL of a client in Linode 123 is this handler's URL with
+// /123.
 //
 //	PUT /123/v1/token      with Metadata-Token-Expiry-Seconds
 //	GET /123/v1/instance /123/v1/network /123/v1/ssh-keys /123/v1/user-data      with Metadata-Token
 //
-// Answers are text, or JSON for a client that accepts it; user data is always the text that was sent, in base64. Only a
-// Linode that runs is answered. A token is good for its own Linode until it expires. Requests are guarded as requests to
-// Admin. The words of refusals are not known.
+// Answers are text, or JSON for a client that accepts it; user data is always the base64 text that the request for the
+// Linode had. A Linode that does not run gets a 404. A token is good for its own Linode until it expires. Requests are
+// guarded as requests to Admin are. The API's words of refusals are not known.
 func (s *Sim) Metadata() http.Handler {
 	m := &metadata{sim: s, tokens: map[string]metadataToken{}}
 	mux := http.NewServeMux()
@@ -48,8 +49,8 @@ func (s *Sim) Metadata() http.Handler {
 	return s.tokens.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 
-// SetConsole keeps what a Linode's image wrote while it booted, for the page,
-// and why the boot failed; "" = it did not.
+// SetConsole stores the output of a Linode's last boot for the page, and the reason why the boot failed; "" = it did not
+// fail.
 func (s *Sim) SetConsole(linodeID int, text, fault string) {
 	do(s.world, func(w *world.Moment) { w.Linodes().SetConsole(linodeID, text, fault) })
 }
@@ -65,7 +66,7 @@ type metadataToken struct {
 	expires time.Time
 }
 
-// of finds the calling Linode, in the present.
+// of finds the calling Linode and its present data.
 func (m *metadata) of(r *http.Request) (int, world.Metadata, error) {
 	id, err := strconv.Atoi(r.PathValue("linode"))
 	if err != nil {

@@ -109,7 +109,7 @@ const (
 	LeaveHole      = account.LeaveHole
 )
 
-// Answers to the end of such an attachment.
+// Answers to the end of an attachment with persist_across_boots false.
 const (
 	DetachAtStop = account.DetachAtStop
 	DetachAtBoot = account.DetachAtBoot

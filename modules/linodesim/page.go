@@ -20,13 +20,12 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"folded": folded}).Parse(pageText))
 
-// Page shows the account to people: active faults, clusters, pools and nodes with
-// their state, owner and price, NodeBalancers and volumes, the last calls and the use of the rate limits, and how both
-// went in the last minutes. It refreshes
-// itself, keeps open what was unfolded, and needs no token when it is requested by a loopback name, so serve it
-// where the API is served.
+// Page shows the account to people: active faults, clusters, pools and nodes with their state, owner and price,
+// NodeBalancers and volumes, the last calls, the use of the rate limits, and charts of Linodes and calls in the last ten
+// minutes. It refreshes itself and keeps unfolded rows open. It needs no token when it is requested by a loopback name,
+// so serve it where the API is served.
 func (s *Sim) Page() http.Handler {
-	// The page's style and script are its own and stand in it.
+	// The page contains its own style and script.
 	const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
 		"frame-ancestors 'self'"
 	return s.tokens.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -41,7 +40,7 @@ func (s *Sim) Page() http.Handler {
 	}))
 }
 
-// foldedTags are tags behind their number, with an ID of the page's own so that a refresh keeps them open.
+// foldedTags are tags that the page folds behind their number. The ID lets a refresh keep them open.
 type foldedTags struct {
 	ID   string
 	Tags []string
@@ -63,7 +62,7 @@ type pageData struct {
 	Assets   []pageAsset
 
 	Nodes, Joined int
-	MoreOthers    int // that are not shown
+	MoreOthers    int // Linodes that are not shown
 	Price         string
 	Charts        []pageChart
 }
@@ -112,14 +111,14 @@ type pagePool struct {
 	Pool
 	Tags             []string
 	LabelText, Price string
-	NodePool         string // Karpenter's, of the pool's labels
+	NodePool         string // Karpenter's, from the pool's labels
 	NodeViews        []pageNode
 	More             int // nodes that are not shown
 }
 
 type pageNode struct {
 	Name, Status, Class, Owner, Age string
-	Boot                            string // how long it took, or takes and should take
+	Boot                            string // how long the node took to join, or has taken and should take
 	Tags                            []string
 	InstanceID                      int
 	Console                         string
@@ -204,7 +203,7 @@ func workers(pools []Pool, instances map[int]Instance) []Instance {
 	return out
 }
 
-// price sums the Linodes' prices per hour.
+// price sums the Linodes' prices per hour and per month.
 func (s *Sim) price(instances []Instance) string {
 	sum, month := 0.0, 0.0
 	for _, i := range instances {
@@ -258,8 +257,8 @@ func tenths(d time.Duration) string {
 	return seconds(d)
 }
 
-// claimant returns the NodeClaim that a node was claimed for: the value of a tag that ends in
-// nodeclaim, as Karpenter providers write it.
+// claimant returns the NodeClaim that a node was claimed for: the value of a tag whose key ends in /nodeclaim, as
+// Karpenter providers write it.
 func claimant(tags []string) string {
 	for _, t := range tags {
 		if key, value, ok := strings.Cut(t, "="); ok && strings.HasSuffix(key, "/nodeclaim") {

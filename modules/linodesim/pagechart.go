@@ -11,7 +11,7 @@ import (
 const (
 	chartStep  = 5 * time.Second
 	chartSteps = 120
-	// Of the drawing, in its own units; a browser stretches it.
+	// Size of the drawing, in its own units; a browser stretches it.
 	chartWidth, chartHeight = 600, 60
 )
 
@@ -22,12 +22,12 @@ type pageChart struct {
 	Points    string // x,y pairs from left to right
 }
 
-// steps counts what happened in each step of time.
+// steps counts the requests in each step of time.
 type steps map[int64]int
 
 func stepOf(at time.Time) int64 { return at.UnixNano() / int64(chartStep) }
 
-// add counts one more, and forgets what no chart shows any more.
+// add counts a request, and forgets the steps that no chart shows any more.
 func (s steps) add(at time.Time) {
 	now := stepOf(at)
 	s[now]++
@@ -51,8 +51,8 @@ func (s *Sim) callChart(now time.Time) pageChart {
 	return chart(fmt.Sprintf("API calls in %s", chartStep), values)
 }
 
-// instanceChart draws how many Linodes there were at the end of each step, from the changes that led to how many there
-// are now.
+// instanceChart draws the number of Linodes at the end of each step. It begins with the present number and goes back
+// through the audit log.
 func instanceChart(now time.Time, alive int, audit []Entry) pageChart {
 	values, last, at := make([]int, chartSteps), stepOf(now), chartSteps-1
 	values[at] = alive

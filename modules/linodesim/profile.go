@@ -35,7 +35,8 @@ type Profile struct {
 	PlainLinode PlainLinode
 	NewCluster  NewCluster
 
-	// How late reads may be: each shows the world as it was up to so long ago.
+	// Reads may lag: a read shows the world as it was at a random time, at most this
+	// long ago.
 	StaleReads time.Duration // of one object
 	StaleLists time.Duration // of a collection
 
@@ -45,7 +46,7 @@ type Profile struct {
 // PlainLinode has the delays of a Linode that is no node of LKE.
 type PlainLinode struct {
 	Running Span // from the Linode's request to its running; zero = four fifths of Profile.Join
-	Settle  Span // from the Linode's running to when it takes jobs: before, "Linode busy."
+	Settle  Span // how long a running Linode still refuses jobs with "Linode busy."
 }
 
 // NewCluster has the delays of a cluster that is made over HTTP.
@@ -64,12 +65,12 @@ type FaultRates struct {
 	Hang         float64 // a request gets no answer until the caller goes away
 
 	Late          float64       // a write is answered 504 or not at all, and carried out later
-	LateBy        time.Duration // up to so much
-	NotFoundGroup float64       // a read of one object begins a group of such 404s, of any object
-	NotFoundFor   time.Duration // that lasts so long
+	LateBy        time.Duration // the longest delay of such a write
+	NotFoundGroup float64       // a read of one object begins a window in which all such reads are 404s
+	NotFoundFor   time.Duration // length of the window
 
 	Silence    float64       // a node of Enterprise is accepted and has no Linode
-	SilenceFor time.Duration // for so long
+	SilenceFor time.Duration // how long it has no Linode
 }
 
 // Boot returns the time from a node's request to its joining.
@@ -125,9 +126,9 @@ func Slow() Profile {
 	}
 }
 
-// Stale returns Realistic with reads of one object up to 4 s and lists up to 2
-// minutes behind writes, each by another time; a few writes land late, and a few
-// groups of reads are 404s by mistake.
+// Stale returns Realistic with reads that lag, each by a different time: reads of one
+// object by up to 4 s, lists by up to 2 minutes. A few writes take effect late, and a
+// few groups of reads are answered 404 by mistake.
 func Stale() Profile {
 	p := Realistic()
 	p.Name, p.StaleReads, p.StaleLists = "stale", 4*time.Second, 2*time.Minute

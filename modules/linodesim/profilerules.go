@@ -9,8 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// profileRules returns the rules of a profile. A request meets
-// at most one of these rules applies, in this order; lists with a fault lag as others do.
+// profileRules returns the rules of a profile. Of these rules, only the first that hits a request applies to it. Lists
+// with a missing entry or a shifted page lag as other lists do.
 func profileRules(p Profile) []Rule {
 	t, lists := p.Faults, Rule{Kind: Lists, View: View{Stale: p.StaleLists}, UpTo: true}
 	missing, shifted := lists, lists
@@ -61,7 +61,7 @@ func (x *exchange) failAfter() bool {
 	return !x.fault.Hit || !x.fault.Rule.AfterEffect || !x.fail(x.fault.Rule)
 }
 
-// fail carries out a rule's effect and reports whether there was one.
+// fail carries out a rule's effect and reports whether the rule has an effect.
 func (x *exchange) fail(rule Rule) bool {
 	switch {
 	case rule.Drop:

@@ -23,36 +23,35 @@ const (
 	Writes Kind = "writes" // POST, PUT, DELETE
 )
 
-// Rule is a fault of requests: which requests meet it, and what happens to them
-// then. The first rule in the order of Fail that hits a request decides; the
-// rules of a profile come after these. A rule without effect counts requests and
-// does nothing. In JSON, the form of Admin, Answer and View are no objects of
-// their own, and durations are text.
+// Rule is a fault of requests: which requests meet it, and what happens to them then. The first rule in the order of
+// Fail that hits a request decides; the rules of a profile come after these. A rule without effect counts requests
+// and does nothing. In JSON, the form that Admin reads, the fields of Answer and View stand beside the other fields,
+// and durations are text.
 type Rule struct {
-	// Which requests: all that fit every given condition.
+	// These fields choose the requests that fit: they meet every given condition.
 	Kind   Kind                     `json:"kind"`
 	Method string                   `json:"method"` // "" = any
 	Route  string                   `json:"route"`  // template without version, e.g. /lke/clusters/{clusterId}/pools; "" = any
 	Match  func(*http.Request) bool `json:"-"`      // nil = any; its path has no version
 
-	// Which of them.
+	// These fields choose among the requests that fit.
 	Nth         int     `json:"nth"`         // only this one, from 1, counted from when the rule was added; 0 = all
 	Times       int     `json:"times"`       // at most this many; 0 = no bound
 	Probability float64 `json:"probability"` // of each; 0 = always
-	// A group: a request that is hit begins a window in which all that fit are hit. Nth, Times and Probability are
-	// about the first of a group then.
+	// For makes groups: a request that is hit begins a window of this length, in which every request that fits is
+	// hit. Nth, Times and Probability then choose the first request of a group.
 	For time.Duration `json:"for"`
 
-	// What happens. An Answer, Drop and Hang come instead of the effect; with
-	// AfterEffect the request does its work first and only its answer is lost.
-	Delay time.Duration `json:"delay"` // wait first, beside the profile's delay
+	// These fields tell what happens. Answer, Drop and Hang replace the effect of the request. With AfterEffect the
+	// request has its effect first, and they replace only its answer.
+	Delay time.Duration `json:"delay"` // wait first, in addition to the profile's delay
 	Answer
 	Drop        bool `json:"drop"` // close the connection instead
 	Hang        bool `json:"hang"` // do not answer until the caller goes away
 	AfterEffect bool `json:"after_effect"`
 	View
 
-	UpTo bool `json:"up_to"` // Delay, Stale and Late are drawn for each request, from 0 to the given
+	UpTo bool `json:"up_to"` // Delay, Stale and Late are drawn for each request, from 0 to the given value
 }
 
 // Answer replaces the API's answer, unless Status is 0.
@@ -61,18 +60,18 @@ type Answer struct {
 	Reason     string        `json:"reason"` // "" = the status text
 	Field      string        `json:"field"`
 	RetryAfter time.Duration `json:"retry_after"` // with this Retry-After header, in whole seconds; 0 = none
-	Header     http.Header   `json:"-"`           // and these
+	Header     http.Header   `json:"-"`           // and with these headers
 	HTML       bool          `json:"html"`        // as a proxy would: text/html instead of the API's JSON
 }
 
 // View changes what a request sees of the world, or does to it.
 type View struct {
 	Stale   time.Duration `json:"stale"`   // a read shows the world as it was that long ago, but never as it was before the rule was added
-	Missing int           `json:"missing"` // a list lacks so many of its entries
-	// pages after the first begin so many entries later, as if these entries had been removed meanwhile; below 0, earlier
+	Missing int           `json:"missing"` // how many of its entries a list lacks
+	// pages after the first begin this many entries later, as if these entries had been removed between the pages; below 0, earlier
 	Shift    int  `json:"shift"`
 	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
-	// a write is answered now, with the Answer (504 without one), Drop or Hang, and carried out so much later, also
+	// a write is answered now, with the Answer (504 without one), Drop or Hang, and carried out this much later, also
 	// when its sender is gone
 	Late time.Duration `json:"late"`
 }
@@ -130,8 +129,8 @@ type active struct {
 	id         RuleID
 	rule       Rule
 	seen, hits int
-	groups     int       // requests that were hit, without requests that only belong to the window of another
-	until      time.Time // of the window
+	groups     int       // requests that were hit and began a window
+	until      time.Time // end of the window
 }
 
 // newRuleSet makes a set with rules that decide after all added ones.
@@ -239,8 +238,8 @@ func (s *ruleSet) Decide(r ruled, now time.Time) decision {
 	return decision{}
 }
 
-// drawn draws only what the rule needs, so that a rule without chances changes
-// nothing for others.
+// drawn draws only the values that the rule needs, so that a rule without chances does not change the draws of other
+// rules.
 func (s *ruleSet) drawn(a *active) decision {
 	d := decision{Rule: a.rule, ID: a.id, Hit: true}
 	if a.rule.UpTo {

@@ -18,20 +18,20 @@ import (
 // DefaultToken works when Config names no tokens.
 const DefaultToken = "linodesim"
 
-// Clock is the time that a simulator lives in; clocks of k8s.io/utils/clock fit.
+// Clock gives a simulator its time; clocks of k8s.io/utils/clock fit.
 type Clock interface {
 	Now() time.Time
 	After(d time.Duration) <-chan time.Time
 }
 
-// realClock is package time's clock; inside a testing/synctest bubble that is
-// the bubble's virtual one.
+// realClock is package time's clock; inside a testing/synctest bubble its time is the
+// bubble's virtual time.
 type realClock struct{}
 
 func (realClock) Now() time.Time                         { return time.Now() }
 func (realClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// RateLimit allows so many requests per window.
+// RateLimit allows Requests requests in each Window.
 type RateLimit struct {
 	Requests int
 	Window   time.Duration
@@ -60,11 +60,12 @@ type Config struct {
 	Seed      uint64  // of everything that is drawn
 	Behaviour Behaviour
 
-	// Tokens gives each token's scopes, such as lke:read_write; "*" is all of
-	// them. nil = DefaultToken with all.
+	// Tokens gives each token's scopes, such as lke:read_write; "*" is every scope. nil
+	// = DefaultToken with every scope.
 	Tokens map[string][]string
-	// Roles gives the roles of the restricted users of some tokens, such as lkecluster_admin. The users of the others may do
-	// everything. Roles count below /lke/clusters only: what they allow elsewhere is not known here.
+	// Roles makes the users of some tokens restricted users with roles, such as
+	// lkecluster_admin. The users of all other tokens may do everything. Roles limit
+	// only requests below /lke/clusters: what they allow elsewhere is not known.
 	Roles map[string][]string
 
 	// NoRateLimits turns the documented limits off; RateLimits replaces the
@@ -72,8 +73,8 @@ type Config struct {
 	NoRateLimits bool
 	RateLimits   map[string]RateLimit
 
-	// ValidateAnswers compares every answer with the API's description. One
-	// that differs becomes a 500 that names the difference, and is kept in Violations.
+	// ValidateAnswers compares every answer with the API's description. An answer that
+	// differs becomes a 500 that names the difference, and is kept in Violations.
 	ValidateAnswers bool
 
 	// AccountBackups is the account's setting that enrols new Linodes in the
@@ -154,17 +155,18 @@ func New(cfg Config) (*Sim, error) {
 	return s, nil
 }
 
-// owner is who makes and edits things through Go instead of the API.
+// owner is the actor of changes that a program makes through Go and not through the
+// API.
 var owner = Actor{User: "owner"}
 
-// at does something at one moment of the world.
+// at calls do at one moment of the world.
 func at[T any](w *world.World, by Actor, do func(*world.Moment) T) T {
 	now, end := w.Begin(world.Caller{Actor: by})
 	defer end()
 	return do(now)
 }
 
-// do is at for what has no result.
+// do is at for a change without a result, by owner.
 func do(w *world.World, change func(*world.Moment)) {
 	now, end := w.Begin(world.Caller{Actor: owner})
 	defer end()

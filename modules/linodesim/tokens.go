@@ -10,8 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// tokens are the accepted ones. A token itself is never shown: its user's name
-// stands for it everywhere.
+// tokens are the accepted tokens. The simulator never shows a token: its user's name stands for it everywhere.
 type tokens map[string]world.Caller
 
 func newTokens(given, roles map[string][]string) (tokens, error) {

@@ -1,20 +1,20 @@
 // Package lkeprobe answers on a Linode account the questions that no source answers: how long LKE takes, how far its answers lag, what it
 // refuses, and whether it breaks an assumption of the operator. `karpenter-linode verify` is its program.
 //
-// A run has a plan with a price that is shown first, creates node pools in one cluster and nothing else, and removes them at its end,
-// however it ends: by itself, by a signal (the end of its context), by a panic. Clean removes what a killed run left. Every request
-// passes package guard, which lets through nothing that is not about the run's own pools. Config.Operator adds what the installed
-// operator has to do in the cluster.
+// A run first shows its plan with a price. It creates node pools in one cluster and nothing else, and removes them at its end, also
+// when it ends by a signal (the end of its context) or by a panic. Clean removes the pools that a killed run left. Every request passes
+// package guard, which lets through only requests about the run's own pools. Config.Operator adds the tasks of the installed operator
+// in the cluster.
 //
-// The report names no account: texts of the API lose every number of five digits and more, address and mail address, and nothing else
-// that the API answers is copied.
+// The report does not identify the account: in texts of the API, placeholders replace every number of five digits and more, every address
+// and every mail address. Nothing else of the API's answers is copied.
 //
 // The packages below have one subject each: plan (what a run may create and cost), guard (the audit of requests), experiment (the
 // questions), poll (bounds of a measured delay).
 //
 // Run returns the report also when the run ended early, and nil with ErrDeclined when the user did not agree. An error names everything
-// that could not be removed. Bounds limit a run: its plan of Linodes, its duration, and its budget in dollars; the run does not begin if
-// it could cost more. Clean looks for ten minutes (Config.Watch) for pools that appear late.
+// that could not be removed. Three bounds limit a run: its plan of Linodes, its duration, and its budget in dollars. The run does not
+// begin if it could cost more. Clean looks for ten minutes (Config.Watch) for pools that appear late.
 //
 // A Linode or pool counts as gone after three 404s in a row, over five seconds. A deletion without effect is repeated every 20 seconds.
 // One request may take 15 seconds. A run's ID has 6 to 12 lower case letters and digits.
@@ -42,7 +42,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
 )
 
-// Access is how the API is reached.
+// Access holds the token and the address of the API.
 type Access struct {
 	Token     string
 	BaseURL   string // "" = https://api.linode.com
@@ -81,17 +81,17 @@ type Operator interface {
 // Config of a run or a clean-up.
 type Config struct {
 	Access    Access
-	ClusterID int    // of LKE; 0 = the operator's nodes are plain Linodes in Region, and only the operator is looked at
+	ClusterID int    // of LKE; 0 = the operator's nodes are plain Linodes in Region, and only the operator is tested
 	Region    string // of plain Linodes
 	Bounds    Bounds
 	Only      []string // names of experiments and scenarios; none = all
 	DryRun    bool
 	Nodes     Nodes                           // nil without a kubeconfig
-	Operator  Operator                        // nil = none is looked at
+	Operator  Operator                        // nil = no operator is tested
 	Confirm   func(text string) (bool, error) // nil = agreed
 	Out       io.Writer                       // progress, for people
 	Run       string                          // ID; "" = a random one, or for Clean all runs
-	Watch     time.Duration                   // Clean: how long to look for pools that show late; 0 = watchLate
+	Watch     time.Duration                   // Clean: how long to look for pools that appear late; 0 = watchLate
 }
 
 // runID keeps IDs of runs long enough to be in no tag by chance, and short enough for a pool's label and the tags that are tried.
@@ -185,8 +185,9 @@ func (s *session) run(ctx context.Context) (r *report.Report, err error) {
 	return nil, s.steps(within)
 }
 
-// steps runs the experiments one after another, and then the scenarios. A question that one of them cannot answer stops only this one. A
-// refused token stops all of them, and so does an object that cannot be removed: the plan counts every Linode for its own step alone.
+// steps runs the experiments one after another, and then the scenarios. An experiment that ends without an answer does not stop the
+// others. A refused token stops all of them. So does an object that cannot be removed: the plan counts every Linode for its own step
+// alone.
 func (s *session) steps(ctx context.Context) error {
 	for _, e := range s.chosen {
 		if ctx.Err() != nil {
@@ -225,11 +226,11 @@ func (s *session) note(scenario report.Scenario) {
 	fmt.Fprintf(s.cfg.Out, "%-10s %s in %.0fs: %s\n", scenario.Name, passed(scenario), scenario.Seconds, scenario.Saw)
 }
 
-// collected is how long the operator has to remove Linodes that no NodeClaim owns, and empty pools: by default it looks after five
-// minutes.
+// collected is how long the operator has to remove Linodes that no NodeClaim owns, and empty pools. By default the operator removes
+// them after five minutes.
 const collected = 12 * time.Minute
 
-// nothingLeft lists what the operator made for the scenarios until the list is empty.
+// nothingLeft lists the objects that the operator made for the scenarios, until the list is empty.
 func (s *session) nothingLeft(ctx context.Context) report.Scenario {
 	started := time.Now()
 	out := report.Scenario{Name: "nothing-left", Expects: "no LKE pool and no Linode of the run's NodePool is left", Ran: true, Calls: -1}
@@ -260,7 +261,7 @@ func passed(s report.Scenario) string {
 	return "failed"
 }
 
-// tidy removes what an experiment left that ended early, so that the next one has its nodes.
+// tidy removes the pools that an experiment has left, so that the next experiment may request its nodes.
 func (s *session) tidy(ctx context.Context) error {
 	if s.guard.Asked() == 0 || ctx.Err() != nil {
 		return nil
@@ -296,7 +297,7 @@ func (s *session) experiment(ctx context.Context, e experiment.Experiment) error
 	return nil
 }
 
-// Clean removes what killed runs left in the cluster. It returns the number of pools removed.
+// Clean removes the objects that killed runs left in the cluster. It returns the number of pools removed.
 func Clean(ctx context.Context, cfg Config) (int, error) {
 	s, err := open(cfg)
 	if err != nil {
@@ -349,8 +350,9 @@ func (c Config) check() error {
 	return nil
 }
 
-// watchLate is how long after a creation without an answer the clean-up looks for its pool. A write that takes effect later than the
-// clean-up looks would be billed until the account's owner sees it; the operator assumes two minutes, and a list may be two minutes late.
+// watchLate is how long after a creation without an answer the clean-up looks for the pool. A pool that appears even later would be
+// billed until the account's owner sees it. The operator assumes that a write takes effect within two minutes, and a list may lag by
+// two minutes.
 const watchLate = 10 * time.Minute
 
 // cleanUp sweeps again after a panic: a defect must not leave anything behind.

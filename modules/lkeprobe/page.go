@@ -45,7 +45,7 @@ func Table(w io.Writer, r *report.Report) {
 	}
 }
 
-// Red lists what a run found broken: names of assumptions and scenarios.
+// Red lists the names of the broken assumptions and of the failed scenarios.
 func Red(r *report.Report) []string {
 	var red []string
 	for _, j := range r.Judgements {
@@ -61,7 +61,7 @@ func Red(r *report.Report) []string {
 	return red
 }
 
-// differing lists the facts that sources have otherwise.
+// differing lists the facts that differ from the sources.
 func differing(r *report.Report) []report.Fact {
 	return slices.DeleteFunc(slices.Clone(r.Facts), func(f report.Fact) bool { return f.Verdict != report.Differs })
 }

@@ -23,7 +23,7 @@ func tool() string {
 	return "karpenter-linode " + info.Main.Version
 }
 
-// report puts everything together.
+// report makes the report of the run.
 func (s *session) report(started time.Time, leftovers []string, stopped string) *report.Report {
 	book := s.lab.Book
 	r := &report.Report{
@@ -72,7 +72,7 @@ func route(path string) string {
 	return tagInPath.ReplaceAllString(idInPath.ReplaceAllString(path, "/{id}"), "/tags/{tag}")
 }
 
-// rateLimits lists what headers announced, and answers the questions about them.
+// rateLimits lists the limits that headers announced, and answers the questions about them.
 func (s *session) rateLimits() []report.RateLimit {
 	limits := map[string]report.RateLimit{}
 	for _, e := range s.guard.Entries() {
@@ -143,7 +143,7 @@ func quantiles(took []time.Duration) []report.Sample {
 	return out
 }
 
-// assumed has each assumption in words, and the chart's value that follows the platform when it is broken.
+// assumed has each assumption in words, and the chart's value to change if the platform breaks it; "" = no value helps.
 var assumed = map[report.Assumption]struct{ means, setting string }{
 	report.LateIDs:        {"most nodes have an instance ID within 3 minutes, and all within 15", ""},
 	report.LateTaints:     {"a Node has its pool's taints within 15 seconds of its registration", "admissionPolicy.enabled"},

@@ -19,7 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
 )
 
-// attemptTimeout bounds one request: an answer that takes longer is requested again, or looked up.
+// attemptTimeout bounds one request. A request without an answer by then is sent again, or its effect is looked up.
 const attemptTimeout = 15 * time.Second
 
 // needed are the scopes without which a run cannot work.
@@ -64,8 +64,8 @@ func open(cfg Config) (*session, error) {
 	return s, nil
 }
 
-// owned recognizes the tags of the session's pools, including pools that the operator made for it, and their taint as KEY=VALUE.
-// Without a run they are the pools of all runs.
+// owned recognizes the tags of the session's pools, including pools that the operator made for it, and their taint as
+// KEY=VALUE. Without a run's ID it recognizes the pools of all runs.
 func (s *session) owned(tag string) bool {
 	if s.cfg.Run == "" {
 		return strings.HasPrefix(tag, experiment.TagPrefix) || strings.HasPrefix(tag, nodePoolTag+nodePoolPrefix) &&
@@ -140,7 +140,7 @@ func (s *session) prepare(ctx context.Context) error {
 
 // choose picks the experiments and scenarios that Only names.
 func (s *session) choose() error {
-	var known []experiment.Experiment // plain Linodes have none
+	var known []experiment.Experiment // a cluster of plain Linodes has no experiments
 	if s.cfg.ClusterID != 0 {
 		known = experiment.All(s.lab.Enterprise)
 	}
@@ -251,7 +251,7 @@ func (s *session) explained(err error) error {
 	return err
 }
 
-// refusedToken reports whether the API refused the token, and not the guard a request.
+// refusedToken reports whether the API refused the token. A refusal of the guard does not count.
 func refusedToken(err error) bool {
 	e, ok := errors.AsType[*linode.Error](err)
 	if !ok {
@@ -289,8 +289,8 @@ func (s *session) raw(ctx context.Context, path string) (int, error) {
 	return response.StatusCode, nil
 }
 
-// forget deletes the run's tags from the account's list. It needs a right that the rest does not; without it they stay until the API
-// purges unused tags.
+// forget deletes the run's tags from the account's list. It needs a right that the rest of the run does not need.
+// Without that right, the tags stay until Linode purges unused tags.
 func (s *session) forget(ctx context.Context) {
 	_, _, tags := s.guard.Owned()
 	for _, tag := range tags {
@@ -315,7 +315,7 @@ var private = []struct {
 	{regexp.MustCompile(`\d{5,}`), "<n>"},
 }
 
-// public is a text without what could name the account.
+// public returns a text without the parts that could identify the account.
 func (s *session) public(text string) string {
 	text = strings.ReplaceAll(text, s.cfg.Access.Token, "<token>")
 	for _, p := range private {

@@ -17,11 +17,11 @@ import (
 const (
 	confirmations = 3                // 404s in a row
 	confirmFor    = 5 * time.Second  // and the time that they span
-	again         = 20 * time.Second // between two deletions of one thing
-	patience      = 2 * time.Minute  // with a Linode whose pool is gone
+	again         = 20 * time.Second // between two deletions of one object
+	patience      = 2 * time.Minute  // how long a Linode may outlive its pool
 )
 
-// target is one thing that has to go.
+// target is one object that has to be removed.
 type target struct {
 	first   time.Time // when it was looked at first
 	deleted time.Time // last deletion that was sent
@@ -34,7 +34,7 @@ func (t *target) gone() bool {
 	return t.missing >= confirmations && time.Since(t.since) >= confirmFor
 }
 
-// send sends a deletion. A 404 is no problem: something else was quicker, or the read that follows corrects it.
+// send notes the outcome of a deletion. A 404 is no problem: another client was quicker, or the read that follows corrects it.
 func (t *target) send(err error) {
 	if err == nil || linode.KindOf(err) == linode.KindNotFound {
 		t.deleted = time.Now()
@@ -43,7 +43,7 @@ func (t *target) send(err error) {
 	t.note(err)
 }
 
-// look takes in the answer to a read, and reports whether the thing is there.
+// look notes the outcome of a read, and reports whether the object exists.
 func (t *target) look(err error) bool {
 	switch {
 	case err == nil:
@@ -65,7 +65,7 @@ func (t *target) note(err error) {
 	}
 }
 
-// targets are things of one kind, by ID.
+// targets are objects of one kind, by ID.
 type targets map[int]*target
 
 func (t targets) add(ids ...int) {
@@ -78,7 +78,7 @@ func (t targets) add(ids ...int) {
 
 func (t targets) gone() bool { return len(t.left("")) == 0 }
 
-// left names the things that are there, with what kept them.
+// left names the objects that are not gone, each with the last error about it.
 func (t targets) left(what string) []string {
 	var out []string
 	for _, id := range slices.Sorted(maps.Keys(t)) {
@@ -92,9 +92,10 @@ func (t targets) left(what string) []string {
 // sweep removes what a run created and makes sure that it is gone, against an API that may lag behind, lose answers or contradict
 // itself, until everything is gone or the context ends. It returns the number of pools that are gone, and what could not be removed.
 //
-// Pools are known by their IDs, or found by the run's tag or taint in the list of pools, which is watched until a time: a pool whose
-// creation had no answer may show late. A pool counts as gone after several 404s in a row that span some seconds: one alone may be a
-// mistake. A deletion that shows no effect is sent again. Linodes go with their pools; one that stays is deleted itself.
+// sweep knows pools by their IDs, or finds them in the list of pools by the run's tag or taint. It watches the list until the given
+// time: a pool whose creation had no answer may appear late. A pool counts as gone after several 404s in a row that span some seconds:
+// a single 404 may be a mistake. sweep sends a deletion again if it shows no effect. Linodes go with their pools; sweep deletes a
+// Linode that stays.
 func (s *session) sweep(ctx context.Context, watch time.Time) (removed int, left []string) {
 	pools, linodes := targets{}, targets{}
 	listed := false
@@ -114,7 +115,7 @@ func (s *session) sweep(ctx context.Context, watch time.Time) (removed int, left
 	return removed, left
 }
 
-// until looks until something is done, within the rate limits: nothing here is measured.
+// until calls done until it returns true. It adds a pause of a second to keep within the rate limits: nothing here is measured.
 func (s *session) until(ctx context.Context, done func() bool) error {
 	return poll.Until(ctx, func(ctx context.Context) (bool, error) {
 		if done() {

@@ -27,7 +27,7 @@ type Operation struct {
 	Class RateClass
 	// Paginated operations answer one page of a collection.
 	Paginated bool
-	// Beta operations exist below v4beta alone.
+	// Beta operations exist only below /v4beta.
 	Beta bool
 	// Public operations need no token.
 	Public bool

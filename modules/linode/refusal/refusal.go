@@ -2,15 +2,17 @@
 // claims.
 //
 // It contains the established facts about refusals of the Linode API, in one place. A
-// request that was answered with a refusal had no effect. One without an answer, or
-// answered with a failure of the API's own, may have had one. The API has one status,
-// 400, for everything that it refuses, and no codes; only there, and only for a field
-// that a lack of capacity or a limit can concern, is the text of a reason searched.
+// request that the API refused had no effect. A request without an answer, or with a
+// failure of the API as its answer, may have had its effect. The API refuses everything
+// with one status, 400, and without codes. Therefore the text of a reason is searched,
+// but only in a 400, and only for a field that a lack of capacity or a limit can
+// concern.
 //
 // Example: POST of a pool is answered 400 with field "type" and words about capacity:
-// KindInsufficientCapacity, EffectNone. The same request without an answer: KindUnavailable,
-// EffectUnknown. Callers are the backends of the engines, package reboot of the operator, and the
-// experiments of module lkeprobe. All functions are pure.
+// KindInsufficientCapacity, EffectNone. The same request without an answer:
+// KindUnavailable, EffectUnknown. Callers are the backends of the engines, package
+// reboot of the operator, and the experiments of module lkeprobe. All functions are
+// pure.
 package refusal
 
 import (
@@ -51,7 +53,7 @@ func Of(err error) Verdict {
 	switch {
 	case known:
 	case cause.Kind == linode.KindUnavailable && cause.Method == "POST":
-		// The client calls a POST that may have had its effect ambiguous.
+		// The client gives KindAmbiguous to a POST that may have had its effect.
 		v = Verdict{Kind: claims.KindUnavailable, Effect: claims.EffectNone}
 	default:
 		v = Verdict{Kind: claims.KindUnavailable}
@@ -60,8 +62,8 @@ func Of(err error) Verdict {
 	return v
 }
 
-// Error returns the error of a request for callers of an engine. Field is the API's
-// name of the field that it refused first; object is "" for none.
+// Error returns the error of a request for callers of an engine. Its Field is the field
+// of the API's first reason. object is "" for a request that concerns no object.
 func Error(op, object string, err error) *claims.Error {
 	v := Of(err)
 	e := &claims.Error{Kind: v.Kind, Op: op, Object: object, Effect: v.Effect, Err: err}
@@ -81,8 +83,8 @@ type answer struct{ cause *linode.Error }
 func (a answer) Error() string { return a.cause.Detail() }
 func (a answer) Unwrap() error { return a.cause }
 
-// Reasons returns the reasons of a 400, and none for any other status: only their
-// texts distinguish refusals.
+// Reasons returns the reasons of a 400, and nil for any other status: only the texts of
+// a 400 distinguish refusals.
 func (v Verdict) Reasons() []linode.Reason {
 	if v.Cause == nil || v.Cause.Status != 400 || v.Cause.Kind != linode.KindInvalid {
 		return nil
@@ -98,9 +100,9 @@ var (
 		"no available hosts"}
 )
 
-// Shortage returns KindQuotaExceeded or KindInsufficientCapacity for a reason about
-// one of the fields whose text mentions it, and "" for any other reason. The field ""
-// matches a reason without a field.
+// Shortage returns KindQuotaExceeded or KindInsufficientCapacity if a reason is about
+// one of the fields and its text mentions a quota or a lack of capacity. It returns ""
+// for any other reason. The field "" matches a reason without a field.
 func Shortage(reason linode.Reason, fields ...string) claims.Kind {
 	switch {
 	case !slices.Contains(fields, reason.Field):

@@ -4,8 +4,8 @@ import "time"
 
 // Actor identifies the cause of a change.
 type Actor struct {
-	User      string // a token's user; "lke" for the platform; any name for a test or an operator's hand
-	RequestID string // of the API request, if it was one
+	User      string // a token's user; "lke" for the platform; any name for a test or a change by hand
+	RequestID string // of the API request, if a request made the change
 }
 
 // LKE is the platform acting by itself.
@@ -23,7 +23,7 @@ type Entry struct {
 	InstanceID int
 	Before     string // the value before, where the action has one: a count, tags
 	After      string
-	Tags       string // of a pool that was created, comma separated: it has them for as long as it lives
+	Tags       string // the tags that a pool was created with, comma separated
 }
 
 // Actions in the audit log.

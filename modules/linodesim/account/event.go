@@ -20,9 +20,8 @@ const (
 	LinodeGone  EventKind = "ends"  // it was deleted
 )
 
-// Event reports a change of a Linode, with all that is needed to build a
-// Kubernetes Node. Events of Linodes that are no workers have no cluster, pool and
-// node, and the label as Name.
+// Event reports a change of a Linode, with all that is needed to build a Kubernetes Node. An event of a Linode that is
+// not a worker has no cluster, pool or node, and the Linode's label as Name.
 type Event struct {
 	Kind    EventKind
 	At      time.Time
@@ -41,7 +40,7 @@ type EventCluster struct {
 	Tier  string
 }
 
-// EventPool holds what a node has from its pool.
+// EventPool holds the properties that a node gets from its pool.
 type EventPool struct {
 	PoolID     int
 	PoolLabel  string
@@ -57,13 +56,14 @@ type EventLinode struct {
 	HostUUID    string
 	Region      string
 	PublicIPv4  string
-	PrivateIPv4 string // as the Linode has it, and IPv6
+	PrivateIPv4 string // without prefix length; "" for none
 	IPv6        string // with its prefix length
 	VPCIPv4     string // its first address in a VPC, "" for none
 	// DiskEncryption is the Linode's own; the pool's may differ.
 	DiskEncryption string
 	InstanceTags   []string
-	// RootMB and SwapMB are the sizes of the disk with the image and of swap; 0 where disks are not modelled, as of LKE's workers.
+	// RootMB and SwapMB are the sizes of the disk with the image and of swap; 0 where disks are not modelled, as for
+	// LKE's workers.
 	RootMB, SwapMB int
 }
 

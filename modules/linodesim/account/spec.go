@@ -15,10 +15,10 @@ type ClusterSpec struct {
 	ACL                    *api.LKEControlPlaneACL // nil = none
 	StackType              string                  // Enterprise; "" = left out
 	VPCID, SubnetID        int                     // Enterprise; 0 = left out
-	Settled                bool                    // its nodes have joined already; false: they take their time
+	Settled                bool                    // true: its nodes have joined already; false: they join after the profile's delays
 }
 
-// PoolSpec describes a pool to make. Nil and zero fields are as if left out.
+// PoolSpec describes a pool to make. A nil or zero field is left out.
 type PoolSpec struct {
 	Type           string
 	Count          int
@@ -38,7 +38,7 @@ type PoolSpec struct {
 // PoolEdit holds changes of a pool, in the API's form.
 type PoolEdit = api.LKENodePoolUpdate
 
-// InstanceSpec describes a Linode to make, one that is no worker of LKE.
+// InstanceSpec describes a Linode to make that is no worker of LKE.
 type InstanceSpec struct {
 	Label  string // "" = made up
 	Type   string

@@ -54,14 +54,14 @@ type ControlPlane struct {
 	HighAvailability bool
 	AuditLogs        bool // Enterprise
 	AppPlatform      bool
-	Reachable        time.Time // from when on its kubeconfig can be had
+	Reachable        time.Time // when its kubeconfig becomes available
 	ACL              api.LKEControlPlaneACL
 	KubeconfigSerial int // counts the kubeconfigs that were made after the first
-	TokenSerial      int // and the service tokens
+	TokenSerial      int // counts the service tokens that were made after the first
 }
 
-// ClusterNetwork holds the network that an Enterprise cluster was requested with;
-// zero values were left out.
+// ClusterNetwork holds the network of an Enterprise cluster: the network that its
+// request named, or the VPC that LKE made for it. Zero values: the cluster has no VPC.
 type ClusterNetwork struct {
 	StackType       string
 	VPCID, SubnetID int
@@ -89,7 +89,7 @@ type PoolTemplate struct {
 	Tags           []string
 	DiskEncryption string
 	FirewallID     *int              // Enterprise
-	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
+	Isolation      *api.LKEIsolation // a nil field was left out; then nodes have both addresses
 }
 
 // PoolVersion is the Kubernetes of an Enterprise pool's nodes.
@@ -111,10 +111,11 @@ type Node struct {
 	JoinedAt          time.Time // when it joined; zero before
 }
 
-// NodeName returns the name of a node, which its Linode has as label.
+// NodeName returns the name of a node in a pool without a label. Its Linode has this
+// name as label.
 func NodeName(clusterID int, nodeID string) string { return fmt.Sprintf("lke%d-%s", clusterID, nodeID) }
 
-// Name is the Linode's label and the Kubernetes Node's name.
+// Name is the Linode's label and the Kubernetes Node's name, in a pool without a label.
 func (n Node) Name() string { return NodeName(n.ClusterID, n.ID) }
 
 // Instance is a Linode.
@@ -134,7 +135,7 @@ type Instance struct {
 	Guest
 }
 
-// Worker identifies the LKE node that a Linode is.
+// Worker identifies the LKE node of a Linode.
 type Worker struct {
 	ClusterID int    // 0 = not a worker
 	PoolID    int    // the API does not show it
@@ -166,7 +167,7 @@ type Network struct {
 	PrivateIPv4 string   // "" = none
 	IPv6        string
 	Generation  string // of its interfaces: legacy_config or linode; "" = legacy_config
-	FirewallID  int    // 0 = none; of an interface, where they are protected one by one
+	FirewallID  int    // 0 = none; with interfaces of the generation linode, the firewall of one of them
 }
 
 // IPv4 lists the addresses, the public one first.
@@ -199,5 +200,5 @@ type Guest struct {
 type Floor struct {
 	Nodes   int           // nodes requested at or after the start
 	Last    time.Time     // when the last of them becomes visible; zero without nodes
-	Longest time.Duration // the longest time of one of them from its request to being visible
+	Longest time.Duration // the longest time of a node from its request until it is visible
 }

@@ -34,7 +34,7 @@ type Catalog struct {
 	Prices        string              `json:"prices"`  // date of the prices
 	Missing       map[string][]string `json:"missing"` // plan -> fields without a source
 	Types         []api.LinodeType    `json:"types"`
-	NotInLKE      []string            `json:"not_in_lke"` // plans that LKE of neither tier takes
+	NotInLKE      []string            `json:"not_in_lke"` // plans that LKE takes on neither tier
 	Offered       map[string][]string `json:"offered"`    // restricted plan -> regions that have it
 	Regions       []api.Region        `json:"regions"`
 	Images        []api.Image         `json:"images"` // public ones; size is the smallest disk
@@ -48,7 +48,7 @@ var facts []byte
 // New returns the catalog.
 var New = sync.OnceValue(func() *Catalog {
 	var c Catalog
-	if err := json.Unmarshal(facts, &c); err != nil { // a part of the program
+	if err := json.Unmarshal(facts, &c); err != nil { // facts.json is a part of the program
 		panic(fmt.Errorf("facts.json: %w", err))
 	}
 	return &c
@@ -102,7 +102,7 @@ func MonthlyIn(t api.LinodeType, region string) float64 {
 // AllowedInLKE reports whether LKE takes the plan for node pools.
 func (c *Catalog) AllowedInLKE(plan string) bool { return !slices.Contains(c.NotInLKE, plan) }
 
-// AvailabilityOf has a row for every restricted plan in the region.
+// AvailabilityOf returns a row for every restricted plan in the region.
 func (c *Catalog) AvailabilityOf(region string) []api.RegionAvailability {
 	out := []api.RegionAvailability{}
 	for _, t := range c.Types {
@@ -113,8 +113,8 @@ func (c *Catalog) AvailabilityOf(region string) []api.RegionAvailability {
 	return out
 }
 
-// Available reports whether the plan may be deployed in the region: one that is
-// not restricted may, and has no rows in the availability list.
+// Available reports whether the plan may be deployed in the region. A plan that is not restricted may always be
+// deployed, and has no rows in the availability list.
 func (c *Catalog) Available(plan, region string) bool {
 	regions, restricted := c.Offered[plan]
 	return !restricted || slices.Contains(regions, region)

@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// Encode returns the catalog as facts.json has it: one line for each plan, region and image, so that a change is read line by line.
+// Encode returns the catalog as facts.json has it: one line for each plan, region and image, so that a diff shows each
+// changed entry.
 func (c *Catalog) Encode() ([]byte, error) {
 	var out bytes.Buffer
 	fields := reflect.VisibleFields(reflect.TypeFor[Catalog]())
@@ -50,7 +51,7 @@ func encode(out *bytes.Buffer, value reflect.Value) error {
 	return nil
 }
 
-// separator begins a list with its opening, and each further entry with a comma on the line before.
+// separator returns the text before entry i of a list: the opening, or a comma and the line break of the opening.
 func separator(i int, opening string) string {
 	if i == 0 {
 		return opening
@@ -65,7 +66,7 @@ func closing(entries int, opening, end string) string {
 	return "\n  " + end
 }
 
-// write has no newline and keeps characters as they are.
+// write appends the JSON of a value without a newline, and does not escape characters of HTML.
 func write(out *bytes.Buffer, value any) error {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)

@@ -4,7 +4,7 @@ package report
 // (linodesim's Sim.Lie), and a run of lkeprobe judges it on an account.
 type Assumption string
 
-// The assumptions, each named after what breaks it.
+// The assumptions. Each has the name of the behaviour that breaks it.
 const (
 	LateIDs        Assumption = "late-ids"         // a node has an instance ID within minutes of its request
 	LateTaints     Assumption = "late-taints"      // a Kubernetes Node has its pool's taints soon after it registers
@@ -42,7 +42,7 @@ type Judgement struct {
 	Means      string     `json:"means"` // the assumption in words
 	Seen       string     `json:"seen"`
 	Verdict    Verdict    `json:"verdict"`
-	Setting    string     `json:"setting"` // what to set in the chart when it is broken; "" = no setting helps
+	Setting    string     `json:"setting"` // the chart's setting to change when it is broken; "" = no setting helps
 }
 
 // Scenario is one thing that the operator had to do in the run.

@@ -1,5 +1,5 @@
 // Package report declares the report of a run of `karpenter-linode verify`: assumptions and facts with verdicts, what the operator did,
-// measured delays, switches, the record of the run's own requests. Its JSON form has a version, Schema; readers refuse another one.
+// measured delays, switches, the record of the run's own requests. Its JSON form has a version, Schema; readers refuse other versions.
 // docs/verify-measures.md describes it. The type is here, and not with the program that fills it, because the simulator reads it as a
 // Profile and a Behaviour.
 //
@@ -53,7 +53,7 @@ type Sample struct {
 
 // Delay names. Each is measured any number of times in a run.
 const (
-	Request       = "request"         // answering one request
+	Request       = "request"         // answering one read
 	NodeEntry     = "node_entry"      // from a node's request to its entry in the pool's nodes[]
 	InstanceID    = "instance_id"     // from a node's request to instance_id in its entry
 	LinodeListed  = "linode_listed"   // from a node's request to its Linode in the list
@@ -156,8 +156,8 @@ type Write struct {
 	Status  int    `json:"status"`
 }
 
-// Range is the least and the most that samples show, by their middles. It is
-// false without samples.
+// Range returns the least and the greatest middle of a delay's samples. Example: samples of 2 to 4 s and of 5 to 9 s give 3 s and 7 s.
+// ok is false without samples.
 func (r *Report) Range(delay string) (least, most time.Duration, ok bool) {
 	for i, s := range r.Delays[delay] {
 		middle := time.Duration(s.AtLeast+s.AtMost) * time.Millisecond / 2

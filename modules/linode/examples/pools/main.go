@@ -30,7 +30,7 @@ func main() {
 }
 
 func list(ctx context.Context, client *linode.Client, labels []string, out io.Writer) error {
-	var filter linode.Filter // of nothing: every cluster
+	var filter linode.Filter // without a condition: every cluster
 	if len(labels) > 0 {
 		filter = linode.Where("label").Equal(labels[0])
 	}

@@ -88,7 +88,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 // reachable refuses addresses that other machines reach, unless that is allowed
 // and the token is not the default.
 func (o options) reachable(flag, address string) error {
-	host, _, _ := net.SplitHostPort(address) // opening a wrong address returns its error
+	host, _, _ := net.SplitHostPort(address) // Listen reports a wrong address
 	switch {
 	case host == "" || linodesim.Loopback(host):
 		return nil
@@ -132,7 +132,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return serve(ctx, servers)
 }
 
-// shut closes what was opened and never served.
+// shut closes listeners that were opened and never served.
 func shut(servers []listener) error {
 	var errs []error
 	for _, l := range servers {

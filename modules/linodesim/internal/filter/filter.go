@@ -4,7 +4,8 @@
 // object are all required; +and and +or hold lists of filter objects; a field
 // may hold an object of +gt +gte +lt +lte +neq +contains; +order_by and +order
 // sort. A list field (tags, ipv4) matches when one of its elements does.
-// Comparison of text is exact; text that is compared with a number may name several.
+// Comparison of text is exact; a text that is compared with a number may name several numbers
+// ("1,2").
 //
 // Everything else is an error, never ignored. Values of this package are
 // immutable.
@@ -28,7 +29,7 @@ import (
 // Error is the reason why a header was refused, in the API's words where the words are known.
 type Error struct {
 	Reason string
-	Field  string // the field that is no filter, if that is the reason
+	Field  string // the field that is not filterable, if that is the reason
 }
 
 func (e *Error) Error() string { return e.Reason }
@@ -48,8 +49,8 @@ type Filter struct {
 
 type test func(Get) bool
 
-// Parse reads a header's value; an empty one is no filter. Fields for which
-// filterable is false are refused.
+// Parse reads a header's value; an empty value is the zero Filter. Fields for which filterable is
+// false are refused.
 func Parse(header string, filterable func(field string) bool) (Filter, error) {
 	if header == "" {
 		return Filter{}, nil
@@ -74,8 +75,8 @@ func Parse(header string, filterable func(field string) bool) (Filter, error) {
 // Match reports whether the object behind get passes.
 func (f Filter) Match(get Get) bool { return f.test == nil || f.test(get) }
 
-// Apply gives the items that match, in the wanted order; without one the
-// order stays.
+// Apply returns the items that match, in the filter's order. A filter without an order keeps the
+// order of the items.
 func Apply[T any](f Filter, items []T, fields func(T) Get) []T {
 	if f.test == nil && f.orderBy == "" {
 		return items
@@ -215,8 +216,9 @@ func condition(field string, value any) (test, error) {
 	return func(get Get) bool { return anyOf(get(field), func(have any) bool { return equal(have, value) }) }, nil
 }
 
-// equal compares a number with text, too: Linode's cloud controller manager filters addresses by {"subnet_id": "1,2"}
-// (cloud/linode/services/vpc.go). That such a list means any of them is a guess from that use.
+// equal compares a number with text, too: Linode's cloud controller manager filters addresses by
+// {"subnet_id": "1,2"} (cloud/linode/services/vpc.go). That "1,2" matches either number is a guess
+// from that use.
 func equal(have, value any) bool {
 	number, isNumber := have.(float64)
 	text, isText := value.(string)
@@ -226,7 +228,7 @@ func equal(have, value any) bool {
 	return slices.Contains(strings.Split(text, ","), strconv.FormatFloat(number, 'f', -1, 64))
 }
 
-// operator returns the test of one value; for +neq, the test that none may pass.
+// operator returns the test of one value. For +neq it returns the test that no value may pass.
 func operator(op string, value any) (func(have any) bool, error) {
 	text, isText := value.(string)
 	_, isNumber := value.(float64)

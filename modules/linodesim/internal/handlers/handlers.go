@@ -1,12 +1,13 @@
 // Package handlers answers the API's operations from a world. The table of
-// handlers is generated from the API's description: each calls the method of the
-// subject in package world that has the operation's name, so that an operation
-// that is added to the description does not compile until the world has it.
+// handlers is generated from the API's description: each handler calls the method of
+// the subject in package world that has the operation's name. An operation that is
+// added to the description does not compile until the world has it.
 //
-// The code here is alike for all operations: values of the path, the body, and of
-// a list its filter, its order and its page. The world decides which requests are allowed
-// and their effects; tokens, limits, delays and faults are dealt with before
-// a request gets here. Errors are *world.Refusal or *filter.Error.
+// The code here is the same for all operations: it reads the values of the path and the
+// body, and applies the filter, the order and the page of a list. The world decides
+// which requests are allowed and their effects. Package linodesim handles tokens,
+// limits, delays and faults before a request gets here. Errors are *world.Refusal or
+// *filter.Error.
 package handlers
 
 import (
@@ -30,11 +31,11 @@ type Request struct {
 	Seen    *world.Moment // what reads show: the same, or an older state
 	Missing int           // how many entries a list lacks; Chance chooses them
 	Chance  float64       // from 0 to below 1
-	Shift   int           // how many entries pages after the first begin later
+	Shift   int           // pages after the first begin this many entries later
 	// The behaviour of lists where the platform's answer is not known.
 	IgnoreFilter, LenientPages bool
 	Operation                  *operation.Operation
-	HTTP                       *http.Request // below its version, with the values of its path
+	HTTP                       *http.Request // without the version in its path, and with the values of its path
 	in                         *input
 }
 
@@ -51,7 +52,8 @@ func Answer(r Request, body []byte) (any, error) {
 	return answers[r.Operation.ID](r)
 }
 
-// number is a segment of the path; one that is no number names nothing.
+// number returns a segment of the path as a number. A segment that is not a number is a
+// 404.
 func (r Request) number(name string) int {
 	n, err := strconv.Atoi(r.HTTP.PathValue(name))
 	if err != nil {
@@ -62,7 +64,8 @@ func (r Request) number(name string) int {
 
 func (r Request) text(name string) string { return r.HTTP.PathValue(name) }
 
-// query is a parameter for pages.
+// query returns a number from the query, such as page, or otherwise if the query lacks
+// it.
 func (r Request) query(name string, otherwise int) (int, error) {
 	values, given := r.HTTP.URL.Query()[name]
 	if !given {
@@ -95,8 +98,8 @@ type page[T any] struct {
 	Results int `json:"results"`
 }
 
-// list filters, sorts and cuts the page. A filter compares what an entry's JSON
-// has.
+// list filters, sorts and cuts the page. A filter compares the values in an entry's
+// JSON.
 func list[T any](r Request, items []T, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -115,8 +118,8 @@ func list[T any](r Request, items []T, err error) (any, error) {
 	return cut(r, lacking(r, items))
 }
 
-// field gives what an object has in JSON under a name, or a path of names
-// separated by dots. Only that part of it is written and read again.
+// field returns the JSON value of an object's field. path is a name, or several names
+// separated by dots. Only that field is written as JSON and read again.
 func field(object any, path string) any {
 	v := reflect.ValueOf(object)
 	for name := range strings.SplitSeq(path, ".") {

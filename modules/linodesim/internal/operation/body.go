@@ -157,7 +157,7 @@ func last(pointer []string) string {
 	return pointer[len(pointer)-1]
 }
 
-// CheckAnswer reports in what an answer differs from the description.
+// CheckAnswer returns an error that says where an answer differs from the description.
 func (o *Operation) CheckAnswer(r *http.Request, status int, header http.Header, body []byte) error {
 	input := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{

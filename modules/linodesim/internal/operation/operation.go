@@ -1,9 +1,8 @@
-// Package operation has the steps that every request to the simulator takes: it has
-// the table of operations that the client has too, and reads of the API's
-// description what that lacks, the shape of bodies and of answers.
+// Package operation checks the form of bodies and of answers. An Operation combines an entry of the client's table of operations with
+// the API's description, which has the shape of bodies and of answers.
 //
-// Both are generated from the description, so an operation that is added to it
-// needs no entry anywhere here. Read-only after Load, safe for concurrent use.
+// The table and the description are generated from openapi/linode.yaml, so an operation that is added there needs no entry here. Values
+// are read-only after Load, and safe for concurrent use.
 //
 // Package linodesim calls CheckBody before a handler runs, and CheckAnswer with Config.ValidateAnswers. A defect of a body is answered
 // with a 400; a wrong answer is an error of the simulator.
@@ -44,7 +43,7 @@ func (o *Operation) Numbered(parameter string) bool {
 	return false
 }
 
-// Load gives all operations. They are read once for the whole program: that takes longer than many a simulation.
+// Load returns all operations. It reads them once for the whole program: reading takes longer than many a simulation.
 var Load = sync.OnceValues(func() ([]*Operation, error) {
 	spec, err := Description()
 	if err != nil {
@@ -68,7 +67,7 @@ func (o *Operation) MayFilter(field string, beta bool) bool {
 	return slices.Contains(o.Filterable, field) && (beta || !o.onlyBeta(field))
 }
 
-// onlyBeta reports whether the entries of a list have the field below /v4beta alone.
+// onlyBeta reports whether the entries of a list have the field only below /v4beta.
 func (o *Operation) onlyBeta(field string) bool {
 	page := o.described.Responses.Status(http.StatusOK).Value.Content.Get("application/json").Schema.Value
 	p := page.Properties["data"].Value.Items.Value.Properties[field]

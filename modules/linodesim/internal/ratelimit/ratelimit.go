@@ -1,8 +1,8 @@
 // Package ratelimit counts requests as the API does: per caller and class, in
 // windows of fixed length that begin with their first request.
 //
-// A request over the limit does not count. Time is the caller's. Safe for
-// concurrent use.
+// A request over the limit does not count. The caller passes the time. Safe for concurrent
+// use.
 //
 // Package linodesim gives it the documented limits; a class without a limit is not
 // counted. Example, a limit of 20 in 15 s: 20 requests at 10:00:00 pass, the next one is
@@ -22,7 +22,7 @@ type Limit struct {
 	Window   time.Duration
 }
 
-// Decision about one request, with the values of its answer's headers.
+// Decision is the result for one request, with the values of its answer's headers.
 type Decision struct {
 	Allowed          bool
 	Limit, Remaining int

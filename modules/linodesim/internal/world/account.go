@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// GetProfile makes the user up.
+// GetProfile returns an invented user.
 func (w Account) GetProfile() (api.Profile, error) {
 	return api.Profile{
 		UID: new(1000001), Restricted: w.Restricted,
@@ -40,8 +40,8 @@ func (w Account) UpdateAccountSettings(b *api.AccountSettingsUpdate) (api.Accoun
 	return w.assets.settings, nil
 }
 
-// ListAccountEvents lists the events, newest first. What the platform does to a
-// node's Linode has the user lke.
+// ListAccountEvents lists the events, newest first. Events of changes that the platform makes to a node's Linode have
+// the user lke.
 func (w Account) ListAccountEvents() ([]api.AccountEvent, error) {
 	out := each(w.records.activities.all, w.shownActivity)
 	slices.Reverse(out)

@@ -30,10 +30,10 @@ type activities struct {
 	open map[int][]int
 }
 
-// shared is what a copy of the world sees.
+// shared returns the events for a copy of the world.
 func (a activities) shared() activities { return activities{all: a.all[:len(a.all):len(a.all)]} }
 
-// clone shares nothing that changes.
+// clone copies each event, because events change.
 func (a activities) clone() activities {
 	return activities{all: each(a.all, func(one *activity) *activity { return new(*one) }), open: maps.Clone(a.open)}
 }
@@ -41,8 +41,8 @@ func (a activities) clone() activities {
 // firstEvent is near the IDs that were recorded.
 const firstEvent = 301189000
 
-// begin adds an event of work that starts after a while, takes about as long as
-// expected, and is over with finish.
+// begin adds an event of work that starts after a while and takes about as long as
+// expected. finish ends the work.
 func (w *state) begin(user, action string, on *api.AccountEventEntity, with *api.AccountEventSecondaryEntity, after,
 	expected time.Duration) int {
 	all := &w.records.activities
@@ -61,7 +61,7 @@ func (w *state) begin(user, action string, on *api.AccountEventEntity, with *api
 	return e.id
 }
 
-// finish ends the work of an event now; one that failed before stays so.
+// finish ends the work of an event now. An event that has failed stays failed.
 func (w *state) finish(id int) { w.end(id, false) }
 
 func (w *state) end(id int, failed bool) {
@@ -79,7 +79,7 @@ func (w *state) end(id int, failed bool) {
 	w.history.changed = true
 }
 
-// failAll ends what was still going on for a Linode.
+// failAll ends the unfinished events of a Linode as failed.
 func (w *state) failAll(linode int) {
 	for _, id := range slices.Clone(w.records.activities.open[linode]) {
 		w.end(id, true)

@@ -9,8 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// free returns a public address that nothing has, from a range for
-// documentation; none when all are in use.
+// free returns a public address that no Linode has, from a range for documentation. It returns false when all are in use.
 func (w Addresses) free() (string, bool) {
 	for n := 1; n < 255; n++ {
 		a := fmt.Sprintf("203.0.113.%d", n)
@@ -31,8 +30,8 @@ func (w Addresses) owner(address string) *Instance {
 	return nil
 }
 
-// checkWanted refuses addresses for a new Linode: the account has no reserved ones. The words are recorded for an
-// address in use (FACTS 18, third table, 16) and for any other one (FACTS 17).
+// checkWanted refuses the addresses that a request names for a new Linode: the account has no reserved addresses. Both
+// texts are recorded, for an address in use (FACTS 18, third table, 16) and for any other address (FACTS 17).
 func (w Addresses) checkWanted(bad *reasons, wanted []string) {
 	switch {
 	case len(wanted) == 0:
@@ -98,7 +97,7 @@ func checkAssignable(bad *reasons, b *api.InstanceIPCreate) {
 	}
 }
 
-// DeleteInstanceIP takes an address from a Linode, but its only public one.
+// DeleteInstanceIP takes an address from a Linode, but not its only public address.
 func (w Addresses) DeleteInstanceIP(linodeID int, address string) error {
 	i, err := lookup(w.instances, linodeID)
 	switch {

@@ -11,11 +11,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// attached is an interface with what it belongs to.
+// attached is an interface with its Linode and its configuration.
 type attached struct {
 	nic
 	linode *Instance
-	config *int // of a legacy one
+	config *int // of a legacy interface
 }
 
 // attachments lists the interfaces of a Linode in use: the interfaces of the
@@ -77,8 +77,7 @@ func (w Addresses) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
 	return out, nil
 }
 
-// public describes the public IPv4 address of a Linode, and the address in a
-// VPC that it leads to.
+// public describes the public IPv4 address of a Linode, and the VPC address to which NAT 1:1 maps it.
 func (w Interfaces) public(i *Instance) api.IPAddress {
 	out := i.address(i.PublicIPv4, 24)
 	for _, f := range w.nics(i) {
@@ -151,7 +150,7 @@ func (w Interfaces) inVPC6(f attached) []api.VPCAddress {
 	return out
 }
 
-// place is what all addresses of an interface have alike.
+// place returns the fields that all addresses of an interface share.
 func (f attached) place() api.VPCAddress {
 	return api.VPCAddress{
 		VPCID: f.vpcID, SubnetID: f.subnetID, Region: f.linode.Region, LinodeID: new(f.linode.ID), ConfigID: f.config, InterfaceID: new(f.id),

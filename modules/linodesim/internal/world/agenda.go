@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// agenda holds what will happen by itself, in order of time and, at the same
-// time, in the order in which it was planned.
+// agenda holds the planned changes of the world, ordered by their time. Changes for the same time are in the order in
+// which they were planned.
 type agenda []planned
 
 type planned struct {
@@ -19,13 +19,13 @@ func (a *agenda) add(at time.Time, run func()) {
 		if p.at.After(at) {
 			return 1
 		}
-		return -1 // what was planned for the same time comes first
+		return -1 // an earlier plan for the same time comes first
 	}
 	place, _ := slices.BinarySearchFunc(*a, at, after)
 	*a = slices.Insert(*a, place, planned{at, run})
 }
 
-// next gives the time of the first thing planned.
+// next returns the time of the first planned change.
 func (a agenda) next() (time.Time, bool) {
 	if len(a) == 0 {
 		return time.Time{}, false
@@ -33,7 +33,7 @@ func (a agenda) next() (time.Time, bool) {
 	return a[0].at, true
 }
 
-// due takes the first thing planned for now or before.
+// due takes the first change that is planned for now or for an earlier time.
 func (a *agenda) due(now time.Time) (planned, bool) {
 	if at, ok := a.next(); !ok || at.After(now) {
 		return planned{}, false

@@ -8,10 +8,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// assets are the objects beside clusters and Linodes, as the API shows them; what
-// follows from other objects is filled in when they are read.
+// assets are all objects except clusters and Linodes, as the API shows them. Fields that follow from other objects are
+// filled in when a request reads them.
 type assets struct {
-	disks      map[int][]disk // by Linode, as the next two
+	disks      map[int][]disk // by Linode, as configs and interfaces
 	configs    map[int][]config
 	interfaces map[int][]nic // of the generation linode
 	images     map[string]api.Image
@@ -23,10 +23,10 @@ type assets struct {
 	balancing
 	storage
 	settings api.AccountSettings
-	tags     map[string]bool // made on their own; on objects or not
+	tags     map[string]bool // made by POST /tags, whether an object has the tag or not
 }
 
-// balancing is the NodeBalancers with what they have.
+// balancing holds the NodeBalancers with their ports, backends and networks.
 type balancing struct {
 	balancers map[int]api.NodeBalancer
 	ports     map[int][]api.NodeBalancerConfig    // by NodeBalancer
@@ -34,7 +34,7 @@ type balancing struct {
 	networks  map[int][]api.NodeBalancerVPCConfig // by NodeBalancer
 }
 
-// storage holds data.
+// storage holds the volumes and the state of their attachments.
 type storage struct {
 	volumes map[int]api.Volume
 	passing map[int]bool // volumes whose attachment ends with a boot of their Linode
@@ -54,7 +54,7 @@ func newAssets(backups bool) assets {
 	}
 }
 
-// clone is deep as far as anything is changed in place.
+// clone copies every value that is changed in place.
 func (a assets) clone() assets {
 	return assets{
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
@@ -74,7 +74,7 @@ func copied[T any](m map[int][]T) map[int][]T {
 	return out
 }
 
-// forget drops what belonged to a Linode that is gone.
+// forget removes the objects of a Linode that is gone, and detaches its volumes.
 func (a assets) forget(linode int) {
 	delete(a.disks, linode)
 	delete(a.configs, linode)

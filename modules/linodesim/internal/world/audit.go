@@ -8,7 +8,7 @@ import (
 
 func (w *Moment) record(by account.Actor, e account.Entry) { w.recordOf("", by, e) }
 
-// recordOf records a change of an object that is gone already, by its label.
+// recordOf records a change of an object that may be gone already, so label names it.
 func (w *Moment) recordOf(label string, by account.Actor, e account.Entry) {
 	e.Seq = len(w.records.audit) + 1
 	e.At = w.now

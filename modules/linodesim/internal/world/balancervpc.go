@@ -20,8 +20,8 @@ const (
 // vendor's Terraform provider, nodebalancer model, August 2026.
 const backendBits = 30
 
-// wanted lists the networks that a request asks for, with their fields; the frontend comes first, as it does in answers (tests of the
-// vendor's Python client, nodebalancer, August 2026).
+// wantedNetworks lists the networks that a request asks for, with their fields; the frontend comes first, as it does in answers (tests
+// of the vendor's Python client, nodebalancer, August 2026).
 func wantedNetworks(b *api.NodeBalancerCreate) (fields []string, specs []api.NodeBalancerVPC, purposes []string) {
 	for _, list := range []struct {
 		field, purpose string
@@ -35,7 +35,7 @@ func wantedNetworks(b *api.NodeBalancerCreate) (fields []string, specs []api.Nod
 	return fields, specs, purposes
 }
 
-// allot chooses the networks of a NodeBalancer to be, or refuses them. The two texts of refusals about a frontend are recorded (FACTS 18,
+// allot chooses the networks of a new NodeBalancer, or refuses them. The two texts of refusals about a frontend are recorded (FACTS 18,
 // third table, 1), without a field.
 func (w NodeBalancers) allot(bad *reasons, b *api.NodeBalancerCreate) []api.NodeBalancerVPCConfig {
 	fields, specs, purposes := wantedNetworks(b)
@@ -91,8 +91,8 @@ func (w NodeBalancers) allotIPv4(bad *reasons, field string, spec api.NodeBalanc
 	one.IPv4Range = new(free.String())
 }
 
-// allotIPv6 gives a frontend a network where the subnet has some: the subnet's network with 1 as the fifth part, a form
-// that the tests of the vendor's Python client have.
+// allotIPv6 gives a frontend an IPv6 network if the subnet has one: the subnet's network with 1 as the fifth part. The tests of the
+// vendor's Python client have this form.
 func allotIPv6(bad *reasons, spec api.NodeBalancerVPC, s api.VPCSubnet, one *api.NodeBalancerVPCConfig) {
 	network := ipv6Of(s)
 	if !network.IsValid() {
@@ -108,7 +108,7 @@ func allotIPv6(bad *reasons, spec api.NodeBalancerVPC, s api.VPCSubnet, one *api
 	}
 }
 
-// free finds the first network of a length, in a part of a subnet, that no Linode and no NodeBalancer has an address in. The first two
+// free finds the first network of a length in a part of a subnet, in which no Linode and no NodeBalancer has an address. The first two
 // addresses of a subnet are not usable.
 func (w VPCs) free(subnet int, within netip.Prefix, bits int, beside []api.NodeBalancerVPCConfig) (netip.Prefix, bool) {
 	used := w.usedIn(subnet)
@@ -141,7 +141,7 @@ func (w VPCs) free(subnet int, within netip.Prefix, bits int, beside []api.NodeB
 	return netip.Prefix{}, false
 }
 
-// usedIn lists what Linodes and NodeBalancers have of a subnet.
+// usedIn lists the addresses and networks of a subnet that Linodes and NodeBalancers have.
 func (w VPCs) usedIn(subnet int) []netip.Prefix {
 	var used []netip.Prefix
 	for _, i := range w.instances {
@@ -164,7 +164,7 @@ func (w VPCs) usedIn(subnet int) []netip.Prefix {
 	return used
 }
 
-// address gives a Linode the nth address of a subnet, or the next one that no NodeBalancer has.
+// address gives a Linode the nth address of a subnet, or the next address that no NodeBalancer has.
 func (w VPCs) address(s api.VPCSubnet, nth int) string {
 	for {
 		text := usable(s.IPv4, nth)
@@ -202,7 +202,7 @@ func (w VPCs) shownBalancers(subnet int) []api.VPCSubnetNodeBalancer {
 // settle gives a new NodeBalancer its networks, and with a frontend the addresses in them.
 func (w NodeBalancers) settle(b *api.NodeBalancer, networks []api.NodeBalancerVPCConfig) {
 	b.FrontendAddressType, b.FrontendVPCSubnetID = new(api.NodeBalancerFrontendAddressTypePublic), nullable.NewNullNullable[int]()
-	// The values are guesses: the field was recorded, and what it may say was not.
+	// The field was recorded; its possible values were not, and these are guesses.
 	b.BackendConnectivity = new("private")
 	for n := range networks {
 		one := &networks[n]
@@ -229,7 +229,7 @@ func (w NodeBalancers) ListNodeBalancerVPCs(nodebalancerID int) ([]api.NodeBalan
 	return w.assets.networks[nodebalancerID], err
 }
 
-// networkOf finds the network of a NodeBalancer from which it reaches an address, 0 for none.
+// networkOf returns the ID of the network from which a NodeBalancer reaches an address; nil without such a network.
 func (w NodeBalancers) networkOf(balancer int, address netip.Addr) *int {
 	for _, n := range w.assets.networks[balancer] {
 		_, s, _ := w.VPCs().subnet(n.SubnetID)

@@ -52,7 +52,7 @@ func (w Offers) ListRegionsAvailability() ([]api.RegionAvailability, error) {
 		nil
 }
 
-// GetRegionAvailability lists the same of one region, bare.
+// GetRegionAvailability lists the same for one region, without pages.
 func (w Offers) GetRegionAvailability(regionID string) (api.RegionAvailabilityList, error) {
 	_, err := w.GetRegion(regionID)
 	return w.catalog.AvailabilityOf(regionID), err
@@ -69,7 +69,7 @@ func (w Offers) GetAccountAvailability(regionID string) (api.AccountAvailability
 	return services(r), err
 }
 
-// The names were recorded.
+// services describes the features of a region. Their names were recorded.
 func services(r api.Region) api.AccountAvailability {
 	out := api.AccountAvailability{Region: r.ID, Available: []string{}, Unavailable: []string{}}
 	for _, name := range []string{"Linodes", "NodeBalancers", "Block Storage", catalog.CapKubernetes} {
@@ -117,7 +117,8 @@ func (w Offers) checkRegion(bad *reasons, id, capability, what string) {
 	}
 }
 
-// versions lists what a tier offers the account, newest first: on Enterprise exact builds, which differ by account (FACTS 18.10).
+// versions lists the versions that a tier offers the account, newest first: on Enterprise exact builds, which differ by
+// account (FACTS 18.10).
 func (w Offers) versions(tier string) []string {
 	if offered := w.faults.enterpriseVersions; tier == catalog.Enterprise && offered != nil {
 		return offered

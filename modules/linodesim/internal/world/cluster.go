@@ -11,8 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// AddCluster makes a cluster with its pools, if any, whose
-// control plane can be reached at once.
+// AddCluster makes a cluster with its pools, if any. Clients can reach its control plane at once.
 func (w Clusters) AddCluster(spec account.ClusterSpec) (account.Cluster, error) {
 	c, err := w.addCluster(spec, false)
 	if err != nil {
@@ -21,7 +20,7 @@ func (w Clusters) AddCluster(spec account.ClusterSpec) (account.Cluster, error) 
 	return c.state(), nil
 }
 
-// addCluster makes a cluster. One that hangs waits for room for its VPC, which the account may not have.
+// addCluster makes a cluster. A cluster that hangs waits until the account's VPC limit has room for its VPC.
 func (w Clusters) addCluster(spec account.ClusterSpec, hangs bool) (*cluster, error) {
 	spec.Region, spec.Tier = cmp.Or(spec.Region, "us-ord"), cmp.Or(spec.Tier, catalog.Standard)
 	if versions := w.Offers().versions(spec.Tier); len(versions) > 0 {
@@ -98,8 +97,8 @@ func (w Clusters) GetLKECluster(clusterID int) (api.LKECluster, error) {
 	return w.cluster(c), nil
 }
 
-// cluster is a cluster as the API shows it. Recorded Enterprise clusters had no network; it is shown when it was
-// requested. audit_logs_enabled came with answers of 2026.
+// cluster returns a cluster as the API shows it. vpc_id and subnet_id are shown when the cluster has a VPC; recorded
+// Enterprise clusters showed no VPC. audit_logs_enabled came with answers of 2026.
 func (w Clusters) cluster(c *cluster) api.LKECluster {
 	out := api.LKECluster{
 		ID: c.ID, Label: c.Label, Region: c.Region, K8SVersion: c.K8sVersion, Status: "ready", Tags: nonNil(c.Tags), AplEnabled: c.AppPlatform,
@@ -119,7 +118,7 @@ func (w Clusters) cluster(c *cluster) api.LKECluster {
 	return out
 }
 
-// numberOrNull is a number that is sent, and as null if the number is missing.
+// numberOrNull returns a field that is always sent: the number, or null if n is nil.
 func numberOrNull(n *int) nullable.Nullable[int] {
 	if n == nil {
 		return nullable.NewNullNullable[int]()

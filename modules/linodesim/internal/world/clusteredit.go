@@ -12,9 +12,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// UpdateLKECluster changes a cluster. A version can only become a newer one of
-// its tier, and is the control plane's: pools of the Enterprise tier keep theirs,
-// nodes of the Standard tier get the new one when they are made.
+// UpdateLKECluster changes a cluster. A new version must be newer and of the cluster's tier. It is the version of the
+// control plane: pools of the Enterprise tier keep their version, and nodes of the Standard tier get the new version
+// when they are made.
 func (w Clusters) UpdateLKECluster(clusterID int, b *api.LKEClusterUpdate) (api.LKECluster, error) {
 	c, err := lookup(w.clusters, clusterID)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w Clusters) RecycleLKECluster(clusterID int) error {
 	return nil
 }
 
-// RegenerateLKECluster makes kubeconfig or service token of a cluster anew.
+// RegenerateLKECluster replaces the kubeconfig or the service token of a cluster.
 func (w Clusters) RegenerateLKECluster(clusterID int, b *api.LKEClusterRegenerate) error {
 	c, err := lookup(w.clusters, clusterID)
 	if err != nil {
@@ -113,12 +113,12 @@ func (w Clusters) DeleteLKEClusterServiceToken(clusterID int) error {
 	return w.RegenerateLKECluster(clusterID, &api.LKEClusterRegenerate{Servicetoken: new(true)})
 }
 
-// withoutACL lets every network reach a control plane. No list filters anything here.
+// withoutACL is the ACL that lets every network reach a control plane. The simulator filters nothing, whatever the ACL.
 func withoutACL() api.LKEControlPlaneACL {
 	return overlaid[api.LKEControlPlaneACL](json.RawMessage(`{"enabled": false, "addresses": {"ipv4": [], "ipv6": []}}`))
 }
 
-// GetLKEControlPlaneACL gives the networks that may reach a control plane.
+// GetLKEControlPlaneACL returns the networks that may reach a control plane.
 func (w Clusters) GetLKEControlPlaneACL(clusterID int) (api.LKEControlPlaneACLEnvelope, error) {
 	c, err := lookup(w.clusters, clusterID)
 	if err != nil {
@@ -127,7 +127,7 @@ func (w Clusters) GetLKEControlPlaneACL(clusterID int) (api.LKEControlPlaneACLEn
 	return api.LKEControlPlaneACLEnvelope{ACL: c.ACL}, nil
 }
 
-// UpdateLKEControlPlaneACL replaces them.
+// UpdateLKEControlPlaneACL replaces the networks.
 func (w Clusters) UpdateLKEControlPlaneACL(clusterID int, b *api.LKEControlPlaneACLEnvelope) (api.LKEControlPlaneACLEnvelope, error) {
 	c, err := lookup(w.clusters, clusterID)
 	if err != nil {

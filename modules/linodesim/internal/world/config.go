@@ -69,7 +69,8 @@ func (w Configs) GetInstanceConfig(linodeID, configID int) (api.InstanceConfig, 
 	return w.shown(linodeID, w.assets.configs[linodeID][at]), nil
 }
 
-// last names the configuration that a Linode boots with unless it is given another; nil without one.
+// last describes the configuration that a Linode boots with when the request names none; nil if the Linode has no
+// configuration.
 func (w Configs) last(linode int) *api.AccountEventSecondaryEntity { return w.entity(linode, 0) }
 
 func (w Configs) entity(linode, id int) *api.AccountEventSecondaryEntity {
@@ -146,7 +147,7 @@ func (w Configs) DeleteInstanceConfig(linodeID, configID int) error {
 	return nil
 }
 
-// checkConfig also reads the interfaces.
+// checkConfig checks an edit of a configuration, and returns the interfaces in it.
 func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic, error) {
 	var bad reasons
 	if edit.Label != nil {
@@ -178,7 +179,7 @@ func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic,
 	return nics, bad.err()
 }
 
-// edited replaces devices and interfaces as a whole if there are any in the edit.
+// edited returns the configuration after an edit. Devices in the edit replace all devices, and interfaces replace all interfaces.
 func (w Configs) edited(i *Instance, c config, edit api.InstanceConfigUpdate, nics []nic) config {
 	if edit.Devices != nil {
 		used := map[string]*api.InstanceConfigDevice{}

@@ -107,8 +107,9 @@ func (w Configs) UpdateInstanceConfigInterface(linodeID, configID, configInterfa
 	return f.legacy(i), nil
 }
 
-// DeleteInstanceConfigInterface removes an interface that is not active: its Linode does not run (one that was never
-// booted: FACTS 18, third table, 17), or runs with another configuration.
+// DeleteInstanceConfigInterface removes an interface that is not active. The interfaces of a Linode's first
+// configuration are active while the Linode runs. A removal from a Linode that was never booted is recorded (FACTS 18,
+// third table, 17).
 func (w Configs) DeleteInstanceConfigInterface(linodeID, configID, configInterfaceID int) error {
 	i, _, err := w.nic(linodeID, configID, configInterfaceID)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// CreateLKECluster makes a cluster: Standard needs a pool, the nodes must be
-// had, and the control plane takes a while.
+// CreateLKECluster makes a cluster. Standard needs a pool, the platform must have room for the nodes, and the control
+// plane can be reached after a while.
 func (w Clusters) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, error) {
 	spec, err := clusterSpec(b)
 	if err != nil {
@@ -115,7 +115,7 @@ func clusterSpec(b *api.LKEClusterCreate) (account.ClusterSpec, error) {
 	return spec, nil
 }
 
-// checkClusterCreate is about what only requests to the API need, or may not have.
+// checkClusterCreate checks the rules that hold for requests to the API and not for AddCluster.
 func (w Clusters) checkClusterCreate(spec account.ClusterSpec) error {
 	var bad reasons
 	if spec.Tier != catalog.Enterprise {
@@ -179,7 +179,7 @@ users:
   user: {token: not-a-token-%[3]d}
 `
 
-// GetLKEClusterKubeconfig gives one without credentials: there is no Kubernetes.
+// GetLKEClusterKubeconfig returns a kubeconfig without credentials: there is no Kubernetes.
 func (w Clusters) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, error) {
 	host, err := w.controlPlane(clusterID, func(c *cluster) time.Time { return c.Reachable },
 		"Cluster kubeconfig is not yet available. Please try again later.")
@@ -190,8 +190,8 @@ func (w Clusters) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, err
 	return api.LKEKubeconfig{Kubeconfig: base64.StdEncoding.EncodeToString(text)}, nil
 }
 
-// controlPlane gives the host, or the API's refusal for a young cluster (the
-// words are recorded).
+// controlPlane returns the host of a cluster's API server, or the API's refusal for a young cluster (the words are
+// recorded).
 func (w Clusters) controlPlane(id int, since func(*cluster) time.Time, notYet string) (string, error) {
 	c, err := lookup(w.clusters, id)
 	switch {

@@ -23,7 +23,7 @@ type Delays struct {
 	Request, WriteLKE, InstanceID, NodeListed, Tagged, Join, Linode, Job, Settle, Gone, Repair, ControlPlane, Endpoints Span
 }
 
-// boot draws the time of which a plain Linode runs after four fifths, as a worker does of Join.
+// boot draws a time like Join for a plain Linode: the Linode runs after four fifths of it, as a worker does.
 func (d Delays) boot(r *rand.Rand) time.Duration {
 	if d.Linode == (Span{}) {
 		return d.Join.draw(r)

@@ -50,7 +50,8 @@ func (w Firewalls) protected(linode int) {
 	}
 }
 
-// protect puts a new Linode behind the firewalls that its request names: its interfaces, where they are of the generation linode.
+// protect puts a new Linode behind a firewall: the firewall of its request, or the account's default. With
+// interfaces of the generation linode, each interface gets a firewall.
 func (w Firewalls) protect(i *Instance, firewall int) {
 	if i.generation() != linodeInterfaces {
 		if firewall == 0 {
@@ -69,7 +70,8 @@ func (w Firewalls) protect(i *Instance, firewall int) {
 	}
 }
 
-// target finds the Linode or interface of a new device, or refuses it by the API's documented rules in words of our own.
+// target finds the object of a new device. It refuses the device by the API's documented rules, in the simulator's own
+// words.
 func (w Firewalls) target(kind string, id int) (device, error) {
 	const field = "id"
 	var to device
@@ -154,7 +156,7 @@ func (w Firewalls) shownDevice(d device) api.FirewallDevice {
 	return api.FirewallDevice{ID: d.id, Entity: w.entityOf(d), Created: api.Time{Time: d.since}, Updated: api.Time{Time: d.since}}
 }
 
-// entityOf describes the Linode or interface of a device; an interface has no label, and names its Linode.
+// entityOf describes the object of a device. An interface has no label; its parent entity is its Linode.
 func (w Firewalls) entityOf(d device) api.FirewallEntity {
 	if b, there := w.assets.balancers[d.balancer]; there {
 		return api.FirewallEntity{
@@ -176,7 +178,7 @@ func (w Firewalls) entityOf(d device) api.FirewallEntity {
 	}
 }
 
-// behind lists the firewalls of what has one of these devices.
+// behind lists the firewalls that have a device for which is returns true.
 func (w Firewalls) behind(is func(device) bool) []api.Firewall {
 	out := []api.Firewall{}
 	for _, f := range sorted(w.assets.firewalls) {

@@ -2,8 +2,8 @@ package world
 
 import "math/rand/v2"
 
-// draws are the sources of chance, one for each subject, so that a draw for one
-// changes nothing of another.
+// draws are the sources of chance, one for each subject, so that a draw for one subject does not change the draws of
+// another.
 type draws struct {
 	rng     *rand.Rand // of LKE
 	latency *rand.Rand // of answers

@@ -33,8 +33,8 @@ type faults struct {
 
 // Silence makes LKE Enterprise accept nodes and give some of them no Linode for a while.
 type Silence struct {
-	Rate float64       // of nodes
-	For  time.Duration // from a node's request
+	Rate float64       // part of the nodes that get no Linode, from 0 to 1
+	For  time.Duration // how long after its request a node gets no Linode
 }
 
 func (s Silence) hits(r *rand.Rand) bool { return s.Rate > 0 && r.Float64() < s.Rate }
@@ -42,7 +42,7 @@ func (s Silence) hits(r *rand.Rand) bool { return s.Rate > 0 && r.Float64() < s.
 // KeepSilent makes the silence part of the platform, until Clear.
 func (w Faults) KeepSilent(s Silence) { w.faults.silence = s }
 
-// RefuseCapacity makes the platform out of something.
+// RefuseCapacity takes away the capacity for a plan, in a region or everywhere.
 func (w Faults) RefuseCapacity(c account.NoCapacity) {
 	w.faults.noCapacity = append(w.faults.noCapacity, c)
 }
@@ -53,7 +53,7 @@ func (w Faults) RestoreCapacity() {
 	w.Nodes().serve()
 }
 
-// WithdrawCapability makes a region lack something.
+// WithdrawCapability takes a capability from a region.
 func (w Faults) WithdrawCapability(c account.NoCapability) {
 	w.faults.noCapability = append(w.faults.noCapability, c)
 }
@@ -109,7 +109,7 @@ func (w Faults) Describe() []string {
 	return all
 }
 
-// Clear ends all faults for new nodes.
+// Clear ends all faults. Nodes that wait because of a fault get their Linodes.
 func (w Faults) Clear() {
 	w.faults = faults{}
 	for _, n := range w.Nodes().waiting() {
@@ -148,8 +148,8 @@ func (w Faults) NeverBoot(poolID, n int) {
 	w.faults.neverBoot = counted(w.faults.neverBoot, poolID, n)
 }
 
-// StallNodes makes the next n nodes of a pool (0 = of any) never get a Linode:
-// the count was accepted, and nothing comes of it.
+// StallNodes makes the next n nodes of a pool (0 = of any) never get a Linode: the API accepts the count, and no Linode
+// appears.
 func (w Faults) StallNodes(poolID, n int) {
 	w.faults.stall = counted(w.faults.stall, poolID, n)
 }
@@ -189,7 +189,7 @@ const (
 	maxPoolNodesEnterprise = 500
 )
 
-// checkRoom decides whether n more nodes of a plan can be had.
+// checkRoom refuses n more nodes of a plan if the platform or the account has no room for them.
 func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	if total := c.total(); c.Tier == catalog.Standard && total+n > maxClusterNodes {
 		return Refuse("count", "Clusters are limited to %d nodes; this one has %d.", maxClusterNodes, total)
@@ -201,7 +201,7 @@ func (w Pools) checkRoom(c *cluster, plan string, n int) error {
 	if o := w.faults.lacks(plan, c.Region); o != nil && (!o.Silent || !enterprise) {
 		return outOfCapacity(*o, plan, c.Region)
 	}
-	// Enterprise accepts the nodes, which wait then; see Nodes.serve.
+	// Enterprise accepts the nodes, and they wait for their Linodes; see Nodes.serve.
 	if silent := enterprise && !w.behaviour.RefuseBeyondLimits; !silent && w.overLimit(plan, n) {
 		return beyondLimits()
 	}
@@ -251,7 +251,7 @@ func (c *cluster) total() int {
 	return n
 }
 
-// owned counts Linodes and the places that will get one, and their vCPUs. Places that wait for room have none yet.
+// owned counts Linodes, places that will get a Linode, and the vCPUs of both. Places that wait for room do not count.
 func (w Pools) owned() (linodes, vcpus int) {
 	count := func(plan string) {
 		t, _ := w.catalog.Type(plan)

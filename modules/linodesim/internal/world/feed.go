@@ -39,10 +39,9 @@ func (f *feed) send(e account.Event) {
 	f.wake()
 }
 
-// Subscribe gives the events of worker nodes in order, none lost, until the
-// context ends; then the channel is closed. It starts with a joins event for
-// every node that has joined already. One goroutine runs for each subscriber,
-// none without.
+// Subscribe returns a channel with all events of worker nodes, in order. The channel is
+// closed when the context ends. It starts with a joins event for every node that has
+// joined already. Each subscriber has one goroutine.
 func Subscribe(ctx context.Context, w *World) <-chan account.Event {
 	return subscribe(ctx, w, &subscriber{}, func(at *Moment, s *subscriber) {
 		for _, c := range sorted(at.clusters) {
@@ -69,7 +68,7 @@ func SubscribeLinodes(ctx context.Context, w *World) <-chan account.Event {
 	})
 }
 
-// subscribe adds a subscriber that begins with what there is.
+// subscribe adds a subscriber. begin gives it its first events, from the present state.
 func subscribe(ctx context.Context, w *World, s *subscriber, begin func(*Moment, *subscriber)) <-chan account.Event {
 	s.signal = make(chan struct{}, 1)
 	at, end := w.Begin(Caller{})
@@ -110,8 +109,8 @@ func deliver(ctx context.Context, w *World, s *subscriber, out chan<- account.Ev
 	}
 }
 
-// take gives the pending changes, and a channel that fires when the next planned
-// thing is due (nil without one).
+// take returns the pending events, and a channel that fires when the next planned
+// change is due. The channel is nil if no change is planned or if events are pending.
 func (w *World) take(s *subscriber) ([]account.Event, <-chan time.Time) {
 	_, end := w.Begin(Caller{})
 	defer end()
@@ -133,7 +132,8 @@ func (w Feed) publish(kind account.EventKind, n *node) {
 // nowhere stands for the pool of a Linode that is no worker.
 var nowhere = &pool{cluster: &cluster{}}
 
-// publishBoot reports that a Linode has booted again.
+// publishBoot reports that a Linode runs: NodeReboots for a worker, LinodeBoots for any
+// other Linode.
 func (w Feed) publishBoot(i *Instance) {
 	if p := w.pools[i.PoolID]; i.ClusterID != 0 && p != nil && w.instances[i.ID] == i {
 		w.feed.send(w.event(account.NodeReboots, p, i))
@@ -141,7 +141,7 @@ func (w Feed) publishBoot(i *Instance) {
 	w.publishLinode(account.LinodeBoots, i)
 }
 
-// publishLinode reports what happened to a Linode that is no worker.
+// publishLinode reports an event of a Linode that is no worker.
 func (w Feed) publishLinode(kind account.EventKind, i *Instance) {
 	if w.instances[i.ID] == i && i.ClusterID == 0 {
 		w.feed.send(w.linodeEvent(kind, i))
@@ -171,7 +171,8 @@ func (w Feed) publishGone(i *Instance) {
 	w.feed.send(w.event(account.NodeGone, p, i))
 }
 
-// workerName is the name of the Kubernetes Node: the label that LKE gave the Linode, in a pool with a label too.
+// workerName is the name of the Kubernetes Node: the label that LKE gave the Linode,
+// also in a pool that has a label.
 func workerName(i *Instance) string { return cmp.Or(i.given, account.NodeName(i.ClusterID, i.NodeID)) }
 
 func (w Feed) event(kind account.EventKind, p *pool, i *Instance) account.Event {

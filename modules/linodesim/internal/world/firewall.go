@@ -17,7 +17,7 @@ func (w Firewalls) AddFirewall(spec account.FirewallSpec) int {
 	rules := api.FirewallRulesCreate{
 		InboundPolicy: api.FirewallAction(spec.InboundPolicy), OutboundPolicy: api.FirewallAction(spec.OutboundPolicy),
 	}
-	if spec.Default { // it has the rules of a template
+	if spec.Default { // a default firewall has the rules of a template
 		rules.Inbound, rules.Outbound = templates()[0].Rules.Inbound, templates()[0].Rules.Outbound
 	}
 	f := w.addFirewall(&api.FirewallCreate{Label: optional(spec.Label), Tags: &spec.Tags, Rules: rules})
@@ -31,7 +31,7 @@ func (w Firewalls) AddFirewall(spec account.FirewallSpec) int {
 	return f.ID
 }
 
-// addFirewall keeps a list of rules that is null so, and an empty one empty.
+// addFirewall makes a firewall. A list of rules that is null stays null, and an empty list stays empty.
 func (w Firewalls) addFirewall(b *api.FirewallCreate) api.Firewall {
 	id := w.nextID(&w.seq.firewall)
 	f := api.Firewall{
@@ -59,7 +59,7 @@ func (w Firewalls) addFirewall(b *api.FirewallCreate) api.Firewall {
 	return f
 }
 
-// described drops texts that are empty, and gives every rule addresses.
+// described returns rules as the API shows them: without empty texts, and each rule with addresses.
 func described(rules *[]api.FirewallRule) *[]api.FirewallRule {
 	if rules == nil {
 		return nil
@@ -71,7 +71,7 @@ func described(rules *[]api.FirewallRule) *[]api.FirewallRule {
 	}))
 }
 
-// CreateFirewall makes one. Pools may name it; nothing is filtered.
+// CreateFirewall makes a firewall. Pools may name it; the simulator filters nothing.
 func (w Firewalls) CreateFirewall(b *api.FirewallCreate) (api.Firewall, error) {
 	if err := w.checkFirewall(b); err != nil {
 		return api.Firewall{}, err
@@ -112,7 +112,7 @@ func (w Firewalls) checkFirewall(b *api.FirewallCreate) error {
 
 var firewallLabel = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9]$`)
 
-// checkFirewallLabel refuses what the documentation rules out, in words of our own.
+// checkFirewallLabel refuses labels that the documentation rules out, in the simulator's own words.
 func checkFirewallLabel(bad *reasons, label string) {
 	doubled := strings.Contains(label, "--") || strings.Contains(label, "__") || strings.Contains(label, "..")
 	if doubled || !firewallLabel.MatchString(label) {
@@ -120,7 +120,7 @@ func checkFirewallLabel(bad *reasons, label string) {
 	}
 }
 
-// checkRules refuses rules that cannot be; at is the place of their lists.
+// checkRules refuses invalid rules; at is the path of their lists in the request.
 func checkRules(bad *reasons, at string, rules api.FirewallRulesCreate) {
 	inbound, outbound := deref(rules.Inbound), deref(rules.Outbound)
 	checkRuleList(bad, at+"inbound", inbound)
@@ -160,7 +160,7 @@ func badAddress(text string) string {
 
 const maxRules = 25
 
-// Protocols have a name, or a number.
+// checkProtocols refuses a protocol that is neither a known name nor a number.
 func checkProtocols(bad *reasons, list string, rules []api.FirewallRule) {
 	for i, r := range rules {
 		if slices.Contains([]string{"TCP", "UDP", "ICMP", "IPENCAP", "ALL"}, r.Protocol) {
@@ -228,8 +228,7 @@ func (w Firewalls) UpdateFirewallRules(firewallID int, b *api.FirewallRulesCreat
 	return w.changed(f).Rules, nil
 }
 
-// DeleteFirewall removes one. Linodes that it protected are open then, and
-// pools keep its ID.
+// DeleteFirewall removes a firewall. Its Linodes are not protected any more, and pools keep its ID.
 func (w Firewalls) DeleteFirewall(firewallID int) error {
 	if _, err := lookup(w.assets.firewalls, firewallID); err != nil {
 		return err
@@ -299,7 +298,7 @@ func templates() []api.FirewallTemplate {
 	rule := func(protocol, ports string) api.FirewallRule {
 		return api.FirewallRule{
 			Action: "ACCEPT", Protocol: protocol, Ports: optional(ports), Label: new("accept-inbound-" + strings.ToLower(protocol)),
-			Description: new("Accept inbound " + protocol), // each has one (FACTS 18, third table, 26), of which the words were not recorded
+			Description: new("Accept inbound " + protocol), // each rule has one (FACTS 18, third table, 26); its text was not recorded
 			Addresses:   &api.FirewallAddresses{IPv4: &any4, IPv6: &any6},
 		}
 	}

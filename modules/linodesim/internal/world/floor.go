@@ -6,9 +6,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// Visibility is when a node's Linode can first be found through the API in
-// the way its tier offers: on Standard once it has an ID, on Enterprise once
-// it carries LKE's tags; and not before the request for it was answered.
+// Visibility is the time when a client can first find a node's Linode through the API.
+// On Standard that is when the Linode has an ID, on Enterprise when the Linode has
+// LKE's tags. It is never earlier than the answer to the request for the node.
 type Visibility struct {
 	ClusterID, PoolID  int
 	NodeID             string

@@ -46,7 +46,7 @@ func (w Groups) checkGroupLabel(bad *reasons, self int, label string) {
 	}
 }
 
-// UpdatePlacementGroup changes the label, all that can be changed.
+// UpdatePlacementGroup changes the label, the only field that can be changed.
 func (w Groups) UpdatePlacementGroup(groupID int, b *api.PlacementGroupUpdate) (api.PlacementGroup, error) {
 	g, err := lookup(w.assets.groups, groupID)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w Groups) DeletePlacementGroup(groupID int) error {
 	return nil
 }
 
-// AssignPlacementGroup puts all given Linodes into a group, or fails and puts in none.
+// AssignPlacementGroup puts all given Linodes into a group, or none of them if it fails.
 func (w Groups) AssignPlacementGroup(groupID int, b *api.PlacementGroupAssign) (api.PlacementGroup, error) {
 	g, err := lookup(w.assets.groups, groupID)
 	if err != nil {

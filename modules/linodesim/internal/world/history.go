@@ -2,25 +2,26 @@ package world
 
 import "time"
 
-// history is copies of the world, so that reads can show it as it was.
+// history holds copies of the world at earlier times, for reads that lag.
 type history struct {
 	depth   time.Duration // how far back; 0 = nothing is kept
 	changed bool          // since the last copy
 	moments []past        // by time
 }
 
-// past is the world from a change on until the next one.
+// past is the world between one change and the next.
 type past struct {
 	at    time.Time
 	world *World
 }
 
-// maxMoments bounds the copies. Above it they are thinned out, the older the
-// more: then a read shows a state up to a sixteenth older than wanted.
+// maxMoments bounds the copies. Beyond it, copies are dropped, old ones more than new
+// ones. A read then shows a state that is up to a sixteenth older than wanted: a read
+// of 16 s ago may show the state of 17 s ago.
 const maxMoments = 512
 
-// Remember keeps copies of the world from now on, for At to show it as it was
-// up to d ago; 0 ends that.
+// Remember keeps copies of the world from now on, so that At can show states that are
+// up to d old. With 0, no copies are kept.
 func (w History) Remember(d time.Duration) {
 	w.history.depth = d
 	if d == 0 {
@@ -29,8 +30,8 @@ func (w History) Remember(d time.Duration) {
 	w.history.changed = w.history.changed || len(w.history.moments) == 0
 }
 
-// Prepared makes the present the beginning of what At shows, so that what a
-// test or a program set up has always been there.
+// Prepared makes the present the oldest state that At shows, so that lagging reads also
+// show the objects that a test or a program has set up.
 func (w History) Prepared() {
 	w.history.moments, w.history.changed = nil, true
 }
@@ -53,8 +54,8 @@ func (w History) At(t time.Time) *World {
 	return found
 }
 
-// keep copies what changed at the present time. It is called before that time
-// moves on, so that changes at one time make one copy.
+// keep copies the world if it has changed. It is called before the world's time moves
+// on, so that all changes at one time make one copy.
 func (w History) keep() {
 	h := &w.history
 	if h.depth == 0 || !h.changed {
@@ -94,8 +95,7 @@ func thin(all []past) []past {
 	return append(kept, all[last])
 }
 
-// Freeze returns a copy of the world that does not change any more: a reader gets it
-// whose reads lag behind.
+// Freeze returns a copy of the world that does not change any more, for reads that lag.
 func (w History) Freeze() *World {
 	return &World{state: &state{
 		setup: w.setup, now: w.now, frozen: true, objects: w.cloneObjects(), assets: w.assets.clone(), feed: newFeed(),
@@ -103,8 +103,8 @@ func (w History) Freeze() *World {
 	}}
 }
 
-// Fork gives a copy of the world that writes can change without an effect on
-// this one. Nothing happens in it by itself.
+// Fork returns a copy of the world. Writes can change the copy without an effect on
+// this world. No planned change happens in the copy.
 func (w History) Fork() *World {
 	f := w.Freeze()
 	f.draws = drawn(uint64(len(w.records.audit)), 5, 7, 6)

@@ -78,8 +78,8 @@ func (w Images) CreateImage(b *api.ImageCreate) (api.Image, error) {
 	return w.assets.images[id], nil
 }
 
-// contents is the size of an image of a disk: while it is made the disk's, then the size of its content. Recorded: 1754 MB of a
-// disk made from an image of 1800 MB, and 366 MB of an empty one.
+// contents returns the size of a finished image: the size of the disk's content. (An image that is being made has the
+// size of its disk.) Recorded: 1754 MB for a disk made from an image of 1800 MB, and 366 MB for an empty disk.
 func (w Images) contents(d disk) int {
 	if from, err := w.image(d.image); err == nil {
 		return from.Size * 1754 / 1800

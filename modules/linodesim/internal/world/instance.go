@@ -22,15 +22,15 @@ func (w Linodes) defaultSettings(i *Instance) {
 	}
 }
 
-// What all Linodes have.
+// These values are the same for all Linodes.
 var (
 	instanceCapabilities = []string{"Block Storage Encryption", "SMTP Enabled", "Maintenance Policy"}
 	noAlerts             = []int{}
 	noLocks              = []api.ResourceLock{}
 )
 
-// instance is a Linode as the API shows it. It points into the Linode, as lists
-// make one for each: it is written as JSON before the moment ends.
+// instance returns a Linode as the API shows it. The answer points into the Linode, to
+// save copies in long lists, and is written as JSON before the moment ends.
 func (w Linodes) instance(i *Instance) api.Instance {
 	plan, _ := w.catalog.Type(i.Type)
 	out := api.Instance{
@@ -51,7 +51,7 @@ func (w Linodes) instance(i *Instance) api.Instance {
 		},
 		Capabilities: instanceCapabilities,
 	}
-	if i.ClusterID == 0 { // workers were recorded without
+	if i.ClusterID == 0 { // recorded workers have no such lists
 		out.Alerts.SystemAlerts, out.Alerts.UserAlerts = &noAlerts, &noAlerts
 	}
 	if g, ok := w.assets.groups[i.PlacementGroup]; ok {
@@ -127,7 +127,7 @@ func adjust(i *Instance, b *api.InstanceUpdate) {
 	}
 }
 
-// checkPolicy refuses unknown policies in the API's words; "" means no refusal.
+// checkPolicy refuses unknown policies in the API's words; "" is allowed.
 func checkPolicy(bad *reasons, policy string) {
 	if policy != "" && policy != "linode/migrate" && policy != defaultPolicy {
 		bad.add("maintenance_policy", "Unsupported maintenance policy slug format.")
@@ -199,7 +199,7 @@ func (w Linodes) setStatus(by account.Actor, i *Instance, status string) {
 	w.Volumes().pass(i, stops)
 }
 
-// entry is the beginning of an entry in the audit log about a Linode.
+// entry returns an entry of the audit log about a Linode, without the change.
 func (i *Instance) entry(action string) account.Entry {
 	return account.Entry{Action: action, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID}
 }

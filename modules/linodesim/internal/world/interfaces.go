@@ -32,7 +32,7 @@ type nic struct {
 	address, nat    string // in the VPC
 	ranges          []string
 	ipv6            *nicIPv6 // in the VPC
-	firewall        int      // requested; 0 = the Linode's, -1 = none
+	firewall        int      // the requested one; 0 = the Linode's, -1 = no firewall
 	created         time.Time
 }
 
@@ -47,8 +47,8 @@ func readLegacy(f api.InstanceConfigInterfaceCreate) nic {
 	return out
 }
 
-// readInterface reads an entry of interfaces of a Linode to be: legacy ones have a purpose, interfaces of the generation
-// linode have one of public, vlan, vpc. The description leaves the types of its fields open.
+// readInterface reads an entry of interfaces in a request for a new Linode. A legacy interface has a purpose. An interface of the
+// generation linode has exactly one of the fields public, vlan, vpc and rdma_vpc. The description leaves the types of the fields open.
 func readInterface(n int, f map[string]any, generation string) (nic, error) {
 	field := fmt.Sprintf("interfaces[%d]", n)
 	purpose, legacy := f["purpose"].(string)
@@ -83,8 +83,8 @@ func readInterface(n int, f map[string]any, generation string) (nic, error) {
 	return out, nil
 }
 
-// readAddress reads the address in a VPC and whether a public one leads to it: ipv4.vpc and ipv4.nat_1_1 of a legacy interface, the first
-// of ipv4.addresses of the others.
+// readAddress reads the address in a VPC and the public address that NAT 1:1 maps to it. A legacy interface has them in ipv4.vpc and
+// ipv4.nat_1_1, an interface of the generation linode in the first entry of ipv4.addresses.
 func (f *nic) readAddress(from map[string]any, legacy bool) {
 	ipv4, _ := from["ipv4"].(map[string]any)
 	address, nat := "vpc", "nat_1_1"
@@ -109,7 +109,7 @@ func (f *nic) readAddress(from map[string]any, legacy bool) {
 // checkInterfaces refuses invalid interfaces; firewall is the firewall of the Linode.
 func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, list []nic, firewall int) {
 	if generation == linodeInterfaces && len(list) == 0 {
-		list = []nic{{purpose: "public"}} // what it gets then
+		list = []nic{{purpose: "public"}} // the default interface
 	}
 	ordinary := slices.DeleteFunc(slices.Clone(list), func(f nic) bool { return f.rdma })
 	if len(ordinary) > 3 {
@@ -143,9 +143,8 @@ func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, lis
 	}
 }
 
-// checkProtection refuses an interface that nothing protects: it names no
-// firewall, nor that it wants none, and the account has no default. Interfaces in
-// RDMA VPCs take no firewall. The words are not known.
+// checkProtection refuses an interface without a firewall: it names no firewall, it does not say -1 (no firewall), and the account has
+// no default firewall. Interfaces in RDMA VPCs take no firewall. The API's texts are not known.
 func (w Interfaces) checkProtection(bad *reasons, field string, f nic) {
 	switch {
 	case f.rdma && f.firewall > 0:
@@ -196,7 +195,7 @@ func (w Interfaces) addInterfaces(i *Instance, list []nic) {
 	}
 }
 
-// legacy is an interface of a configuration; fields that a purpose does not have are null.
+// legacy returns a legacy interface as the API shows it; fields that its purpose does not have are null.
 func (f nic) legacy(of *Instance) api.InstanceConfigInterface {
 	out := api.InstanceConfigInterface{
 		ID: f.id, Purpose: api.InstanceConfigInterfacePurpose(f.purpose), Primary: f.primary, Active: of.Status == account.StatusRunning,
@@ -216,11 +215,11 @@ func (f nic) legacy(of *Instance) api.InstanceConfigInterface {
 }
 
 // rdmaKind is the field of an interface in an RDMA VPC, as the vendor's Go client sent and read it in 2026 (recording
-// TestInstance_CreateWithRDMAVPCInterfaces): besides three others a Linode may have eight of them, with no default route.
+// TestInstance_CreateWithRDMAVPCInterfaces). A Linode may have eight of these interfaces and three others. They have no default route.
 const rdmaKind = "rdma_vpc"
 
-// linode is an interface of that generation. Interfaces in RDMA VPCs were recorded; the fields of other interfaces come from the public
-// documentation.
+// linode returns an interface of the generation linode as the API shows it. Interfaces in RDMA VPCs were recorded; the fields of other
+// interfaces come from the public documentation.
 func (f nic) linode(of *Instance) api.InstanceInterface {
 	out := api.InstanceInterface{
 		ID: f.id, Version: new(f.version), MacAddress: fmt.Sprintf("00:00:5e:00:%02x:%02x", f.id>>8&0xff, f.id&0xff),
@@ -259,7 +258,7 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 	return out
 }
 
-// ListInstanceInterfaces lists a Linode's interfaces; a Linode of legacy_config is refused, in words of our own.
+// ListInstanceInterfaces lists a Linode's interfaces. It refuses a Linode of legacy_config, in the simulator's own words.
 func (w Interfaces) ListInstanceInterfaces(linodeID int) (api.InstanceInterfaceList, error) {
 	i, err := lookup(w.instances, linodeID)
 	if err == nil && i.generation() != linodeInterfaces {
@@ -328,7 +327,7 @@ func (w Interfaces) UpdateInstanceInterface(linodeID, interfaceID int, b *api.In
 	return f.linode(w.instances[linodeID]), nil
 }
 
-// move puts an interface in an RDMA VPC into another subnet of such a VPC, where it gets an address.
+// move puts an interface of an RDMA VPC into a subnet of the same or another RDMA VPC, where it gets an address.
 func (w Interfaces) move(i *Instance, f *nic, to map[string]any) error {
 	if subnet, given := to["subnet_id"].(float64); given {
 		vpc, s, ok := w.VPCs().subnet(int(subnet))

@@ -10,17 +10,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// nicIPv6 holds the IPv6 networks of an interface, of a public one ranges alone.
-// Nothing was recorded; the fields come from the vendor's Go client and public
-// documentation. Networks are requested by length; one that is named is not
-// modelled, nor that an account gets one public range in a region until Linode's
-// support raises that.
+// nicIPv6 holds the IPv6 networks of an interface; a public interface has ranges alone.
+// Nothing was recorded: the fields come from the vendor's Go client and public
+// documentation. A network is requested by its length. Two things are not modelled: a
+// request that names a network, and the limit of one public range for an account and a
+// region, which Linode's support can raise.
 type nicIPv6 struct {
-	slaac, ranges []string // lengths at first, then networks
+	slaac, ranges []string // lengths as requested, and networks after allot or route
 	public        bool
 }
 
-// readIPv6 reads the field ipv6 of an interface, which has one form in both generations; nil without one.
+// readIPv6 reads the field ipv6 of an interface, which has one form in both
+// generations; nil if the field is missing.
 func readIPv6(of map[string]any) *nicIPv6 {
 	from, ok := of["ipv6"].(map[string]any)
 	if !ok {
@@ -45,7 +46,7 @@ func rangesIn(list any) []string {
 	return ranges
 }
 
-// check refuses what a subnet with these networks cannot give.
+// check refuses networks that the subnet, whose network is given, cannot provide.
 func (v *nicIPv6) check(bad *reasons, field string, network netip.Prefix) {
 	switch {
 	case v == nil:
@@ -63,7 +64,8 @@ func (v *nicIPv6) check(bad *reasons, field string, network netip.Prefix) {
 	}
 }
 
-// allot gives the interface with an ID its networks: of each /64 of the subnet one.
+// allot chooses the networks of the interface with an ID. Each of them begins at a /64
+// of its own in the subnet's network.
 func (v *nicIPv6) allot(network netip.Prefix, id int) *nicIPv6 {
 	if v == nil || !network.IsValid() {
 		return nil
@@ -97,7 +99,7 @@ func ipv6Of(s api.VPCSubnet) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// shown is the field of answers.
+// shown returns the field ipv6 of answers.
 func (v *nicIPv6) shown() map[string]any {
 	slaac, ranges := []any{}, []any{}
 	for _, network := range v.slaac {
@@ -110,7 +112,7 @@ func (v *nicIPv6) shown() map[string]any {
 	return map[string]any{"slaac": slaac, "ranges": ranges, "is_public": v.public}
 }
 
-// checkPublic refuses what a public interface does not take.
+// checkPublic refuses networks that a public interface cannot have.
 func (v *nicIPv6) checkPublic(bad *reasons, field, generation string) {
 	if v == nil {
 		return
@@ -125,7 +127,8 @@ func (v *nicIPv6) checkPublic(bad *reasons, field, generation string) {
 	}
 }
 
-// route gives a public interface with an ID its ranges: each is the first of a /56 of its own.
+// route chooses the ranges of the public interface with an ID. Each range begins a /56
+// of its own.
 func (v *nicIPv6) route(id int) *nicIPv6 {
 	if v == nil {
 		return nil
@@ -137,7 +140,7 @@ func (v *nicIPv6) route(id int) *nicIPv6 {
 	return out
 }
 
-// routed are the ranges of a public interface in answers.
+// routed returns the ranges of a public interface for answers.
 func (v *nicIPv6) routed(to *Instance) []any {
 	out := []any{}
 	if v == nil {

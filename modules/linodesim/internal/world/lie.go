@@ -22,7 +22,7 @@ func (w Faults) Lie(about report.Assumption, delays Lies) {
 // Lies reports whether the account breaks an assumption.
 func (w Faults) Lies(about report.Assumption) bool { return w.faults.lies[about] }
 
-// platform is this moment with LKE in the place of the caller.
+// platform is this moment with LKE as the caller.
 func (w *Moment) platform() *Moment {
 	return &Moment{state: w.state, Caller: Caller{Actor: account.LKE}}
 }
@@ -71,7 +71,7 @@ func (w Pools) lower(p *pool) {
 	})
 }
 
-// bringBack makes a node in the place of one that a client has just deleted.
+// bringBack makes a node in place of a node that a client has just deleted.
 func (w Nodes) bringBack(p *pool) {
 	if !w.faults.lies[report.ReturningNodes] {
 		return

@@ -30,8 +30,8 @@ func (w Linodes) AddInstance(spec account.InstanceSpec) (int, error) {
 
 const maxUserData = 65535
 
-// checkPassword refuses short and weak ones. The API's own measure of strength
-// is not known; two kinds of characters are its documented minimum.
+// checkPassword refuses passwords that are too short, too long or weak. The API's own measure
+// of strength is not known; two kinds of characters are its documented minimum.
 func checkPassword(bad *reasons, password *string) {
 	if password == nil {
 		return
@@ -81,8 +81,8 @@ func (w Linodes) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
 	return w.instance(w.addInstance(b, nics)), nil
 }
 
-// chooseGeneration fills in the account's kind of interfaces, or refuses another
-// one where the account has only one.
+// chooseGeneration fills in the generation of interfaces from the account's settings. It
+// refuses a generation that the settings do not allow.
 func (w Linodes) chooseGeneration(b *api.InstanceCreate) error {
 	const only = api.AccountSettingsInterfacesForNewLinodesLinodeOnly
 	switch setting := deref(w.assets.settings.InterfacesForNewLinodes); {
@@ -122,7 +122,8 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	}
 	w.Addresses().checkWanted(&bad, deref(b.IPv4))
 	checkTags(&bad, deref(b.Tags))
-	// The words are a guess; the source of the absence: cluster-api-provider-linode, internal/webhook/v1alpha2/linodemachine_webhook.go.
+	// The text is a guess. That these Linodes have no private address:
+	// cluster-api-provider-linode, internal/webhook/v1alpha2/linodemachine_webhook.go.
 	if string(deref(b.InterfaceGeneration)) == linodeInterfaces && deref(b.PrivateIP) {
 		bad.add("private_ip", "Linode interfaces do not support private IPs")
 	}
@@ -145,7 +146,7 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	if err := w.Images().checkImage(deref(b.Image), root, access); err != nil {
 		return err
 	}
-	return w.Pools().checkRoom(&cluster{Cluster: account.Cluster{Region: b.Region}}, b.Type, 1) // of no tier
+	return w.Pools().checkRoom(&cluster{Cluster: account.Cluster{Region: b.Region}}, b.Type, 1) // a cluster without a tier
 }
 
 // diskSizes divides a plan's storage.
@@ -174,8 +175,8 @@ func (w Linodes) checkUserData(bad *reasons, b *api.InstanceCreate) {
 	}
 }
 
-// checkPlace is about what the Linode is put next to: firewall (-1 stands for no firewall, as
-// the account has no default) and group.
+// checkPlace checks the firewall and the placement group that a request names. The firewall -1
+// stands for no firewall.
 func (w Linodes) checkPlace(bad *reasons, b *api.InstanceCreate) {
 	id := deref(b.FirewallID)
 	if _, there := w.assets.firewalls[id]; id > 0 && !there || id < -1 {
@@ -230,8 +231,8 @@ func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	return i
 }
 
-// equip makes what comes with a Linode: interfaces, and with an image its two
-// disks and a configuration.
+// equip makes the interfaces of a new Linode and, with an image, its two disks and a
+// configuration.
 func (w Linodes) equip(i *Instance, b *api.InstanceCreate, nics []nic, ready time.Duration) {
 	if i.generation() == linodeInterfaces {
 		w.Interfaces().addInterfaces(i, nics)

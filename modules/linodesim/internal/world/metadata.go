@@ -24,7 +24,7 @@ type MetadataInterface struct {
 	IPAMAddress *string `json:"ipam_address"`
 }
 
-// Metadata returns them while the Linode runs: only then it can call the service.
+// Metadata returns the answers to a Linode that runs: only then the Linode can call the service.
 func (w Linodes) Metadata(linodeID int) (Metadata, error) {
 	i, err := lookup(w.instances, linodeID)
 	if err != nil || i.Status != account.StatusRunning {
@@ -34,7 +34,7 @@ func (w Linodes) Metadata(linodeID int) (Metadata, error) {
 	for _, f := range w.Interfaces().nics(i) {
 		out.Networks = append(out.Networks, MetadataInterface{optional(f.label), f.purpose, optional(f.ipam)})
 	}
-	if len(out.Networks) == 1 && out.Networks[0].Purpose == "public" { // documented: the default alone is not shown
+	if len(out.Networks) == 1 && out.Networks[0].Purpose == "public" { // documented: a public interface alone is not shown
 		out.Networks = nil
 	}
 	return out, nil
@@ -48,14 +48,14 @@ func (w Interfaces) nics(i *Instance) []nic {
 	return w.assets.interfaces[i.ID]
 }
 
-// SetConsole keeps what the image of a Linode wrote while it booted, and why the boot failed if it did.
+// SetConsole stores the output of a Linode's last boot, and the reason why the boot failed, if it failed.
 func (w Linodes) SetConsole(linodeID int, text, fault string) {
 	if i, ok := w.instances[linodeID]; ok {
 		i.Console, i.BootFault = text, fault
 	}
 }
 
-// readKeys gives the keys for root. Keys of the account's users are not modelled; their names stand for them.
+// readKeys returns the keys for root. Keys of the account's users are not modelled: a made-up key has the user's name.
 func readKeys(b *api.InstanceCreate) map[string][]string {
 	keys := slices.Clone(deref(b.AuthorizedKeys))
 	for _, user := range deref(b.AuthorizedUsers) {

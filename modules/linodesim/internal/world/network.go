@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// vpcRanges are the networks that subnets are cut from; private addresses of Linodes are in the last one's rest.
+// vpcRanges are the default networks that subnets are cut from. linodePrivate has the private addresses of Linodes.
 var (
 	vpcRanges     = []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/17"}
 	linodePrivate = netip.MustParsePrefix("192.168.128.0/17")
@@ -79,7 +79,7 @@ func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 	return v
 }
 
-// askedSubnets refuses lengths of IPv6 networks that cannot be had.
+// askedSubnets returns the requested subnets. It refuses IPv6 networks of a length that the API does not offer.
 func askedSubnets(b *api.VPCCreate) ([]api.VPCSubnetCreate, error) {
 	for n, network := range deref(b.IPv6) {
 		if network.Range != "/52" && network.Range != "auto" || n > 0 {
@@ -96,8 +96,8 @@ func askedSubnets(b *api.VPCCreate) ([]api.VPCSubnetCreate, error) {
 	return deref(b.Subnets), nil
 }
 
-// Lengths of the IPv6 networks of subnets. 56 and 62 were recorded (FACTS 18, third table, 10); that lengths between are
-// accepted, and that auto is 56, are guesses.
+// These are lengths of the IPv6 networks of subnets. 56 and 62 were recorded (FACTS 18, third table, 10). That the
+// lengths between them are accepted, and that auto means 56, are guesses.
 const least6, auto6, most6 = 53, 56, 64
 
 // subnetBits reads the length that a request asks for, such as /56.
@@ -110,7 +110,7 @@ func subnetBits(text string) (int, bool) {
 	return bits, found && err == nil && bits >= least6 && bits <= most6
 }
 
-// nextIPv6 cuts a network off a VPC's /52, behind the networks of its other subnets.
+// nextIPv6 cuts a network off a VPC's /52, after the networks of its other subnets.
 func nextIPv6(v api.VPC, bits int) netip.Prefix {
 	networks, _ := v.IPv6.Get()
 	whole := netip.MustParsePrefix(networks[0].Range)
@@ -180,7 +180,8 @@ func (w VPCs) newSubnet(v api.VPC, s api.VPCSubnetCreate) api.VPCSubnet {
 // customRanges is the capability of regions where a VPC may have networks of its own choice.
 const customRanges = "Custom VPC IPv4 Ranges"
 
-// checkRanges reads the networks that a request names. The words for a region that takes none are recorded (FACTS 18, third table, 12).
+// checkRanges reads the networks that a request names. The words for a region without customRanges are recorded (FACTS
+// 18, third table, 12).
 func (w VPCs) checkRanges(bad *reasons, region string, given []api.AddressRange) []string {
 	ranges := each(given, func(r api.AddressRange) string { return r.Range })
 	if r, known := w.Offers().region(region); len(ranges) > 0 && known && !catalog.Has(r, customRanges) {
@@ -207,7 +208,8 @@ func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
 		w.checkVPCName(&bad, vpcID, *b.Label)
 	}
 	checkLength(&bad, "description", deref(b.Description), 0, 255)
-	// The vendor's client sends the networks that the VPC has with each update of its label; they are no custom ones.
+	// The vendor's client sends the VPC's present networks with each update of its label. They do not count as custom
+	// networks.
 	if b.IPv4 != nil && !slices.Equal(*b.IPv4, deref(v.IPv4)) {
 		w.changeRanges(&bad, &v, *b.IPv4)
 	}
@@ -259,7 +261,7 @@ func (w VPCs) changed(v api.VPC, event string) api.VPC {
 	return w.populated(v)
 }
 
-// CreateVPCSubnet adds a subnet that overlaps with no other of its VPC.
+// CreateVPCSubnet adds a subnet that overlaps with no other subnet of its VPC.
 func (w VPCs) CreateVPCSubnet(vpcID int, b *api.VPCSubnetCreate) (api.VPCSubnet, error) {
 	v, err := lookup(w.assets.vpcs, vpcID)
 	if err != nil {
@@ -311,7 +313,7 @@ func (w VPCs) UpdateVPCSubnet(vpcID, subnetID int, b *api.VPCSubnetUpdate) (api.
 	return w.GetVPCSubnet(vpcID, subnetID)
 }
 
-// DeleteVPCSubnet removes a subnet that no Linode is in.
+// DeleteVPCSubnet removes a subnet without Linodes and NodeBalancers.
 func (w VPCs) DeleteVPCSubnet(vpcID, subnetID int) error {
 	s, err := w.GetVPCSubnet(vpcID, subnetID)
 	switch {
@@ -319,7 +321,7 @@ func (w VPCs) DeleteVPCSubnet(vpcID, subnetID int) error {
 		return err
 	case len(s.Linodes) > 0:
 		return Refuse("", "Linodes are still in subnet %d of this VPC.", subnetID)
-	case len(deref(s.Nodebalancers)) > 0: // in words of our own
+	case len(deref(s.Nodebalancers)) > 0: // in the simulator's own words
 		return Refuse("", "NodeBalancers are still in subnet %d of this VPC.", subnetID)
 	}
 	v := w.assets.vpcs[vpcID]
@@ -343,8 +345,7 @@ func (w VPCs) ListVPCIPv6s(vpcID int) ([]api.VPCAddress, error) {
 // ListAllVPCIPs lists the addresses in all VPCs of the account.
 func (w VPCs) ListAllVPCIPs() ([]api.VPCAddress, error) { return w.addressesIn(0, false), nil }
 
-// ListVPCDefaultRanges lists the networks that the subnets of a VPC are cut from
-// unless it names others.
+// ListVPCDefaultRanges lists the networks that the subnets of a VPC are cut from unless the VPC names other networks.
 func (w VPCs) ListVPCDefaultRanges() (api.VPCDefaultRanges, error) {
 	return api.VPCDefaultRanges{DefaultIPv4Ranges: vpcRanges, ForbiddenIPv4Ranges: []string{linodePrivate.String()}}, nil
 }
@@ -367,7 +368,7 @@ func (w VPCs) addressesIn(vpc int, ipv6 bool) []api.VPCAddress {
 	return out
 }
 
-// DeleteVPC removes one that no Linode is in.
+// DeleteVPC removes a VPC without Linodes and NodeBalancers.
 func (w VPCs) DeleteVPC(vpcID int) error {
 	v, err := lookup(w.assets.vpcs, vpcID)
 	if err != nil {
@@ -377,7 +378,7 @@ func (w VPCs) DeleteVPC(vpcID int) error {
 		if len(w.members(s.ID)) > 0 {
 			return Refuse("", "Linodes are still in subnet %d of this VPC.", s.ID)
 		}
-		if len(w.shownBalancers(s.ID)) > 0 { // in words of our own
+		if len(w.shownBalancers(s.ID)) > 0 { // in the simulator's own words
 			return Refuse("", "NodeBalancers are still in subnet %d of this VPC.", s.ID)
 		}
 	}
@@ -463,7 +464,7 @@ func (w VPCs) subnet(id int) (api.VPC, api.VPCSubnet, bool) {
 	return api.VPC{}, api.VPCSubnet{}, false
 }
 
-// usable gives the nth address of a network that a Linode can have; the first two it cannot.
+// usable returns the nth address of a network that a Linode can have. A Linode cannot have the first two addresses.
 func usable(network string, n int) string {
 	p, err := netip.ParsePrefix(network)
 	if err != nil {

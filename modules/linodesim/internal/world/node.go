@@ -21,7 +21,7 @@ func (w Nodes) node(n *node) api.LKENode {
 	return out
 }
 
-// GetLKENode finds a node of a cluster, as far as the API shows it.
+// GetLKENode finds a node of a cluster. With Behaviour.UnlistedNotFound, it finds only listed nodes.
 func (w Nodes) GetLKENode(clusterID int, nodeID string) (api.LKENode, error) {
 	n, err := w.findNode(clusterID, nodeID)
 	if err != nil {
@@ -79,7 +79,7 @@ func (w Nodes) RecycleLKENode(clusterID int, nodeID string) error {
 	return nil
 }
 
-// replaceNode gives the time after which the new node should have joined.
+// replaceNode removes a node, adds a new one and returns the time until the new node should have joined.
 func (w Nodes) replaceNode(by account.Actor, n *node) time.Duration {
 	w.removeNode(by, n)
 	return w.addNode(by, n.pool)
@@ -116,7 +116,7 @@ func (w Nodes) addNode(by account.Actor, p *pool) time.Duration {
 		boots := !w.faults.neverBoots(p.ID)
 		w.after(created, func() { w.launch(n, tagged, join, boots) })
 	}
-	n.waits = true // so that it does not count itself
+	n.waits = true // so that owned does not count this node
 	if enterprise && w.faults.silence.hits(w.draws.rng) {
 		w.hold(n, w.faults.silence.For)
 	} else if n.waits = enterprise && !w.fits(p); !n.waits {
@@ -137,7 +137,7 @@ func (w Nodes) fits(p *pool) bool {
 }
 
 // serve gives nodes that wait for room their Linodes, the first request first, as far as there is room now. LKE
-// Enterprise accepts a pool or more nodes beyond the account's limits, or without capacity, and nothing comes of them
+// Enterprise accepts a pool or more nodes beyond the account's limits, or without capacity, and the nodes get no Linode
 // (FACTS 18.7).
 func (w Nodes) serve() {
 	w.Clusters().serve()
@@ -185,7 +185,7 @@ func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
 		Tags: []string{}, Worker: account.Worker{ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID},
 		Placement: account.Placement{HostUUID: w.hostUUID()},
 		Network:   account.Network{PublicIPv4: public, PrivateIPv4: private, IPv6: v6},
-		// Recorded as enabled even for workers of pools that have disabled.
+		// Recorded workers have enabled, also in pools that have disabled.
 		Settings:  account.Settings{DiskEncryption: "enabled", WatchdogEnabled: true},
 		Lifecycle: account.Lifecycle{Created: w.now, Updated: w.now},
 	}}
@@ -220,11 +220,11 @@ func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
 	w.after(join, func() { w.join(n, i) })
 }
 
-// longestLabel is how long a label of a pool of LKE Enterprise may be before its nodes never register; the API accepts
-// longer ones (FACTS 18.6).
+// longestLabel is the longest label of an Enterprise pool whose nodes register. The API accepts longer labels, and the
+// nodes of such a pool never register (FACTS 18.6).
 const longestLabel = 15
 
-// unlessRefused is the address, unless the pool's nodes are to have none.
+// unlessRefused returns the address, or "" if the pool's isolation rules it out.
 func unlessRefused(wanted *bool, address string) string {
 	if wanted != nil && !*wanted {
 		return ""
@@ -232,7 +232,7 @@ func unlessRefused(wanted *bool, address string) string {
 	return address
 }
 
-// after runs at once what has no delay, so that it is one step with its cause.
+// after plans a change. A change without a delay runs at once, in one step with its cause.
 func (w *Moment) after(d time.Duration, run func()) {
 	if d <= 0 {
 		run()
@@ -241,8 +241,8 @@ func (w *Moment) after(d time.Duration, run func()) {
 	w.in(d, run)
 }
 
-// autoTag puts LKE's own tags on an Enterprise worker, and the pool's, which
-// cascade there; it keeps what a client put on meanwhile.
+// autoTag puts LKE's own tags and the pool's tags on an Enterprise worker. It keeps the tags that a client has added
+// meanwhile.
 func (w Nodes) autoTag(n *node, i *Instance) {
 	if w.instances[i.ID] != i {
 		return
@@ -251,8 +251,8 @@ func (w Nodes) autoTag(n *node, i *Instance) {
 	w.Linodes().retag(account.LKE, i, union(tags, n.pool.Tags, i.Tags))
 }
 
-// cascadeTags follows a change of an Enterprise pool's tags on its Linodes.
-// Tags that are neither from the pool's old set nor its new one stay.
+// cascadeTags copies a change of an Enterprise pool's tags to its Linodes. It removes the tags that the pool has lost,
+// adds the pool's tags and keeps all other tags.
 func (w Pools) cascadeTags(p *pool, old []string) {
 	if p.cluster.Tier != catalog.Enterprise {
 		return

@@ -20,7 +20,7 @@ func (w NodeBalancers) ListNodeBalancers() ([]api.NodeBalancer, error) {
 	return each(sorted(w.assets.balancers), w.shown), nil
 }
 
-// shown adds what v4beta alone has.
+// shown adds the fields that only v4beta has.
 func (w NodeBalancers) shown(b api.NodeBalancer) api.NodeBalancer {
 	if w.Beta {
 		b.Locks = &noLocks
@@ -45,7 +45,7 @@ func (w NodeBalancers) CreateNodeBalancer(b *api.NodeBalancerCreate) (api.NodeBa
 	if _, there := w.assets.firewalls[firewall]; firewall > 0 && !there {
 		bad.invalid("firewall_id")
 	}
-	if deref(b.IPv4) != "" { // there are no reserved addresses here
+	if deref(b.IPv4) != "" { // the account has no reserved addresses
 		bad.add("ipv4", "Must provide a single valid reserved ipv4 address")
 	}
 	networks := w.allot(&bad, b)
@@ -199,7 +199,7 @@ func (w NodeBalancers) addPort(b api.NodeBalancer, c api.NodeBalancerConfigCreat
 	return w.counted(made)
 }
 
-// counted fills in how many nodes answer: nodes whose Linode runs.
+// counted fills in how many nodes are up. A node is up while its Linode runs.
 func (w NodeBalancers) counted(c api.NodeBalancerConfig) api.NodeBalancerConfig {
 	c.NodesStatus = api.NodeBalancerNodesStatus{}
 	for _, n := range w.assets.backends[c.ID] {
@@ -333,8 +333,8 @@ func (w NodeBalancers) DeleteNodeBalancerConfig(nodebalancerID, nodebalancerConf
 	return nil
 }
 
-// checkBackend refuses a text that is no address of a Linode in the region: its private
-// one, or with a subnet its address there. The words are not known.
+// checkBackend refuses an address unless a Linode in the region has it: as its private address, or as its address in a
+// VPC (in the given subnet, if there is one). The API's words are not known.
 func (w NodeBalancers) checkBackend(bad *reasons, at, region, address string, subnet *int) {
 	where, err := netip.ParseAddrPort(address)
 	if err != nil || where.Port() == 0 {

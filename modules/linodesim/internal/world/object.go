@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// overlaid makes an object of what its parts are in JSON, part over part: what
-// a later one leaves out keeps its value. The result shares nothing with them.
+// overlaid makes an object from the JSON of its parts, one part over the other. A field that a later part leaves out
+// keeps its value. The result shares no memory with the parts.
 func overlaid[T any](parts ...any) T {
 	var out T
 	for _, part := range parts {
@@ -37,7 +37,7 @@ func sorted[K int | string, T any](all map[K]T) []T {
 	return each(slices.Sorted(maps.Keys(all)), func(k K) T { return all[k] })
 }
 
-// each makes something of every element.
+// each returns the results of a function for all elements.
 func each[T, A any](all []T, of func(T) A) []A {
 	out := make([]A, len(all))
 	for i, one := range all {
@@ -54,7 +54,7 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// optional is nil for the zero value, which is null in JSON.
+// optional returns a pointer to the value, or nil (null in JSON) for the zero value.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -92,7 +92,7 @@ func set[T any](to *T, from *T) {
 	}
 }
 
-// union keeps the first of equal texts.
+// union returns all texts in their order, each text once.
 func union(sets ...[]string) []string {
 	out := []string{}
 	for _, s := range slices.Concat(sets...) {

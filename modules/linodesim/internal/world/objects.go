@@ -6,7 +6,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// objects are LKE's and the Linodes, by ID.
+// objects are the clusters, pools and Linodes, by ID.
 type objects struct {
 	clusters  map[int]*cluster
 	pools     map[int]*pool
@@ -41,7 +41,7 @@ func (o objects) cloneObjects() objects {
 type cluster struct {
 	account.Cluster
 	pools     []*pool
-	addressed time.Time // from when on the addresses of its API server can be had
+	addressed time.Time // when the addresses of its API server become available
 	hangs     bool      // it waits for room for a VPC of its own; see Clusters.serve
 }
 
@@ -55,7 +55,7 @@ type node struct {
 	account.Node
 	pool  *pool
 	gone  bool
-	waits bool      // for room
-	held  time.Time // until then it waits also where there is room
-	grant func()    // gives it its Linode; nil in a copy of the world
+	waits bool      // it waits for room
+	held  time.Time // it waits until then, even if there is room
+	grant func()    // gives the node its Linode; nil in a copy of the world
 }

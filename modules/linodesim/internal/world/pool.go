@@ -22,8 +22,8 @@ func poolSpec(b api.LKENodePoolCreate) (account.PoolSpec, error) {
 	}, err
 }
 
-// autoscaler fills what was left out from the present setting. min and max go
-// together.
+// autoscaler completes a setting from the pool's present setting. min and max must be
+// given together.
 func autoscaler(given *api.LKEAutoscalerUpdate, there api.LKEAutoscaler) (*api.LKEAutoscaler, error) {
 	if given == nil {
 		return nil, nil
@@ -96,7 +96,7 @@ func (w Pools) CreateLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api.L
 	return w.pool(p), nil
 }
 
-// AddPool is the same for users of this package.
+// AddPool is CreateLKENodePool with the types of package account.
 func (w Pools) AddPool(clusterID int, spec account.PoolSpec) (account.Pool, error) {
 	p, err := w.createPool(clusterID, spec)
 	if err != nil {
@@ -271,8 +271,8 @@ func (w Pools) RecycleLKENodePool(clusterID, poolID int) error {
 	return nil
 }
 
-// recycleNext replaces the first and, when its successor should have joined,
-// goes on with the rest.
+// recycleNext replaces the first node. When the new node should have joined, it goes on
+// with the next node.
 func (w Pools) recycleNext(by account.Actor, rest []*node) {
 	for len(rest) > 0 && rest[0].gone {
 		rest = rest[1:]

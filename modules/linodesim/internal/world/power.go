@@ -5,8 +5,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// BootInstance starts a Linode that is off. Without a configuration in the
-// request it is the last or only one.
+// BootInstance starts a Linode that is off. If the request names no configuration, the Linode boots with its last one.
 func (w Linodes) BootInstance(linodeID int, b *api.InstanceBoot) error {
 	i, err := lookup(w.instances, linodeID)
 	if err != nil {
@@ -69,7 +68,7 @@ func (w Linodes) settling(i *Instance) bool {
 	return i.Status == account.StatusRunning && w.now.Before(i.busyUntil)
 }
 
-// run makes a Linode run, from which on its image starts, and ends the event of its boot.
+// run sets a Linode to running, ends the event of its boot and tells the subscribers, which then start its image.
 func (w Linodes) run(i *Instance, booted int) {
 	w.finish(booted)
 	w.setStatus(account.LKE, i, account.StatusRunning)

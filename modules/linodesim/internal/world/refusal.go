@@ -37,7 +37,7 @@ func Refuse(field, format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Reasons: []Reason{{field, fmt.Sprintf(format, args...)}}}
 }
 
-// NotFound is the refusal of a request for what does not exist.
+// NotFound is the refusal of a request for an object that does not exist.
 func NotFound() *Refusal { return answered(http.StatusNotFound, "Not found") }
 
 func answered(status int, reason string) *Refusal {
@@ -67,10 +67,10 @@ func (r *reasons) add(field, format string, args ...any) {
 	*r = append(*r, Reason{field, fmt.Sprintf(format, args...)})
 }
 
-// invalid is the API's reason for a value that names nothing.
+// invalid adds the API's reason for a value that it does not know, such as an unknown region.
 func (r *reasons) invalid(field string) { r.add(field, "%s is not valid", field) }
 
-// enterpriseOnly is the API's reason for a field that Standard clusters do not have.
+// enterpriseOnly adds the API's reason for a field that Standard clusters do not have.
 func (r *reasons) enterpriseOnly(field string) {
 	r.add(field, "%s is only available for LKE Enterprise clusters", field)
 }

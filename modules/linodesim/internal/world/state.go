@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 )
 
-// Instance is a Linode, with what the API does not show.
+// Instance is a Linode, with properties that the API does not show.
 type Instance struct {
 	account.Instance
 

@@ -108,7 +108,7 @@ func (w Clusters) retagCluster(c *cluster, tags []string) {
 	c.Tags, c.Updated = tags, w.now
 }
 
-// DeleteTag takes a tag off everything.
+// DeleteTag takes a tag off all objects.
 func (w Tags) DeleteTag(tagLabel string) error {
 	if !slices.Contains(w.tagLabels(), tagLabel) {
 		return NotFound()

@@ -72,15 +72,16 @@ func (w Pools) checkPoolUpdate(p *pool, u *api.LKENodePoolUpdate, a *api.LKEAuto
 	return bad.err()
 }
 
-// checkUpgrade refuses another version for an Enterprise pool with fewer nodes
-// than it needs; the words of the real API are not known.
+// checkUpgrade refuses a new version for an Enterprise pool that has fewer nodes than
+// the upgrade needs; the words of the real API are not known.
 func checkUpgrade(bad *reasons, version string, nodes int) {
 	if least := nodesForUpgrade(version); nodes < least {
 		bad.add("k8s_version", "A node pool needs at least %d nodes for an upgrade to %s; this one has %d", least, version, nodes)
 	}
 }
 
-// nodesForUpgrade is documented: 3 from v1.33 on, 2 for v1.32.
+// nodesForUpgrade returns how many nodes an upgrade needs, as documented: 3 for v1.33
+// and later, 2 for v1.32.
 func nodesForUpgrade(version string) int {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "v%d.%d", &major, &minor); n < 2 || minor < 32 {
@@ -98,7 +99,7 @@ func (w Pools) checkCommon(bad *reasons, c *cluster, labels map[string]string, t
 	if a == nil {
 		return
 	}
-	// The API's words and limit, of both tiers.
+	// The words and the limit are the API's, for both tiers.
 	low, _ := w.countRange(c)
 	if a.Min < low || a.Min > maxPoolNodesEnterprise {
 		bad.add("autoscaler.min", "Must be %d-%d", low, maxPoolNodesEnterprise)
@@ -147,7 +148,8 @@ func checkDisks(bad *reasons, disks []api.LKEPoolDisk) {
 	}
 }
 
-// checkEnterprise refuses on Standard what only Enterprise has.
+// checkEnterprise refuses the fields of Enterprise on Standard, and wrong values of
+// these fields on Enterprise.
 func (w Pools) checkEnterprise(bad *reasons, c *cluster, firewallID *int, version, strategy string) {
 	if c.Tier != catalog.Enterprise {
 		for field, given := range map[string]bool{"firewall_id": firewallID != nil, "k8s_version": version != "",
@@ -170,7 +172,8 @@ func (w Pools) checkEnterprise(bad *reasons, c *cluster, firewallID *int, versio
 	}
 }
 
-// Tags have 3 to 50 characters; the API's reason names the tag.
+// checkTags refuses tags that do not have 3 to 50 characters; the API's reason names
+// the tag.
 func checkTags(bad *reasons, tags []string) {
 	for i, t := range tags {
 		if n := utf8.RuneCountInString(t); n < 3 || n > 50 {
@@ -191,9 +194,10 @@ func checkLabels(bad *reasons, labels map[string]string) {
 	}
 }
 
-// Label keys: 63 characters without a prefix; with one 128 in all and 62 after
-// the slash. Keys of Kubernetes and Linode themselves are reserved (a rule of
-// the Cloud Manager; whether the API has it too is not known).
+// badLabelKey returns the reason against a label key, or "". A key without a prefix has
+// at most 63 characters. A key with a prefix has at most 128 characters, of which at
+// most 62 follow the slash. Keys of Kubernetes and Linode themselves are reserved (a
+// rule of the Cloud Manager; whether the API has it too is not known).
 func badLabelKey(key string) string {
 	prefix, name, found := strings.Cut(key, "/")
 	limit := 62

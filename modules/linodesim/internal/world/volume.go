@@ -18,7 +18,7 @@ func onVolume(v api.Volume) *api.AccountEventEntity {
 
 var volumeLabel = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$`)
 
-// shown fills in the label of the Linode.
+// shown fills in the label of the Linode, io_ready and, on v4beta, the locks.
 func (w Volumes) shown(v api.Volume) api.Volume {
 	if i := w.instances[deref(v.LinodeID)]; i != nil {
 		v.LinodeLabel = &i.Label
@@ -51,8 +51,7 @@ func (w Volumes) GetVolume(volumeID int) (api.Volume, error) {
 	return w.shown(v), err
 }
 
-// CreateVolume makes one, which is active after a while, and attaches it if a
-// Linode is named.
+// CreateVolume makes a volume, which is active after a while, and attaches it if the request names a Linode.
 func (w Volumes) CreateVolume(b *api.VolumeCreate) (api.Volume, error) {
 	var bad reasons
 	linode := w.instances[deref(b.LinodeID)]
@@ -153,8 +152,7 @@ func (w Volumes) checkLabel(bad *reasons, self int, label string) {
 	}
 }
 
-// checkAttachable refuses a Linode that has as many volumes and disks as it can:
-// 8, or with more memory one for each GB up to 64.
+// checkAttachable refuses a Linode that has its maximum of volumes and disks: one for each GB of memory, but at least 8 and at most 64.
 func (w Volumes) checkAttachable(bad *reasons, i *Instance) {
 	plan, _ := w.catalog.Type(i.Type)
 	most := min(max(plan.Memory/1024, 8), 64)
@@ -163,7 +161,7 @@ func (w Volumes) checkAttachable(bad *reasons, i *Instance) {
 	}
 }
 
-// pass ends attachments that do not persist across boots, at the moment of a Linode's stop or boot that Behaviour chooses.
+// pass ends attachments that do not persist across boots. Behaviour.PassingVolumes chooses the moment: a stop or a boot of the Linode.
 func (w Volumes) pass(i *Instance, stops bool) {
 	var ends bool
 	switch w.behaviour.PassingVolumes {
@@ -190,7 +188,7 @@ func (w Volumes) pass(i *Instance, stops bool) {
 	}
 }
 
-// checkPassing refuses what an attachment that does not persist across boots cannot have: a configuration, and a Linode that is off.
+// checkPassing refuses an attachment that does not persist across boots if it names a configuration or a Linode that does not run.
 func checkPassing(bad *reasons, i *Instance, config int) {
 	if config != 0 {
 		bad.add("config_id", "config_id cannot be used when persist_across_boots is false")
@@ -238,7 +236,7 @@ func (w Volumes) AttachVolume(volumeID int, b *api.VolumeAttach) (api.Volume, er
 		bad.add("", "Volume %d is already attached.", v.ID)
 	case v.LinodeID != nil:
 		bad.add("", "Volume %d is already attached to another Linode.", v.ID)
-	case v.Status != api.VolumeStatusActive && v.Status != api.VolumeStatusCreating: // one that is made was recorded (18, third table, 6)
+	case v.Status != api.VolumeStatusActive && v.Status != api.VolumeStatusCreating: // creating was recorded (FACTS 18, third table, 6)
 		bad.add("", "Volume must be active.")
 	default:
 		w.checkAttachable(&bad, i)
@@ -326,14 +324,14 @@ func (w Volumes) DeleteVolume(volumeID int) error {
 	return nil
 }
 
-// fits reports whether a Linode's configuration may name a volume: one of its region that is free, also while it is made (FACTS 18, third
-// table, 7), or its own.
+// fits reports whether a Linode's configuration may name a volume of the Linode's region: a volume that is not attached, also while it
+// is being created (FACTS 18, third table, 7), or a volume of the Linode.
 func (w Volumes) fits(volume int, i *Instance) bool {
 	v, there := w.assets.volumes[volume]
 	return there && v.Region == i.Region && (v.LinodeID == nil || *v.LinodeID == i.ID)
 }
 
-// claim attaches a volume that a configuration names, 0 for none.
+// claim attaches the volume that a configuration names, unless the volume is attached already; 0 is no volume.
 func (w Volumes) claim(volume int, i *Instance) {
 	v, there := w.assets.volumes[volume]
 	if !there || v.LinodeID != nil {

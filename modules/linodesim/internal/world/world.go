@@ -32,14 +32,14 @@ type Config struct {
 // gives access to it.
 type World struct{ *state }
 
-// Moment is a world at one moment, with one caller. Its subjects, such as Pools,
-// have the operations of the API; what they share is here.
+// Moment is a world at one moment, with one caller. Its subjects, such as Pools, have
+// the operations of the API. Moment has the methods that the subjects share.
 type Moment struct {
 	*state
 	Caller
 }
 
-// Caller is the user for whom things are read and changed.
+// Caller is the user who reads and changes the world.
 type Caller struct {
 	account.Actor
 	Beta   bool     // below /v4beta
@@ -69,7 +69,7 @@ type state struct {
 	history history
 }
 
-// setup holds what stays as it was when the world was made.
+// setup holds the values that never change after New.
 type setup struct {
 	clock     Clock
 	delays    Delays
@@ -77,7 +77,8 @@ type setup struct {
 	catalog   *catalog.Catalog
 }
 
-// records hold every change, and when nodes could be read.
+// records hold every change, the times when nodes became visible, and the account's
+// events.
 type records struct {
 	audit      []account.Entry
 	visible    []Visibility
@@ -102,8 +103,8 @@ func New(cfg Config) *World {
 	}}
 }
 
-// Begin brings the world up to the present and gives it to one caller, until end
-// is called: no other gets in between.
+// Begin brings the world up to the present and gives it to one caller. Other callers
+// wait until end is called.
 func (w *World) Begin(by Caller) (at *Moment, end func()) {
 	w.mu.Lock()
 	at = &Moment{state: w.state, Caller: by}
@@ -111,8 +112,8 @@ func (w *World) Begin(by Caller) (at *Moment, end func()) {
 	return at, w.mu.Unlock
 }
 
-// advance lets everything happen that was planned for now or before. A frozen
-// world stays as it is.
+// advance carries out the changes that are planned for now or earlier. A frozen world
+// does not change.
 func (w *Moment) advance(now time.Time) {
 	if w.frozen {
 		return
@@ -137,10 +138,10 @@ func (w *Moment) moveTo(t time.Time) {
 	}
 }
 
-// Later does something after a while, for the same caller.
+// Later plans a change after a delay, for the same caller.
 func (w *Moment) Later(d time.Duration, do func(*Moment)) { w.in(d, func() { do(w) }) }
 
-// in plans something for later.
+// in plans a change after a delay.
 func (w *Moment) in(d time.Duration, run func()) {
 	w.agenda.add(w.now.Add(d), run)
 	w.feed.wake()
@@ -193,7 +194,8 @@ func (w *Moment) sideID(counter *int) int {
 	return *counter
 }
 
-// Recorded node IDs are eight random hex digits and four zeros after the pool.
+// newNodeID returns an ID of the recorded form: the pool's ID, eight random hex digits
+// and four zeros.
 func (w *Moment) newNodeID(poolID int) string {
 	return fmt.Sprintf("%d-%08x0000", poolID, w.draws.rng.Uint32())
 }
@@ -202,8 +204,8 @@ func (w *Moment) hostUUID() string {
 	return fmt.Sprintf("%016x%016x%08x", w.draws.rng.Uint64(), w.draws.rng.Uint64(), w.draws.rng.Uint32())
 }
 
-// addresses come from the ranges for documentation and for private use; the
-// public ones repeat after 254, as nothing here routes.
+// addresses come from the ranges for documentation and for private use. Public
+// addresses repeat after 254, because the simulator routes nothing.
 func (w *Moment) addresses() (public, private, v6 string) {
 	w.seq.address++
 	n := w.seq.address

@@ -31,7 +31,7 @@ func arrivalQuestions(enterprise bool) []Question {
 		{"arrival.victim", "Node that goes when count is lowered by one", Unknown},
 		{"arrival.ready", "Nodes are ready by themselves", "yes"},
 	}
-	if enterprise { // elsewhere entries are there at once
+	if enterprise { // on Standard, entries are there at once
 		list = append(list, Question{unlistedNode, "GET of a node whose Linode is there and whose entry is not", Unknown})
 	}
 	return list
@@ -39,7 +39,8 @@ func arrivalQuestions(enterprise bool) []Question {
 
 const unlistedNode = "arrival.unlisted"
 
-// arrivals measures how long nodes take to come, at the creation of a pool and at raising its count, and what they look like then.
+// arrivals measures how long nodes take to appear, after the creation of a pool and after a higher count, and describes
+// their Linodes.
 func arrivals(ctx context.Context, t *trial) {
 	p := t.pool(ctx, nil, 1)
 	if p.answer != nil {

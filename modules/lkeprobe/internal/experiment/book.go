@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// The state of the sources about a question: no answer, or a refusal with unknown words.
+// Values of Question.Expected: no source has an answer, or sources have a refusal whose words are not known.
 const (
 	Unknown = "unknown"
 	refused = "refused"
@@ -22,7 +22,7 @@ const (
 type Question struct {
 	ID       string // experiment.fact
 	Text     string
-	Expected string // what sources have, or Unknown
+	Expected string // the answer that sources have, or Unknown
 }
 
 // Book collects what experiments find out. Its questions are known before the first experiment, so that a question without an answer
@@ -33,11 +33,11 @@ type Book struct {
 	weighs map[report.Assumption]*evidence
 }
 
-// evidence is what was noted about an assumption.
+// evidence holds the observations about an assumption.
 type evidence struct {
 	report.Judgement
 	worst       time.Duration // the longest weighed delay
-	pro, contra int           // observations that are counted
+	pro, contra int           // observations that Mostly counted
 	against     string        // names the observations against it, in the plural
 }
 
@@ -62,7 +62,7 @@ func (b *Book) Answer(id, format string, args ...any) {
 	b.answer(id, fmt.Sprintf(format, args...), false)
 }
 
-// Outcome notes whether the API refused something: its status, and its words.
+// Outcome notes the outcome of a request: its status and, after a refusal, the API's words.
 func (b *Book) Outcome(id string, err error) {
 	b.answer(id, outcome(err), linode.KindOf(err) == linode.KindInvalid)
 }
@@ -84,7 +84,7 @@ func (b *Book) answer(id, seen string, no bool) {
 	}
 }
 
-// Weigh notes evidence for or against an assumption. The strongest evidence against it stays.
+// Weigh notes evidence for or against an assumption. The first evidence against it stays.
 func (b *Book) Weigh(about report.Assumption, holds bool, format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,8 +98,9 @@ func (b *Book) Weigh(about report.Assumption, holds bool, format string, args ..
 	}
 }
 
-// Within weighs a measured delay against its bound: only a delay that was proven to be longer breaks the assumption. The
-// report shows the longest delay.
+// Within weighs a measured delay against its bound: only a delay that was proven to be longer breaks the assumption.
+// Example with a bound of 4 s: a delay between 3 and 5 s holds, a delay between 4.5 and 5 s breaks it. The report shows
+// the longest delay.
 func (b *Book) Within(about report.Assumption, bound time.Duration, what string, s poll.Sample) {
 	b.mu.Lock()
 	e := b.weighs[about]
@@ -111,7 +112,8 @@ func (b *Book) Within(about report.Assumption, bound time.Duration, what string,
 	}
 }
 
-// Mostly counts an observation for or against an assumption, which breaks if more of them are against it than for it.
+// Mostly counts an observation for or against an assumption. The assumption is broken if more observations are against
+// it than for it.
 func (b *Book) Mostly(about report.Assumption, holds bool, against string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -53,7 +53,8 @@ func deletion(ctx context.Context, t *trial) {
 	p.deleteLast(ctx, last.ID)
 }
 
-// deleteUntil deletes something until that shows, and returns when. The error is a refusal.
+// deleteUntil sends a deletion until a read shows its effect, and returns the time of the last deletion. The error is a
+// refusal.
 func (l *Lab) deleteUntil(ctx context.Context, question string, write func() error, shows func() (bool, error)) (poll.Window, error) {
 	for first := true; ; first = false {
 		w, err := poll.Around(write)
@@ -97,7 +98,7 @@ func (p *pool) returns(ctx context.Context) (back bool) {
 	return back
 }
 
-// deleteLast deletes the only node that is left and looks what becomes of the pool.
+// deleteLast deletes the last node of the pool and notes the pool's state afterwards.
 func (p *pool) deleteLast(ctx context.Context, node string) {
 	for {
 		err := p.Client.DeleteNode(ctx, p.ClusterID, node)
@@ -123,7 +124,8 @@ func (p *pool) deleteLast(ctx context.Context, node string) {
 	}
 }
 
-// afterLast reads a pool for a while after the deletion of its last node. The result is nil once the pool is a 404 and stays one.
+// afterLast reads a pool for a while after the deletion of its last node. It returns nil if the last two reads, or
+// more, were 404s.
 func (p *pool) afterLast(ctx context.Context) (pool *api.LKENodePool) {
 	missing, start := 0, time.Now()
 	until(ctx, func() bool {
@@ -145,7 +147,7 @@ var replaceQuestions = []Question{
 	{"replace.count", "count afterwards", "1"},
 }
 
-// replace deletes a worker's Linode behind LKE's back.
+// replace deletes a worker's Linode directly, without LKE.
 func replace(ctx context.Context, t *trial) {
 	p, a := t.settled(ctx, nil, 1)
 	old := a.last.Nodes[0]
@@ -167,7 +169,7 @@ func replace(ctx context.Context, t *trial) {
 	p.replaced(ctx, old, deleted)
 }
 
-// replaced watches until the old node is no longer in the pool, and then for the one that replaces it.
+// replaced waits until the old node is no longer in the pool, and then until another node replaces it.
 func (p *pool) replaced(ctx context.Context, old api.LKENode, deleted poll.Window) {
 	var mark poll.Mark
 	until(ctx, func() bool {
@@ -187,7 +189,7 @@ func (p *pool) replaced(ctx context.Context, old api.LKENode, deleted poll.Windo
 		return
 	}
 	p.Book.Delay(report.Repair, mark.Since(deleted))
-	p.Book.Answer("replace.result", "the node went, and none came") // unless one does
+	p.Book.Answer("replace.result", "the node went, and none came") // the answer, unless a node comes
 	a := p.expect(1, mark.Window(), &api.LKENodePool{Nodes: []api.LKENode{{ID: "", InstanceID: old.InstanceID}}})
 	a.count = 0
 	defer a.note()

@@ -1,18 +1,18 @@
-// Package experiment has the experiments of the probe. Each makes pools of its own and answers its questions; none relies on another.
-// What it may create and how long it may take is declared, because the plan and the guard are made from that.
+// Package experiment has the experiments of the probe. Each experiment makes pools of its own and answers its questions; no experiment
+// relies on another. An experiment declares what it may create and how long it may take: the plan and the guard are made from that.
 //
-// An experiment is a script, and ends as a test does: must and what uses it do not return when the API has no answer. A trial is one
-// that runs; it removes the pools of its experiment, and the run removes the rest at its end.
+// An experiment is a script, and ends as a test does: must, and the functions that call it, do not return when the API has no answer. A
+// trial is an experiment that runs. It removes the pools of its experiment, and the run removes everything else at its end.
 //
-// Every pool carries three marks. The run's tag shows the run. A tag of its own finds the pool when the answer to its creation is lost. A
-// taint keeps other pods away, and shows the owner when the API loses tags.
+// Every pool carries three marks. The run's tag shows the run. A tag of its own finds the pool when the answer to its creation is lost.
+// A taint keeps other pods away, and shows the owner when the API loses tags.
 //
-// Package lkeprobe runs the experiments of All, one at a time. When the time of an experiment is over, or the API gives no answer, its
-// open questions have that reason in the report, and the run goes on with the next experiment. Only a token that the API refuses ends the
-// run.
+// Package lkeprobe runs the experiments of All, one at a time. If the time of an experiment is over, or the API gives no answer, the
+// report has that reason for the experiment's open questions, and the run goes on with the next experiment. Only a token that the API
+// refuses ends the run.
 //
-// A deleted node is watched for three minutes, a deleted Linode for ten, a renamed one for 20 seconds; the burst makes 20 pools. A change
-// without an effect is made again.
+// A deleted node is watched for three minutes, a deleted Linode for ten minutes, a renamed Linode for 20 seconds; the burst makes 20
+// pools. A change without an effect is made again.
 package experiment
 
 import (
@@ -92,18 +92,18 @@ func must(err error) {
 	}
 }
 
-// got is a value that is there, or the end of the trial.
+// got returns the value, or ends the trial with the error.
 func got[T any](value T, err error) T {
 	must(err)
 	return value
 }
 
-// until looks until something is done.
+// until calls done until it returns true.
 func until(ctx context.Context, done func() bool) {
 	must(poll.Until(ctx, func(context.Context) (bool, error) { return done(), nil }))
 }
 
-// within waits a limited time for something to show. A 404 is only a no.
+// within calls has until it returns true or the time is over. A 404 counts as false; any other error ends the trial.
 func within(ctx context.Context, limit time.Duration, has func() (bool, error)) (there bool) {
 	start := time.Now()
 	until(ctx, func() bool {
@@ -116,7 +116,7 @@ func within(ctx context.Context, limit time.Duration, has func() (bool, error)) 
 	return there
 }
 
-// no reports whether the API refuses something. The end of the trial is an error that is no answer.
+// no reports whether an error is a refusal of the API. Any other error ends the trial.
 func no(err error) bool {
 	kind := linode.KindOf(err)
 	if kind == linode.KindInvalid || kind == linode.KindForbidden {
@@ -126,7 +126,7 @@ func no(err error) bool {
 	return false
 }
 
-// outcome is an answer in short: its status, and why it was refused.
+// outcome returns the status of a request and, after a refusal, the API's reasons.
 func outcome(err error) string {
 	status, reasons := Status(err)
 	if reasons == "" {
@@ -154,7 +154,7 @@ func Status(err error) (int, string) {
 	return e.Status, strings.Join(parts, "; ")
 }
 
-// either is one of two words.
+// either returns one of two words.
 func either(is bool, yes, no string) string {
 	if is {
 		return yes

@@ -24,7 +24,8 @@ const (
 	TaintKey = "lkeprobe-run"
 )
 
-// The operator's assumptions by default; record.go of the module names the setting that changes each.
+// These are the operator's assumptions with default settings; record.go of the module names the settings that change
+// them.
 const (
 	settleTime = 4 * time.Second
 	listLag    = 2 * time.Minute
@@ -39,7 +40,7 @@ const (
 	memoryShare   = 0.925            // of a plan's memory that a Node has at least
 )
 
-// lost is how long a change without effect is waited for. Then it is made again.
+// lost is how long an experiment waits for the effect of a change. Then it makes the change again.
 const lost = 30 * time.Second
 
 // Node is a Kubernetes Node of the cluster.
@@ -80,7 +81,7 @@ type Lab struct {
 // Tag marks the run's pools.
 func (l *Lab) Tag() string { return TagPrefix + l.Run }
 
-// Tier is the cluster's.
+// Tier returns the cluster's tier.
 func (l *Lab) Tier() api.LKETier {
 	if l.Enterprise {
 		return api.LKETierEnterprise
@@ -99,7 +100,7 @@ func (l *Lab) Linodes(ctx context.Context) ([]api.Instance, error) {
 	return slices.DeleteFunc(all, func(i api.Instance) bool { return i.LKEClusterID == nil || *i.LKEClusterID != l.ClusterID }), err
 }
 
-// linode reads a Linode that exists: a 404 may be a mistake for a while.
+// linode reads a Linode that exists. After a 404, which may be a mistake, it reads the Linode again for a while.
 func (l *Lab) linode(ctx context.Context, id int) (i *api.Instance) {
 	if !within(ctx, lost, func() (bool, error) {
 		var err error
@@ -111,7 +112,7 @@ func (l *Lab) linode(ctx context.Context, id int) (i *api.Instance) {
 	return i
 }
 
-// taints are the run's taint, and more.
+// taints returns the run's taint and the given taints.
 func (l *Lab) taints(more ...api.LKETaint) *[]api.LKETaint {
 	all := append([]api.LKETaint{{Key: TaintKey, Value: l.Run, Effect: "NoSchedule"}}, more...)
 	return &all
@@ -123,8 +124,8 @@ func (l *Lab) request(count int) api.LKENodePoolCreate {
 	return api.LKENodePoolCreate{Type: l.Type, Count: count, Tags: &tags, Taints: l.taints()}
 }
 
-// create makes a pool. When the answer is lost, the pool is looked for; when it is not there, another is made, unless the first one
-// shows meanwhile.
+// create makes a pool. When the answer is lost, create looks for the pool (see find). If the pool does not appear
+// within LateWithin, create makes another one.
 func (l *Lab) create(ctx context.Context, change func(*api.LKENodePoolCreate), count int) (*pool, error) {
 	for {
 		request := l.request(count)
@@ -154,7 +155,7 @@ func (l *Lab) create(ctx context.Context, change func(*api.LKENodePoolCreate), c
 	}
 }
 
-// weighRefusal weighs the words with which the API refuses to sell what the run may buy.
+// weighRefusal weighs the words with which the API refuses to sell a plan that the run may buy.
 func (l *Lab) weighRefusal(err error) {
 	known := slices.ContainsFunc(refusal.Of(err).Reasons(), func(r linode.Reason) bool {
 		return refusal.Shortage(r, "", "type", "count") != ""
@@ -163,7 +164,7 @@ func (l *Lab) weighRefusal(err error) {
 	l.Book.Weigh(report.UnknownRefusal, known, "%s", words)
 }
 
-// find looks for one of the pools whose creation had no answer, and gives up after a while.
+// find looks for a pool whose creation had no answer, also for pools of earlier creations. It gives up after LateWithin.
 func (l *Lab) find(ctx context.Context) (found *pool) {
 	start := time.Now()
 	until(ctx, func() bool {

@@ -25,7 +25,7 @@ var lagQuestions = []Question{
 // lagRounds is how often each kind of change is measured.
 const lagRounds = 2
 
-// lags measures how far reads of one thing and lists are behind writes.
+// lags measures how far reads of one object, and lists, lag behind writes.
 func lags(ctx context.Context, t *trial) {
 	p, a := t.settled(ctx, nil, 1)
 	id, tag := a.own()[0], ""
@@ -44,7 +44,7 @@ func lags(ctx context.Context, t *trial) {
 	t.Book.Answer("lag.omitted", "%s", either(kept, "yes", "no"))
 }
 
-// stick looks whether a tag that reads have shown stays on the pool and on the Linode. Lists are late and do not count.
+// stick checks that a tag that reads have shown stays on the pool and on the Linode. Lists lag and do not count.
 func (p *pool) stick(ctx context.Context, id int, tag string) {
 	must(poll.Pause(ctx, time.Minute))
 	onPool := within(ctx, agreed, func() (bool, error) {
@@ -66,7 +66,7 @@ func (p *pool) stick(ctx context.Context, id int, tag string) {
 	p.Book.Weigh(report.LostTags, kept, "a minute after they showed, tags are %s", seen)
 }
 
-// lag changes the pool and reads it both ways.
+// lag changes the pool, and measures the lag of reads of the pool and of the list of pools.
 func (p *pool) lag(ctx context.Context, question string, lost report.Assumption, change api.LKENodePoolUpdate,
 	has func(*api.LKENodePool) bool) {
 	p.measure(ctx, question,
@@ -81,7 +81,7 @@ func (p *pool) lag(ctx context.Context, question string, lost report.Assumption,
 		}})
 }
 
-// linodeLag changes a Linode's tags and reads it both ways.
+// linodeLag changes a Linode's tags, and measures the lag of reads of the Linode and of the list of Linodes.
 func (l *Lab) linodeLag(ctx context.Context, id int, tag string) {
 	change := api.InstanceUpdate{Tags: tagsOf(l.linode(ctx, id).Tags, tag)}
 	has := func(i *api.Instance) bool { return slices.Contains(i.Tags, tag) }
@@ -97,10 +97,10 @@ func (l *Lab) linodeLag(ctx context.Context, id int, tag string) {
 		}})
 }
 
-// errMissing is the error of a view whose list lacks the thing as a whole.
+// errMissing is the error of a list that lacks the whole object.
 var errMissing = errors.New("the list lacks an entry")
 
-// listed looks for a thing in a list.
+// listed finds an object in a list and reports whether the object has the change.
 func listed[T any](list []T, err error, is func(T) bool, has func(*T) bool) (bool, error) {
 	at := slices.IndexFunc(list, is)
 	if err == nil && at < 0 {
@@ -110,26 +110,26 @@ func listed[T any](list []T, err error, is func(T) bool, has func(*T) bool) (boo
 }
 
 const (
-	calm     = 10 * time.Second // in which every reading agrees
-	agreeing = 6                // readings at least
+	calm     = 10 * time.Second // how long all readings must show the change
+	agreeing = 6                // how many readings must show it, at least
 )
 
-// view is one way to read what a write changed.
+// view is one way to read a change.
 type view struct {
 	delay string            // the name under which its lag is noted
-	old   report.Assumption // that a longer lag breaks
+	old   report.Assumption // the assumption that a longer lag breaks
 	bound time.Duration
-	lost  report.Assumption // that a change breaks which showed and went; "" = the view does not tell
+	lost  report.Assumption // the assumption that is broken if a change shows and disappears; "" = the view does not tell
 	has   func() (bool, error)
 }
 
-// sight is what readings of a view have shown of a change.
+// sight holds the readings of a view after a change.
 type sight struct {
 	view
 	lacked poll.Window // the last reading without it
 	next   poll.Window // the first reading with it after that
 	had    time.Time   // the last reading with it
-	row    int         // readings with it since
+	row    int         // readings with it in a row
 	ever   bool
 }
 
@@ -138,11 +138,13 @@ var (
 	errWentAgain = errors.New("a change showed and was gone")
 )
 
-// measure writes, and measures how long single views still lack the change. A write without effect, although its answer was success, is
-// made again. The first view shows the effect.
+// measure makes a change, and measures how long each view still lacks it. The first view shows whether the change had
+// an effect. A change without effect is made again, although its answer was success.
 //
-// A view that lags may show the change and lack it again, so each is read until it has had the change for some time without a break; the
-// lag is then the lag of the last reading without it.
+// A view that lags may show the change and then lack it again. Each view is therefore read until it has shown the
+// change for some time without a break; the lag ends after the last reading without the change. Example: after a change
+// at 10:00:00, readings at :01 and :03 lack it, a reading at :02 shows it, and all readings from :04 on show it. The
+// lag is 3 to 4 s.
 func (l *Lab) measure(ctx context.Context, question string, write func() error, views ...view) {
 	for {
 		w, err := poll.Around(write)
@@ -174,7 +176,7 @@ func (l *Lab) measure(ctx context.Context, question string, write func() error, 
 	}
 }
 
-// look reads each view once. It reports whether all agree.
+// look reads each view once. It reports whether all views have shown the change for long enough.
 func (l *Lab) look(ctx context.Context, write poll.Window, sights []*sight) (bool, error) {
 	done, shown := true, true
 	for _, s := range sights {
@@ -208,7 +210,7 @@ func (l *Lab) look(ctx context.Context, write poll.Window, sights []*sight) (boo
 	if !sights[0].ever && time.Since(write.To) > lost {
 		return false, errNoEffect
 	}
-	if shown && !done { // nothing is measured finely now
+	if shown && !done { // all bounds are known; further reads only confirm them
 		return false, poll.Pause(ctx, calm/agreeing)
 	}
 	return done, nil

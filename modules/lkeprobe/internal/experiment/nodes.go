@@ -25,10 +25,11 @@ type arrival struct {
 	lower  poll.Window            // the first reading of a count that is lower than it was set
 	bare   bool                   // a Kubernetes Node waits for the run's taint
 	first  []api.Instance         // the first answer of the list that had each Linode
-	count  int                    // the pool's as it was set; 0 = not compared
+	count  int                    // the pool's count as it was set; 0 = not compared
 	last   *api.LKENodePool       // the pool as read last
 	latest []string               // tags of the first Linode, as read last
-	// unlisted is called on Enterprise with the node of a Linode that is there before its entry is; nil = not needed.
+	// unlisted is called on Enterprise with a node's ID when the node's Linode is there before its entry is; nil = not
+	// needed.
 	unlisted func(nodeID string)
 }
 
@@ -52,8 +53,9 @@ func (p *pool) expect(n int, asked poll.Window, before *api.LKENodePool) *arriva
 	return a
 }
 
-// wait watches until all nodes have a Linode that is listed and, on Enterprise, tagged; with joined also until all are ready. Others of
-// the same pool that are watched along are waited for in the same way, by the same readings.
+// wait watches until all nodes have a Linode that is listed and, on Enterprise, tagged. With joined, it also waits
+// until all nodes are ready. It waits for the arrivals along, of the same pool, in the same way and by the same
+// readings.
 func (a *arrival) wait(ctx context.Context, joined bool, along ...*arrival) {
 	all := append([]*arrival{a}, along...)
 	until(ctx, func() bool {
@@ -145,10 +147,10 @@ func (a *arrival) takePool(pool *api.LKENodePool, w poll.Window) {
 	a.show(report.Ready, ready, w)
 }
 
-// agreed is for how long readings must agree that a count is lower, or a node back, before they count: single ones may be late.
+// agreed is how long readings must agree that a count is lower, or that a node is back. A single reading may be late.
 const agreed = 3 * settleTime
 
-// weighCount compares the pool's count with what was set. A count that stays lower ends the wait.
+// weighCount compares the pool's count with the count that was set. A count that stays lower ends the trial.
 func (a *arrival) weighCount(count int, w poll.Window) {
 	switch {
 	case count >= a.count:
@@ -165,7 +167,8 @@ func (a *arrival) weighCount(count int, w poll.Window) {
 	}
 }
 
-// expects reports whether an entry is one of the nodes that were requested. Once all are known, later ones are others.
+// expects reports whether an entry is one of the requested nodes. Once all requested nodes are known, a new entry is
+// another node.
 func (a *arrival) expects(n api.LKENode) bool {
 	if a.before[n.ID] || n.InstanceID != nil && a.old[*n.InstanceID] {
 		return false
@@ -247,7 +250,7 @@ func (a *arrival) takeNodes(list []Node, w poll.Window) {
 	a.show(report.NodeReady, ready, w)
 }
 
-// meet weighs what a Node has from the start.
+// meet weighs a Node's name and memory, which it has from the start.
 func (a *arrival) meet(node Node) {
 	for _, i := range a.first {
 		if i.ID != node.LinodeID {
@@ -267,7 +270,7 @@ func (a *arrival) meet(node Node) {
 	}
 }
 
-// note writes down what was measured, also of nodes that have not come.
+// note notes the measured delays, also if some nodes have not come.
 func (a *arrival) note() {
 	a.weigh()
 	shown := report.InstanceID
@@ -294,7 +297,7 @@ func (a *arrival) note() {
 	}
 }
 
-// delay notes when a mark came after the request, under a name.
+// delay notes the time from the request to a mark, under a name.
 func (a *arrival) delay(name string, m *poll.Mark) {
 	if m.Seen() {
 		a.Book.Delay(name, m.Since(a.asked))
@@ -305,7 +308,7 @@ func (a *arrival) delay(name string, m *poll.Mark) {
 func (a *arrival) weigh() {
 	for n, i := range a.first {
 		took := a.marks[report.InstanceID][n].Since(a.asked)
-		if a.Enterprise { // only lists show it there, which may be late; the API's own time may be from another clock
+		if a.Enterprise { // there only lists show it, and lists may lag; Created is a time of the API's clock
 			took = a.marks[report.LinodeListed][n].Since(a.asked)
 			took.AtLeast = min(took.AtLeast, max(0, i.Created.Sub(a.asked.From)))
 		}

@@ -14,12 +14,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/poll"
 )
 
-// pool is one of the run's.
+// pool is a node pool of the run.
 type pool struct {
 	*Lab
 	id     int
 	asked  poll.Window      // when it was requested
-	answer *api.LKENodePool // to its creation; nil when that was lost
+	answer *api.LKENodePool // to its creation; nil when the answer was lost
 	tags   []string
 }
 
@@ -42,7 +42,7 @@ func (t *trial) settled(ctx context.Context, change func(*api.LKENodePoolCreate)
 	return p, a
 }
 
-// read reads the pool. A 404 is no error, because one alone may be a mistake: the result is nil then.
+// read reads the pool. After a 404 it returns nil and no error, because a single 404 may be a mistake.
 func (p *pool) read(ctx context.Context) (*api.LKENodePool, poll.Window) {
 	read, w, err := poll.Read(func() (*api.LKENodePool, error) { return p.Client.GetPool(ctx, p.ClusterID, p.id) })
 	if linode.KindOf(err) == linode.KindNotFound {
@@ -67,7 +67,7 @@ func (p *pool) update(ctx context.Context, change api.LKENodePoolUpdate, has fun
 	}
 }
 
-// remove deletes the pool. That it is gone is made sure of at the end of the run.
+// remove deletes the pool. The clean-up at the end of the run makes sure that the pool is gone.
 func (p *pool) remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -83,7 +83,7 @@ func (p *pool) has(i api.Instance, ids []int) bool {
 	return strings.HasPrefix(i.Label, p.labels()) || slices.Contains(i.Tags, fmt.Sprintf("nodepool=%d", p.id)) || slices.Contains(ids, i.ID)
 }
 
-// labels begins the labels of the pool's Linodes.
+// labels returns the beginning of the labels of the pool's Linodes.
 func (p *pool) labels() string { return fmt.Sprintf("lke%d-%d-", p.ClusterID, p.id) }
 
 // hexPart is the part of a node's ID that differs from node to node.
@@ -99,7 +99,8 @@ func (p *pool) form(label string) string {
 	return report.ValueUnknownPrefix + hexPart.ReplaceAllString(form, "<12 hex digits>")
 }
 
-// gone waits until a Linode is a 404 in some readings in a row, and notes how long after its deletion the first of them was.
+// gone waits until three reads of a Linode in a row are 404s, and notes the time from the Linode's deletion to the
+// first of them.
 func (p *pool) gone(ctx context.Context, delay string, linodeID int, deleted poll.Window) {
 	var mark poll.Mark
 	row := 0
@@ -114,7 +115,7 @@ func (p *pool) gone(ctx context.Context, delay string, linodeID int, deleted pol
 			row++
 		} else {
 			must(err)
-			if mark.Seen() { // it was a mistake
+			if mark.Seen() { // the 404 was a mistake
 				mark, row = poll.Mark{}, 0
 			}
 		}

@@ -56,8 +56,8 @@ var limitQuestions = []Question{
 	{"limits.versions", "X-RateLimit-Limit of GET tier versions", "no header"},
 }
 
-// limits makes sure that there are answers of each kind; what their headers contain is read from the record of all requests when the
-// report is made.
+// limits requests answers of each kind. When the report is made, session.rateLimits reads their headers from the record
+// of all requests.
 func limits(ctx context.Context, t *trial) {
 	got(t.Linodes(ctx))
 	got(t.Client.GetCluster(ctx, t.ClusterID))

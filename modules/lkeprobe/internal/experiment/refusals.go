@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
 )
 
-// edit is a change of the experiment's own pool: free, whether it is refused or not.
+// edit is a change of the experiment's own pool. It costs nothing, whether the API refuses it or not.
 type edit struct {
 	id, text, expected string
 	change             api.LKENodePoolUpdate
@@ -61,8 +61,9 @@ func refusalQuestions(enterprise bool) []Question {
 	return list
 }
 
-// refusals requests what should be refused. None of it costs anything: what would buy nodes names a plan that does not exist besides, and
-// the rest changes the experiment's own pool. Only a Nanode could be bought, and is planned for.
+// refusals sends requests that the API should refuse. They cost nothing: a request that would buy nodes names a plan
+// that does not exist, and the other requests change the experiment's own pool. Only the Nanode could be bought; the
+// plan counts it.
 func refusals(ctx context.Context, t *trial) {
 	over, off := 101, false
 	if t.Enterprise {
@@ -95,7 +96,7 @@ func refusals(ctx context.Context, t *trial) {
 	}
 }
 
-// judge notes an outcome, and whether the API refused: a refusal is an answer as well, a failure of the API is no answer.
+// judge notes an outcome and reports whether the API refused. A failure of the API is no answer, and ends the trial.
 func (l *Lab) judge(question string, err error) (no bool) {
 	if no = linode.KindOf(err) == linode.KindInvalid; !no {
 		must(err)

@@ -24,20 +24,21 @@ var tagQuestions = []Question{
 	{"tags.linode_fiftyone", "A tag of 51 characters on a Linode", refused},
 }
 
-// characters that are tried in a tag, each in one of its own.
+// characters that are tried in a tag, each in a tag of its own.
 var characters = []string{"=", ":", "/", ".", "_", "-", "+", "@", ",", " ", "%", "&", "#", "é"}
 
 // sizes of sets of tags that are tried.
 var sizes = []int{10, 50, 100}
 
-// tagged is a thing whose tags are tried.
+// tagged is an object whose tags are tried.
 type tagged struct {
 	*Lab
 	name string
 	put  func(tags ...string) ([]string, error) // returns the tags that it has then
 }
 
-// tags tries which tags a pool and a worker's Linode take. All are on things of the run, and nearly all are unique to it.
+// tags tries which tags a pool and a worker's Linode take. All tags are on objects of the run, and nearly all contain
+// the run's ID.
 func tags(ctx context.Context, t *trial) {
 	p, a := t.settled(ctx, nil, 1)
 	own := t.linode(ctx, a.own()[0])
@@ -73,7 +74,7 @@ func (x tagged) try(question, tag string) {
 	x.judge("tags."+x.name+"_"+question, err)
 }
 
-// accepts puts tags, and reports whether that is refused.
+// accepts puts tags. It returns the tags that the object has then, or the API's refusal.
 func (x tagged) accepts(tags ...string) (have []string, err error) {
 	if have, err = x.put(tags...); linode.KindOf(err) != linode.KindInvalid {
 		must(err)
@@ -114,7 +115,7 @@ func (x tagged) tryCase() {
 	x.Book.Answer("tags."+x.name+"_case", "%s", text)
 }
 
-// tryNumber tries larger and larger sets.
+// tryNumber tries sets that grow.
 func (x tagged) tryNumber() {
 	seen := "none"
 	for _, n := range sizes {

@@ -12,8 +12,8 @@
 // The guard learns from the API's answers alone which objects are the run's: a pool whose tags or taints the rule recognizes, its nodes,
 // their Linodes, and Linodes with such a tag. A Guard is safe for concurrent use.
 //
-// A refused request has a reason that Refused recognizes, so that a refusal of the guard is never taken for one of the API. A creation
-// without an answer may show later: Lost and Late report it, for ten minutes.
+// A refused request has a reason that Refused recognizes, so that a refusal of the guard is never taken for one of the API. The pool of
+// a creation without an answer may appear later: Lost and Late report it. Unanswered counts changes without an answer for ten minutes.
 //
 // Refused are, for example: a read that shows secrets (a kubeconfig, the profile, the account), a pool without the run's tag or taint, a
 // pool of another plan than the run's, and an update whose body cannot be read.
@@ -46,7 +46,7 @@ type Rule struct {
 	Owned     func(string) bool // whether a tag, or a taint as KEY=VALUE, makes a pool the run's
 	OwnTag    func(string) bool // whether a tag can only be the probe's
 	Nodes     int               // at once, over all pools of the run
-	Linodes   int               // in all, as far as they are requested
+	Linodes   int               // in all, counted when they are requested
 	Plans     []string          // that may be requested
 }
 
@@ -59,7 +59,7 @@ type Entry struct {
 	Status  int    // 0 = no answer
 	Limit   string // X-RateLimit-Limit
 	Scopes  string // of the token
-	Own     bool   // a write to something of the run
+	Own     bool   // a write to an object of the run
 	Refused string // why it was not sent
 }
 
@@ -171,7 +171,7 @@ const unsent = "not sent: "
 // Refused reports whether a reason is the guard's, not the API's.
 func Refused(reason string) bool { return strings.HasPrefix(reason, unsent) }
 
-// refusal looks like the API's, so that no client tries again.
+// refusal returns an answer that looks like a refusal of the API, so that no client tries again.
 func refusal(r *http.Request, err error) *http.Response {
 	body, _ := json.Marshal(map[string]any{"errors": []any{map[string]string{"reason": unsent + err.Error()}}})
 	return &http.Response{
@@ -192,7 +192,7 @@ func (g *Guard) lose(e Entry, body []byte) {
 	g.unseen[tagKey(*w.Tags)] = &creation{sent: poll.Window{From: e.At, To: e.At}}
 }
 
-// Lost is when the last creation was sent that had no answer and whose pool has not shown; zero = none.
+// Lost returns when the last creation was sent that had no answer and whose pool has not appeared; zero = there is no such creation.
 func (g *Guard) Lost() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -215,7 +215,7 @@ func (g *Guard) Unanswered() bool {
 	})
 }
 
-// Late lists how late pools showed whose creation had no answer.
+// Late lists the delays with which pools appeared whose creation had no answer.
 func (g *Guard) Late() []poll.Sample {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -242,7 +242,7 @@ func (g *Guard) Owned() (pools, linodes []int, tags []string) {
 	return slices.Sorted(maps.Keys(g.pools)), slices.Sorted(maps.Keys(g.linodes)), slices.Sorted(maps.Keys(g.tags))
 }
 
-// Asked is how many nodes of the run there may be now.
+// Asked returns how many nodes of the run there may be now.
 func (g *Guard) Asked() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -257,7 +257,7 @@ func (g *Guard) total() int {
 	return n
 }
 
-// permit decides on a request. The result takes back what was counted for it, for the case that the API refuses; nil = nothing was.
+// permit decides on a request. undo takes back the nodes that permit counted for it, if the API refuses it; nil = permit counted none.
 func (g *Guard) permit(method, path string, body []byte) (undo func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -302,7 +302,7 @@ func (g *Guard) permit(method, path string, body []byte) (undo func(), err error
 	return nil, nil
 }
 
-// wanted holds what a request makes of a pool.
+// wanted holds the fields of a request that the guard checks.
 type wanted struct {
 	Type   string    `json:"type"`
 	Count  *int      `json:"count"`
@@ -363,7 +363,7 @@ func (g *Guard) permitUpdate(pool int, body []byte) (func(), error) {
 	return g.reserve(strconv.Itoa(pool), *w.Count)
 }
 
-// reserve counts nodes before they are requested: a lost answer may have had its effect.
+// reserve counts nodes before they are requested: a request whose answer is lost may have had its effect.
 func (g *Guard) reserve(pool string, count int) (func(), error) {
 	before := g.asked[pool]
 	more := max(0, count-before)

@@ -17,7 +17,7 @@ func tagKey(tags []string) string {
 	return strings.ToLower(strings.Join(sorted, "\n"))
 }
 
-// noteTags remembers tags that will have to go.
+// noteTags remembers the tags that only the probe can have made; they are deleted at the end.
 func (g *Guard) noteTags(tags []string) {
 	for _, t := range tags {
 		if g.rule.OwnTag(t) {
@@ -37,13 +37,13 @@ type seen struct {
 	} `json:"nodes"`
 }
 
-// owned reports whether tags or taints make a thing the run's.
+// owned reports whether tags or taints make an object the run's.
 func (g *Guard) owned(s seen) bool {
 	return slices.ContainsFunc(s.Tags, g.rule.Owned) ||
 		slices.ContainsFunc(s.Taints, func(t taint) bool { return g.rule.Owned(t.String()) })
 }
 
-// learn reads ownership from an answer about pools and Linodes, and frees deleted objects.
+// learn reads from an answer which pools and Linodes are the run's. After a deletion, it makes room for other nodes.
 func (g *Guard) learn(e Entry, answer []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,7 +82,7 @@ func (g *Guard) learn(e Entry, answer []byte) {
 	}
 }
 
-// adopt makes a pool and its nodes the run's, if its tags or taints do.
+// adopt records a pool and its nodes as the run's if the pool has the run's tag or taint.
 func (g *Guard) adopt(p seen, e Entry) {
 	if p.ID < 1 || !g.owned(p) {
 		return
@@ -106,7 +106,7 @@ func (g *Guard) adopt(p seen, e Entry) {
 	}
 }
 
-// free makes room for other nodes once some are deleted.
+// free makes room for other nodes after a deletion.
 func (g *Guard) free(parts []string) {
 	switch {
 	case len(parts) == 5 && parts[3] == "pools":

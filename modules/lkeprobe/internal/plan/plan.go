@@ -20,7 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// CleanUp is the time reserved for removing everything after the run, also what takes effect late.
+// CleanUp is the time reserved for removing everything after the run, including pools that appear late.
 const CleanUp = 15 * time.Minute
 
 // Tidying bounds the removal between two steps.
@@ -29,14 +29,14 @@ const Tidying = 4 * time.Minute
 // NanodePlan is requested once, because it is unknown whether LKE refuses it.
 const NanodePlan = "g6-nanode-1"
 
-// Step is one experiment's or scenario's share.
+// Step holds the Linodes and the time of one experiment or scenario.
 type Step struct {
 	Name    string
 	Nodes   int     // at once
 	Linodes int     // in all
-	Nanodes int     // in all, beside Linodes
-	Larger  int     // in all, beside Linodes, of the larger plan
-	Dollars float64 // for other things than Linodes
+	Nanodes int     // in all, in addition to Linodes
+	Larger  int     // in all, in addition to Linodes, of the larger plan
+	Dollars float64 // for other objects than Linodes
 	Limit   time.Duration
 }
 
@@ -67,7 +67,7 @@ type Plan struct {
 	LargerHourly float64
 	Nodes        int // at once
 	Linodes      int // in all, including Linodes of the larger plan
-	Nanodes      int // in all, beside Linodes
+	Nanodes      int // in all, in addition to Linodes
 	Duration     time.Duration
 	MaxCost      float64
 	Budget       float64
@@ -91,7 +91,7 @@ func Make(in Input) (Plan, error) {
 		Type: chosen.ID, MemoryMB: chosen.Memory, VCPUs: chosen.VCPUs, Hourly: hourly(chosen, in.Region),
 		Duration: in.Duration, Budget: in.Budget, Steps: in.Steps,
 	}
-	nanode := p.Hourly // where it is not sold any more, or has no price, it counts like the others
+	nanode := p.Hourly // a Nanode that is not sold, or has no price, counts as the chosen plan
 	if at := slices.IndexFunc(in.Types, func(t api.LinodeType) bool { return t.ID == NanodePlan }); at >= 0 {
 		nanode = cmp.Or(hourly(in.Types[at], in.Region), nanode)
 	}

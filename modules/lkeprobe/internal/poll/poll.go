@@ -1,13 +1,14 @@
 // Package poll measures when something happened by reading until it shows.
 //
-// A reading only brackets a moment: it came after the start of the last reading without it and before the end of the first reading with
-// it. Everything here keeps both bounds, so a report never claims more than was seen. Times are of package time, which is virtual inside
-// a testing/synctest bubble.
+// A reading only bounds the moment of an event: the event came after the start of the last reading without it and before the end of the
+// first reading with it. Everything here keeps both bounds, so a report never claims more than was seen. Times are of package time, which
+// is virtual inside a testing/synctest bubble.
 //
-// Until reads every 50 ms at first and every 2 s at most. Example: a read from 10:00:00.0 to 10:00:00.2 lacks the node, the next one from
-// 10:00:01.0 to 10:00:01.2 shows it: it came between 0.0 and 1.2 s. Until returns the error of a read, or of the context.
+// Until reads every 50 ms at first and every 2 s at most. Example: a read from 10:00:00.0 to 10:00:00.2 lacks the node, and the next read,
+// from 10:00:01.0 to 10:00:01.2, shows it. The node came between 10:00:00.0 and 10:00:01.2. Until returns the error of a read, or of the
+// context.
 //
-// A Mark without a reading that lacked it has the lower bound 0. Readings that lack it after one that showed it are counted as Lost.
+// A Mark that the first reading shows has the lower bound 0. Lost counts the readings that lack a Mark after a reading that showed it.
 package poll
 
 import (
@@ -18,7 +19,7 @@ import (
 const (
 	shortest = 50 * time.Millisecond
 	longest  = 2 * time.Second
-	share    = 20 // a pause is at most this part of the time that has passed
+	share    = 20 // a pause is 1/share of the time that has passed, within the bounds above
 )
 
 // Window is a span of time in which something happened.
@@ -50,7 +51,7 @@ func Between(cause, effect Window) Sample {
 	return Sample{AtLeast: max(0, effect.From.Sub(cause.To)), AtMost: max(0, effect.To.Sub(cause.From))}
 }
 
-// Mark is one thing that readings wait for.
+// Mark is one event that readings wait for, such as a node's entry in its pool.
 type Mark struct {
 	seen   bool
 	absent time.Time // start of the last reading without it
@@ -74,10 +75,10 @@ func (m *Mark) Note(present bool, read Window) {
 // Seen reports whether any reading had it.
 func (m *Mark) Seen() bool { return m.seen }
 
-// Window is when the mark came about.
+// Window returns the span in which the mark came about.
 func (m *Mark) Window() Window { return m.window }
 
-// Lost counts readings that lacked it after one that had it.
+// Lost returns how many readings lacked the mark after a reading that had it.
 func (m *Mark) Lost() int { return m.lost }
 
 // Since is the delay from a cause to the mark. Without a reading that lacked it, the lower bound is 0.
