@@ -86,7 +86,7 @@ func (k *call) result() error {
 	}
 	e := &Error{
 		Kind: kind, Status: k.last.status, Method: method, Route: k.operation.Route,
-		Reasons: k.last.reasons, RetryAfter: k.last.wait, Err: k.last.err,
+		Reasons: k.last.reasons, RetryAfter: k.last.wait, MayHaveEffect: k.effect && method == http.MethodDelete, Err: k.last.err,
 	}
 	if kind == KindRateLimited && e.RetryAfter == 0 {
 		e.RetryAfter = defaultLimitedWait

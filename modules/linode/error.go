@@ -56,6 +56,9 @@ type Error struct {
 	// RetryAfter is the pause before the next attempt, which the API or the client's own limiter requires. It is 0 when
 	// neither does; KindRateLimited always has one.
 	RetryAfter time.Duration
+	// MayHaveEffect reports that an earlier attempt of a DELETE may have had its effect, whatever Kind is: Kind and Status
+	// are of the last attempt. Example: the connection is lost, and the next attempt is answered 429.
+	MayHaveEffect bool
 	// Err is the cause when there is one besides the API's reasons.
 	Err error
 }

@@ -206,6 +206,33 @@ func TestRepeatedRequests(t *testing.T) {
 	}
 }
 
+// The last attempt may prove that it had no effect itself, and an earlier one may have had its effect.
+func TestADeleteRemembersThatAnEarlierAttemptMayHaveHadItsEffect(t *testing.T) {
+	throttled := always(429, refusal("x"), "Retry-After", "600")
+	for name, row := range map[string]struct {
+		method string
+		answer func(int, *http.Request) (*http.Response, error)
+		kind   linode.Kind
+		want   bool
+	}{
+		"throttled after a loss": {http.MethodDelete, sequence(lost, throttled), linode.KindRateLimited, true},
+		"refused after a 502":    {http.MethodDelete, sequence(always(502, htmlPage), always(400, refusal("x"))), linode.KindInvalid, true},
+		"throttled at once":      {http.MethodDelete, throttled, linode.KindRateLimited, false},
+		"throttled twice":        {http.MethodDelete, sequence(always(429, refusal("x")), throttled), linode.KindRateLimited, false},
+		"a GET":                  {http.MethodGet, sequence(lost, throttled), linode.KindRateLimited, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := methods[row.method](t.Context(), newClient(t, &server{answer: row.answer}))
+				e, ok := errors.AsType[*linode.Error](err)
+				if !ok || e.Kind != row.kind || e.MayHaveEffect != row.want {
+					t.Errorf("%#v, want kind %q and %v", err, row.kind, row.want)
+				}
+			})
+		})
+	}
+}
+
 func TestContextWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &server{answer: always(503, refusal("down"))}

@@ -58,7 +58,9 @@ func Of(err error) Verdict {
 	default:
 		v = Verdict{Kind: claims.KindUnavailable}
 	}
-	v.Cause = cause
+	if v.Cause = cause; cause.MayHaveEffect && v.Effect == claims.EffectNone {
+		v.Effect = claims.EffectUnknown
+	}
 	return v
 }
 

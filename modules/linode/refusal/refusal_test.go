@@ -38,6 +38,10 @@ func TestEachKindOfTheClientHasAKindAndAnEffect(t *testing.T) {
 			t.Errorf("%s of a %s: %+v", c.kind, c.method, v)
 		}
 	}
+	lost := &linode.Error{Kind: linode.KindRateLimited, Method: "DELETE", Status: 429, MayHaveEffect: true}
+	if v := refusal.Of(lost); v.Kind != claims.KindRateLimited || v.Effect != claims.EffectUnknown {
+		t.Errorf("a DELETE that is throttled after a lost attempt: %+v", v)
+	}
 	if v := refusal.Of(errors.New("boom")); v != (refusal.Verdict{Kind: claims.KindUnavailable}) {
 		t.Errorf("an error that is not the client's: %+v", v)
 	}
