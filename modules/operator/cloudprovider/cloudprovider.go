@@ -24,7 +24,7 @@ import (
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	Unpriced() []string                  // plans that could be bought if their price were known
-	AtLeastAsLarge(plan string) []string // other plans with at least as much of everything
+	AtLeastAsLarge(plan string) []string // other plans with at least as much of each resource
 	Launches() *launches.Memory          // the results of launches of these plans
 }
 

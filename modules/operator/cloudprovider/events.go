@@ -19,7 +19,8 @@ const (
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
 )
 
-// Times for which a repeated event on the same NodePool is not published again. Package launches sets the times of its own events.
+// Times for which the same event on the same NodePool is not published again. Events of package launches, and NodeTooSmall, have other
+// times.
 const (
 	eventSilence    = 30 * time.Minute
 	unpricedSilence = 6 * time.Hour // only a new setting or price list changes the fact
@@ -28,7 +29,7 @@ const (
 // publisher publishes events on NodePools. Without a recorder it publishes no events.
 type publisher struct{ recorder events.Recorder }
 
-// nothingToBuy reports on the NodePool why there is nothing to buy.
+// nothingToBuy publishes an event on the NodePool with the reason why no plan can be bought.
 func (p publisher) nothingToBuy(nodePool *karpv1.NodePool, err error) {
 	p.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
 }

@@ -4,8 +4,8 @@
 //
 // A user may notice these differences between an operator with these parts and core's own operator:
 //
-//	a line of the log           above 16 KiB it keeps its first 7 KiB and its length
-//	a profile (pprof)           is served to loopback addresses only, and 403 to others
+//	a line of the log           above 16 KiB keeps only its first 7 KiB and its length
+//	a profile (pprof)           is served to loopback addresses only; other clients get 403
 //	a replacement for spot      is made for on-demand (OnDemand)
 //	a static NodePool           makes no NodeClaim for a minute after a NodeClaim that got no node (Held)
 //	a Node with a wrong name    for its provider ID is not registered: event NodeRefused on the NodeClaim (Named)

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // an image has no time zones of its own
+	_ "time/tzdata" // the operator's image has no time zone database
 
 	"github.com/robfig/cron/v3"
 	"sigs.k8s.io/yaml"

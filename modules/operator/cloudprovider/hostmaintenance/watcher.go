@@ -38,7 +38,7 @@ import (
 // EventHostMaintenance is the reason of the event on a NodeClaim whose Linode's host has maintenance pending.
 const EventHostMaintenance = "HostMaintenance"
 
-// Config of a Watcher. All must be set.
+// Config configures a Watcher. All fields are required.
 type Config struct {
 	API       *linode.Client
 	Kube      client.Reader // may read from a cache
@@ -77,7 +77,7 @@ func (w *Watcher) Pending(instanceID int) bool {
 	return is
 }
 
-// Read reads the list once.
+// Read reads the account's list once. It updates the pending maintenance, and reports it.
 func (w *Watcher) Read(ctx context.Context) error {
 	read := map[int]api.HostMaintenance{}
 	for m, err := range w.cfg.API.ListHostMaintenance(ctx, linode.Filter{}) {

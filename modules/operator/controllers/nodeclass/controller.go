@@ -228,7 +228,7 @@ func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeCl
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	changes := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}) // not own writes of the status
+	changes := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}) // no writes of the status
 	return controllers.For(m, "linodenodeclass", &v1alpha1.LinodeNodeClass{}, 10, changes).
 		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: deleted}).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
