@@ -9,8 +9,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// creates is a client that calls before ahead of the creation of each NodeClaim. If before returns an error, the NodeClaim is not created.
-// All other calls pass unchanged.
+// creates is a client that calls its function before for each NodeClaim that core is about to create. If the function returns an error, the
+// NodeClaim is not created. All other calls pass unchanged.
 type creates struct {
 	client.Client
 	before func(context.Context, *karpv1.NodeClaim) error

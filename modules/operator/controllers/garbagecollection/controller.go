@@ -17,8 +17,8 @@
 //
 // While Controller drains, it looks at the Nodes every two seconds. Nodes looks at silent Nodes every five seconds. It reads the Linode of
 // a silent Node at most every 15 seconds, and after ten minutes of silence at most every minute. It deletes a Node only if the Linode is
-// proven gone and the Node is not Ready. One goroutine calls each of the two controllers. They store nothing that a restart could lose.
-// Package cmd/controller registers them; they run on the leader only.
+// proven gone and the Node is not Ready. One goroutine calls each of the two controllers. They need no memory over a restart. Package
+// cmd/controller registers them; they run on the leader only.
 package garbagecollection
 
 import (

@@ -3,8 +3,8 @@
 // Controller looks at each Node that Karpenter has initialized. It passes the figures of the newest living nodes of a plan to the
 // catalog. In instance mode, it groups the nodes of a plan by the settings of their class that change the size of nodes. The report of a
 // single kubelet changes nothing. Example: three nodes of a plan show 7000, 7010 and 6500 MiB; the catalog plans with 7000. The catalog
-// ignores impossible figures. Controller reports a node that cannot hold the pods for which it was made at once. Memory keeps the figures
-// in a ConfigMap, for a restarted process and for the replica that takes over.
+// ignores impossible figures. If a node cannot hold the pods for which it was made, Controller reports the node at once. Memory keeps the
+// figures in a ConfigMap, for a restarted process and for the replica that takes over.
 //
 // The chart makes the ConfigMap empty and never changes its data. Every replica reads it. Only the leader writes it, only when a figure
 // is new, and never over a change of another client. To let the operator learn a plan anew, delete the plan's key; every replica notices
