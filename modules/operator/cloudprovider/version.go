@@ -8,7 +8,7 @@ import (
 
 // Versions is an optional interface of a Backend whose nodes have the Kubernetes version of their image.
 type Versions interface {
-	// VersionDiffers returns the version of new nodes of a class if it differs from the control plane's version. It returns "" if the
+	// VersionDiffers returns a message if new nodes of a class join with another version than the control plane's. It returns "" if the
 	// versions are equal or the class does not follow the cluster's version. It reads from memory.
 	VersionDiffers(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (string, error)
 }
