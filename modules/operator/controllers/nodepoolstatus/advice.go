@@ -114,7 +114,7 @@ func (c *Controller) otherClasses(ctx context.Context, name string) (string, err
 	return fmt.Sprintf(". There is no LinodeNodeClass %s, nor any other", name), nil
 }
 
-// observed returns the stored conditions. StatusConditions without this option adds Unknown conditions in place of missing conditions.
+// observed returns the stored conditions. Without the option WithObservedOnly, core adds an Unknown condition for each missing condition.
 func observed(nodePool *karpv1.NodePool) status.ConditionSet {
 	return nodePool.StatusConditions(status.WithObservedOnly())
 }
