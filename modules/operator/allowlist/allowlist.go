@@ -7,11 +7,10 @@
 //	firewalls [678]                a class must name firewall 678; a class without a firewall gets no node
 //	authorizedKeys [ssh-rsa A x]   a class may name ssh-rsa A, with any comment
 //
-// Check is a pure function of a class and the image that its nodes would get. It is called when a class is checked, and again before each
-// purchase, because a class may change in between.
-//
-// Callers: package options parses the setting CLASS_ALLOW at the start, and an error ends the start; mode/instance calls Check. The
-// Refusal names the field and the value of the class, and becomes the condition BootstrapReady with the reason NotAllowed.
+// Package options parses the setting CLASS_ALLOW at the start, and an error ends the start. Package mode/instance calls Check when it
+// checks a class, and again before each purchase, because the class may change in between. Check is a pure function of a class and the
+// image that its nodes would get. Its Refusal names the field and the value of the class, and becomes the condition BootstrapReady with
+// the reason NotAllowed.
 //
 // The JSON has the lists images, firewalls, vpcs, authorizedKeys and authorizedUsers. An image is an ID, with * for any text. Text after
 // the object is an error.
@@ -29,7 +28,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// List has what classes may name. The zero value allows everything.
+// List has the objects that classes may name. The zero value allows everything.
 type List struct {
 	// Images are IDs such as linode/debian12, with * for any text without a slash.
 	Images []string `json:"images,omitempty"`
@@ -64,7 +63,7 @@ func Parse(text string) (List, error) {
 	return list, nil
 }
 
-// Refusal is one value of a class that is not allowed.
+// Refusal describes one value of a class that is not allowed.
 type Refusal struct{ Field, Text string }
 
 // Check returns the first value of a class that is not in the list, nil if the list has all values. image is the image that nodes

@@ -23,8 +23,9 @@ func Cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim) (*
 }
 
 // cheapest picks the instance type of the lowest price among the types that meet the NodeClaim's requirements, hold its resources and can
-// be bought; of two with the same price the first by name, so that the choice is the same every time. Prices come from the given instance
-// types, overlays applied. strict means that without the choice that minValues requires nothing is bought, as core has it.
+// be bought. Of two types with the same price it picks the first by name, so that the choice is the same every time. The caller has
+// applied NodeOverlays to the prices in all. If strict is set, as in core's policy Strict, cheapest returns an error unless the candidates
+// satisfy minValues.
 func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, strict bool) (*cloudprovider.InstanceType, error) {
 	requests, wanted := launchRequests(nodeClaim), scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)
 	compatible := requirement.Meeting(nodeClaim.Spec.Requirements, all)
@@ -49,8 +50,8 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 	}), nil
 }
 
-// launchRequests returns the resources that the instance must hold. A NodeOverlay can promise resources that no plan has: core
-// has counted them already, and the plan is judged by the resources it does have.
+// launchRequests returns the resources that the plan must hold. A NodeOverlay can promise resources that no plan has. Core has already
+// counted such resources, so launchRequests leaves them out.
 func launchRequests(nodeClaim *karpv1.NodeClaim) corev1.ResourceList {
 	requests := nodeClaim.Spec.Resources.Requests
 	if nodeClaim.Annotations[karpv1alpha1.CapacityOverlayAppliedAnnotationKey] == "" {

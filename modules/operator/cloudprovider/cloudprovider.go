@@ -19,13 +19,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog lists the instance types that can be bought; *catalog.Catalog is one. The slice is the caller's, the instance types are
-// shared.
+// Catalog lists the instance types that can be bought; *catalog.Catalog implements it. The caller may change the returned slice, but not
+// the instance types in it, which all callers share.
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	Unpriced() []string                  // plans that could be bought if their price were known
-	AtLeastAsLarge(plan string) []string // other plans with at least as much of everything
-	Launches() *launches.Memory          // what launches of these plans have shown
+	AtLeastAsLarge(plan string) []string // other plans with at least as much of each resource
+	Launches() *launches.Memory          // the results of launches of these plans
 }
 
 // Config configures a CloudProvider. Region is required.
@@ -33,33 +33,34 @@ type Config struct {
 	Region         string                                                // of new nodes
 	CreateDeadline time.Duration                                         // how long one Create waits; 0 = 10 s
 	OnClaim        func(nodePool, outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
-	OnNeverJoined  func(instanceType string)                             // a NodeClaim is deleted whose node never joined; may be nil
+	OnNeverJoined  func(instanceType string)                             // core deletes a NodeClaim whose node never joined; may be nil
 
-	// Keep ends what was going on to remove an instance that a NodeClaim has got; core learns of the instance after it, and not if it
-	// fails. nil = nothing removes an instance in steps.
+	// Keep stops the drain of an instance that a NodeClaim has got: its node may be draining because no NodeClaim owned it. Create
+	// returns the instance to core only after Keep has succeeded. nil = nodes without a NodeClaim are not drained.
 	Keep func(ctx context.Context, node claims.Node) error
 
-	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = that is not watched.
+	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = maintenance is not watched.
 	HostMaintenance func(instanceID int) bool
-	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
+	// Holder returns which NodeClaim's status names an instance; nil = the check is left out.
 	Holder claims.Holder
 	// Inventory keeps the last list of nodes; nil = no other package reads it.
 	Inventory *Inventory
-	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
+	// Overlays applies the prices and capacity of NodeOverlays; nil = NodeOverlays are not used.
 	Overlays Overlays
-	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues requires.
+	// RelaxMinValues is core's policy BestEffort: Create buys a node even if there is less choice than minValues requires.
 	RelaxMinValues bool
-	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
+	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = instances are not rebooted.
 	Reboot func(ctx context.Context, instanceID int, operationID string) error
-	// Toleration is how long a node may be broken before it is repaired; 0 = 10 min. Where waiting cannot help it is half as long.
+	// Toleration is the time for which a node may be broken before core repairs it; 0 = 10 min. For KernelDeadlock and
+	// ReadonlyFilesystem, which do not pass by themselves, half of it applies.
 	Toleration time.Duration
-	// TokenRefused returns whether the Linode API refuses the operator's token now; nil = that is not watched.
+	// TokenRefused returns whether the Linode API refuses the operator's token now; nil = never.
 	TokenRefused func() bool
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
 
-// Overlays applies NodeOverlays to the instance types of a NodePool; core's *nodeoverlay.InstanceTypeStore is one.
+// Overlays applies NodeOverlays to the instance types of a NodePool; core's *nodeoverlay.InstanceTypeStore implements it.
 type Overlays interface {
 	ApplyAll(nodePool string, all []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
 }
@@ -73,7 +74,7 @@ type CloudProvider struct {
 	cfg       Config
 	events    publisher
 	nodes     *reader
-	confirmed *cache.Expiring // by NodeClaim's UID: the drift that a second reading has confirmed
+	confirmed *cache.Expiring // by the NodeClaim's UID: the drift that a read of the instance has confirmed
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -124,16 +125,16 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, c.failed(l, attempt, err)
 	}
-	if err := c.cfg.Keep(ctx, node.Node); err != nil { // Kubernetes'; core calls again, and gets the same instance
+	if err := c.cfg.Keep(ctx, node.Node); err != nil { // an error of the Kubernetes API; core calls again, and gets the same instance
 		return nil, fmt.Errorf("keeping instance %d: %w", node.InstanceID, err)
 	}
 	c.launches.End(nodeClaim.UID)
 	c.nodes.Note(node)
-	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
+	// The node's plan can differ from instanceType: after a restart of the operator, a NodeClaim gets the node that it already has.
 	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
 }
 
-// choose returns the plan of the last attempt while it is offered, and otherwise the cheapest.
+// choose returns the plan of the last attempt while the catalog lists it, available or not. Otherwise it returns the cheapest plan.
 func (c *CloudProvider) choose(nodeClaim *karpv1.NodeClaim, all []*cloudprovider.InstanceType) (*cloudprovider.InstanceType, error) {
 	if last := find(all, c.launches.Attempted(nodeClaim.UID)); last != nil {
 		return last, nil
@@ -141,7 +142,7 @@ func (c *CloudProvider) choose(nodeClaim *karpv1.NodeClaim, all []*cloudprovider
 	return cheapest(all, nodeClaim, !c.cfg.RelaxMinValues)
 }
 
-// Get returns the NodeClaim of an instance as the Linode API has it.
+// Get reads an instance from the Linode API and returns its NodeClaim.
 func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	id, err := nodeclaim.InstanceID(providerID)
 	if err != nil {
@@ -154,8 +155,8 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	return observed(node, find(c.market.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
 }
 
-// List returns the NodeClaims of all claimed instances of the cluster, never a part of them. A name is the
-// one in the instance's tag, which is shortened when the NodeClaim's is longer than a tag can hold.
+// List returns the NodeClaims of all claimed instances of the cluster, never a part of the list. A NodeClaim has the name in the
+// instance's tag, which is shortened if the name is longer than a tag can hold.
 func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	nodes, err := c.nodes.list(ctx)
 	if err != nil {
@@ -173,15 +174,15 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return claims, nil
 }
 
-// Tags returns an instance's tags as they were listed last; core lists every two minutes. It makes no request.
+// Tags returns an instance's tags as they were last read; core lists every two minutes. It makes no request.
 func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
 	node, known := c.nodes.Known(instanceID)
 	return node.Tags, known
 }
 
-// GetInstanceTypes returns all plans, with no available offering for a plan that cannot be bought now. A NodePool of another
-// provider's kind gets none. One whose LinodeNodeClass does not exist gets all, none of them available: for an error core would
-// write the same line at each of its rounds, and its NodePool's condition contains the reason.
+// GetInstanceTypes returns all plans. A plan that cannot be bought now has no available offering. A NodePool whose NodeClass belongs to
+// another provider gets no plans. A NodePool whose LinodeNodeClass does not exist gets all plans, all unavailable: core would log an
+// error in each of its rounds, and a condition of the NodePool already contains the reason.
 func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
 	if nodePool == nil || nodePool.Spec.Template.Spec.NodeClassRef == nil {
 		return c.offered(nodePool, nil), nil
@@ -211,7 +212,7 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 // Name is the name in core's metrics.
 func (c *CloudProvider) Name() string { return "linode" }
 
-// GetSupportedNodeClasses returns the one kind of NodeClass there is.
+// GetSupportedNodeClasses returns the only kind of NodeClass of this provider.
 func (c *CloudProvider) GetSupportedNodeClasses() []status.Object {
 	return []status.Object{&v1alpha1.LinodeNodeClass{}}
 }

@@ -21,14 +21,14 @@ func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.launches.End(nodeClaim.UID)
 	c.noteFailure(ctx, nodeClaim)
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
-	if err != nil { // none, or one that no Linode can have
+	if err != nil { // no provider ID, or an ID that no Linode can have
 		return c.deleteByName(ctx, nodeClaim)
 	}
 	return c.release(ctx, id, nodeclaim.Claimant(nodeClaim))
 }
 
-// noteFailure counts, once for its NodeClaim, a node that never joined although its instance was there for so long that it should have.
-// Core gives a registration up after 15 minutes.
+// noteFailure counts a node that never joined, once for each NodeClaim. It counts a NodeClaim that was launched more than 14 minutes ago
+// and never registered: core gives up and deletes such a NodeClaim after 15 minutes. An earlier deletion has another cause.
 func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeClaim) {
 	const joins = 14 * time.Minute
 	nodePool, plan := nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable]
@@ -53,8 +53,9 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 	}
 }
 
-// release accepts a removal that cannot be done yet: of the last node of a pool, for example, of which a claimant waits for another. Core
-// calls Delete every five seconds until the instance is proven to be gone, and would log an error each time.
+// release releases an instance, and returns nil if the Backend cannot remove it yet. Example: the node is the last node of its pool, and
+// another NodeClaim waits for a node of this pool. Core calls Delete every five seconds until the instance is proven to be gone, and would
+// log an error each time.
 func (c *CloudProvider) release(ctx context.Context, id int, by claims.Claimant) error {
 	err := c.backend.Release(ctx, id, by)
 	if err != nil && claims.KindOf(err) == claims.KindProvisioning {
@@ -63,8 +64,8 @@ func (c *CloudProvider) release(ctx context.Context, id int, by claims.Claimant)
 	return lookupError(err)
 }
 
-// deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
-// ID, and may have an instance all the same.
+// deleteByName releases the instances that carry the NodeClaim's name in their tag. A NodeClaim whose status was lost has no provider ID
+// but may have an instance.
 func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
 	nodes, err := c.backend.List(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 		if err := c.release(ctx, node.InstanceID, nodeclaim.Claimant(nodeClaim)); err == nil {
 			found = true
 		} else if claims.KindOf(err) == claims.KindConflict {
-			continue // another NodeClaim of that name has it
+			continue // the instance belongs to another NodeClaim of the same name
 		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
 			return err
 		}

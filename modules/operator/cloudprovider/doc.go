@@ -1,23 +1,27 @@
 // Package cloudprovider is Karpenter's CloudProvider for Linode, the same in every mode.
 //
-// It stands between Karpenter core, which has NodeClaims, and a Backend, which makes nodes: Create picks the cheapest plan that meets a
-// NodeClaim and claims a node of it, Delete releases that node, Get and List return which nodes are claimed, IsDrifted compares a node with
-// one that would be made now. Packages mode/lke and mode/instance have the Backends.
+// It stands between Karpenter core, which has NodeClaims, and a Backend, which makes nodes. Create picks the cheapest plan that meets a
+// NodeClaim and claims a node of this plan. Delete releases the node. Get and List return which nodes are claimed. IsDrifted compares a
+// node with the node that Create would make now. Packages mode/lke, mode/instance and mode/clusterapi implement Backend.
 //
-// Guarantees: an instance is reported as not found only when the Linode API has proven it; every error of a Backend reaches core as the
-// type that package launches gives; a NodeClaim that is tried again gets the plan of its first attempt, so that capacity on its way
-// is used and nothing is bought twice; nothing is made from a LinodeNodeClass that is not Ready.
+// Guarantees:
 //
-// Not guaranteed: that Create succeeds within one call. It waits up to Config.CreateDeadline, 10 seconds, then returns an error that core
-// repeats; the capacity it caused stays and is found by the next attempt.
+//   - CloudProvider reports an instance as not found only when the Linode API has proven that it is gone.
+//   - Package launches decides which of core's errors an error of Backend.Claim becomes.
+//   - A repeated Create asks for the plan of the last attempt again. Example: Create waits for a g6-standard-2 and returns an error after
+//     10 seconds. The next Create waits for the same g6-standard-2, and buys no second one.
+//   - Create makes no node from a LinodeNodeClass that is not Ready.
 //
-// Used by cmd/controller and by Karpenter core, concurrently. All methods are safe for that.
+// Not guaranteed: that one call of Create succeeds. Create waits up to Config.CreateDeadline, 10 seconds, then returns an error, after
+// which core calls again. Capacity that the first call has ordered stays, and the next call finds it.
 //
-// Figures: the last list of nodes serves questions for a minute. A node must be an hour old before an older kubelet version counts as
-// drift. The same event is published once in 30 minutes, the event about plans without a price once in six hours. A NodeClaim that is
-// deleted more than 14 minutes after its launch without a node counts as never joined. Repair waits for ten minutes, unless the setting
-// has another time.
+// Package cmd/controller and Karpenter core use a CloudProvider concurrently. All methods are safe for concurrent use.
 //
-// A NodeClaim without a provider ID is deleted by its name: the instance that carries its claim is released. Drift that the last list
-// suggests is confirmed by a read of the instance, once in an hour for the same reason.
+// Figures: the last list of nodes answers questions for one minute. A node must have been registered for an hour before an older kubelet
+// version counts as drift. The same event is published once in 30 minutes, the event about plans without a price once in six hours. A
+// node counts as never joined if its NodeClaim is deleted more than 14 minutes after the launch. Repair waits for ten minutes, unless a
+// setting changes this time.
+//
+// Delete finds the instance of a NodeClaim without a provider ID by the NodeClaim's name in the instance's tag. If the last list shows
+// drift, IsDrifted reads the instance itself before it reports the drift. It does so once in an hour for the same reason.
 package cloudprovider

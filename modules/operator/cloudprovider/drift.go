@@ -13,26 +13,26 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Why a node is to be replaced, in every mode. Packages of modes have the reasons of one mode alone.
+// Drift reasons of every mode. The package of a mode has the reasons that only this mode uses.
 const (
 	DriftNodeClass       cloudprovider.DriftReason = "NodeClassDrifted"     // the LinodeNodeClass changed
 	DriftInstanceGone    cloudprovider.DriftReason = "InstanceGoneFromPool" // the platform has removed or recycled the node
 	DriftInstanceStopped cloudprovider.DriftReason = "InstanceStopped"      // the Linode is off
-	// the pool's firewall differs, or the Linode was taken out of it
+	// the pool has another firewall than its class, or the API refuses to put the Linode behind the firewall of its class
 	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"
 	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the version of the pool, or of the kubelet, differs
 	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
 )
 
-// IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. Unknown values never count as
-// drift.
+// IsDrifted returns why the NodeClaim's node differs from the node that Create would make now, "" if it does not. Unknown values never
+// count as drift.
 func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	if nodeClaim.Spec.NodeClassRef == nil {
 		return "", nil
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
 	if exists, err := c.objects.read(ctx, v1alpha1.Kind, nodeClaim.Spec.NodeClassRef.Name, nodeClass); err != nil || !exists {
-		return "", err // without it there is nothing to compare with; a class that is in use cannot be deleted
+		return "", err // without the class there is nothing to compare with; a class that is in use cannot be deleted
 	}
 	if staticallyDrifted(nodeClaim, nodeClass) {
 		return DriftNodeClass, nil
@@ -60,8 +60,8 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	return c.outdated(ctx, wanted)
 }
 
-// confirm accepts a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
-// difference costs one request.
+// confirm returns the suspected drift if a read of the node itself shows the same drift: a list may lag or lack fields. It remembers a
+// confirmed drift for an hour, so a drifted node costs one request an hour.
 func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprovider.DriftReason, wanted Launch) (cloudprovider.DriftReason,
 	error) {
 	uid := wanted.NodeClaim.UID
@@ -83,7 +83,8 @@ func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprov
 	return suspected, nil
 }
 
-// versionGrace is the age from which a node can drift by its version: LKE may still make nodes of the old version shortly after an upgrade.
+// versionGrace is the time after registration from which a node can drift by its kubelet version: LKE may still make nodes of the old
+// version shortly after an upgrade.
 const versionGrace = time.Hour
 
 // outdated returns DriftKubernetesVersion for a node whose kubelet is older than the kubelet of a new node.
@@ -104,7 +105,7 @@ func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovi
 	return "", nil
 }
 
-// OlderMinor returns whether a kubelet is of an earlier minor version than the control plane; false when either is unknown.
+// OlderMinor returns whether a kubelet has an earlier minor version than the control plane. It returns false if a version is unknown.
 func OlderMinor(kubelet, controlPlane string) bool {
 	node, err := version.ParseGeneric(kubelet)
 	if err != nil {
@@ -114,8 +115,8 @@ func OlderMinor(kubelet, controlPlane string) bool {
 	return err == nil && node.LessThan(version.MajorMinor(cluster.Major(), cluster.Minor()))
 }
 
-// staticallyDrifted compares the hash a NodeClaim was made with to the class's. Hashes of different versions,
-// and a missing hash, prove nothing.
+// staticallyDrifted returns whether the hash on the NodeClaim differs from the hash on its class. Hashes of different versions, and a
+// missing hash, prove nothing.
 func staticallyDrifted(nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) bool {
 	made, is := nodeClaim.Annotations, nodeClass.Annotations
 	const hash, version = v1alpha1.AnnotationHash, v1alpha1.AnnotationHashVersion

@@ -10,25 +10,26 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// Reasons of events on a NodePool. Package launches has further ones. Core reports the same on the NodeClaim, which is gone soon
-// afterwards.
+// Reasons of events on a NodePool. Package launches has further reasons. Core reports the same facts on the NodeClaim, but core deletes
+// the NodeClaim soon afterwards.
 const (
 	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or no such plan can be bought
 	EventPlanWithoutPrice          = "PlanWithoutPrice"          // the API lists no price of a plan that the NodePool would take
-	EventNodeTooSmall              = "NodeTooSmall"              // a node has less than the pods need that it was made for
+	EventNodeTooSmall              = "NodeTooSmall"              // a node cannot hold the pods for which it was made
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
 )
 
-// How long an event of the same text on the same NodePool is left out, where nothing else sets the time.
+// Times for which the same event on the same NodePool is not published again. Events of package launches, and NodeTooSmall, have other
+// times.
 const (
 	eventSilence    = 30 * time.Minute
-	unpricedSilence = 6 * time.Hour // it changes with a setting or with the price list alone
+	unpricedSilence = 6 * time.Hour // only a new setting or price list changes the fact
 )
 
-// publisher publishes events on NodePools; without a recorder it publishes none.
+// publisher publishes events on NodePools. Without a recorder it publishes no events.
 type publisher struct{ recorder events.Recorder }
 
-// nothingToBuy reports on the NodePool why there is nothing to buy.
+// nothingToBuy publishes an event on the NodePool with the reason why no plan can be bought.
 func (p publisher) nothingToBuy(nodePool *karpv1.NodePool, err error) {
 	p.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
-// failed records the error of a claim, and turns it into core's: an InsufficientCapacityError lets core give this NodeClaim up and schedule
-// the pods anew; after a CreateError core calls Create again, with growing pauses.
+// failed records the error of a claim, and turns it into one of core's errors. After an InsufficientCapacityError core deletes the
+// NodeClaim and schedules its pods again. After a CreateError core calls Create again, with growing pauses.
 func (c *CloudProvider) failed(l Launch, this launches.Attempt, err error) error {
 	failed := launches.Launch{LKE: c.lke(), TokenRefused: c.cfg.TokenRefused(), Plan: l.InstanceType.Name, Region: c.cfg.Region,
 		Larger: c.market.AtLeastAsLarge(l.InstanceType.Name), NodeClass: l.NodeClass.Name, Attempt: this}
@@ -33,8 +33,8 @@ func (c *CloudProvider) failed(l Launch, this launches.Attempt, err error) error
 	return cloudprovider.NewCreateError(verdict.Err, verdict.Reason, verdict.Message)
 }
 
-// nothingToBuy gives a NodeClaim up for which no plan can be bought. For a static NodePool core would make the next one at once: that is
-// held.
+// nothingToBuy returns the error after which core deletes a NodeClaim for which no plan can be bought. For a static NodePool core would
+// make the next NodeClaim at once, so nothingToBuy holds the NodePool for launches.HeldFor.
 func (c *CloudProvider) nothingToBuy(nodePool *karpv1.NodePool, err error) error {
 	c.events.nothingToBuy(nodePool, err)
 	if nodePool != nil && nodePool.Spec.Replicas != nil {
@@ -55,12 +55,12 @@ func (c *CloudProvider) Held(nodeClaim *karpv1.NodeClaim) error {
 	return nil
 }
 
-// Failures returns what of a NodePool fails, until a node joins.
+// Failures returns the plans of a NodePool whose launches failed in a row. A node that joins ends the row.
 func (c *CloudProvider) Failures(nodePool string) []launches.Pause {
 	return c.launches.Pauses(nodePool)
 }
 
-// sourceOf identifies what a launch is made from.
+// sourceOf returns the versions of the NodePool and the class from which a launch is made.
 func sourceOf(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) launches.Source {
 	return launches.Source{NodePool: launches.Version{UID: nodePool.UID, Generation: nodePool.Generation},
 		NodeClass: launches.Version{UID: nodeClass.UID, Generation: nodeClass.Generation}}
@@ -74,13 +74,13 @@ func (c *CloudProvider) refusal(nodePool *karpv1.NodePool, nodeClass *v1alpha1.L
 	return c.launches.Refused(sourceOf(nodePool, nodeClass))
 }
 
-// ClassRefused returns why no launch from a class is tried, "" if they are.
+// ClassRefused returns why no launch from a class is tried, "" if launches are tried.
 func (c *CloudProvider) ClassRefused(nodeClass *v1alpha1.LinodeNodeClass) string {
 	refusal, _ := c.refusal(&karpv1.NodePool{}, nodeClass)
 	return refusal.Message
 }
 
-// Limited returns whether a launch of the NodePool was refused lately because of a limit of the account or the cluster, or because the
+// Limited returns whether a launch of the NodePool was refused lately at a limit of the account or the cluster, or because the
 // placement groups of its class are full.
 func (c *CloudProvider) Limited(ctx context.Context, nodePool *karpv1.NodePool) bool {
 	if c.launches.Limited(nodePool.Name) {
@@ -90,9 +90,9 @@ func (c *CloudProvider) Limited(ctx context.Context, nodePool *karpv1.NodePool) 
 	return refusal.Field == claims.FieldPlacementGroups
 }
 
-// TooSmall notes a registered node that cannot hold the pods that its NodeClaim was made for. Without that, core would buy the same plan
-// for them again and again: its NodePool plans with what the node has instead. Only this NodePool, because one kubelet's report is no
-// proof.
+// TooSmall records a registered node that cannot hold the pods for which its NodeClaim was made. Without the record, core would buy the
+// same plan for these pods again and again. With it, the NodePool plans with the resources of this node. Other NodePools keep the figures
+// of the catalog, because the report of one kubelet is no proof.
 func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClaim, node *corev1.Node) {
 	plan, name := nodeClaim.Labels[corev1.LabelInstanceTypeStable], nodeClaim.Labels[karpv1.NodePoolLabelKey]
 	if name == "" {
@@ -101,7 +101,7 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 	c.launches.TooSmall(launches.Target{NodePool: name, Plan: plan}, node.Status.Allocatable.DeepCopy())
 	nodePool, err := c.objects.nodePoolOf(ctx, nodeClaim)
 	if err != nil {
-		return // it is called again with the next change of the NodeClaim
+		return // the caller calls again with the next change of the NodeClaim
 	}
 	allocatable := node.Status.Allocatable
 	c.events.publish(nodePool, events.Event{
@@ -113,8 +113,8 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 	})
 }
 
-// lookupError turns the error of reading or releasing one instance into core's. Only not found, which an engine reports when the API has
-// proven it, may become NodeClaimNotFound: core then forgets the instance.
+// lookupError turns the error of a read or a release into core's error. Only claims.KindNotFound becomes NodeClaimNotFound, after which
+// core forgets the instance: an engine returns this kind only when the API has proven that the instance is gone.
 func lookupError(err error) error {
 	if err != nil && claims.KindOf(err) == claims.KindNotFound {
 		return cloudprovider.NewNodeClaimNotFoundError(err)

@@ -10,36 +10,35 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Inventory keeps the claimed nodes as they were read last: by a list, by their claim or alone. Core checks the drift of every NodeClaim
-// every five minutes, and at every step of a new one; one read per check would be the whole budget of requests of a large cluster. Modes
-// ask it for what a node is named or whose it is, without a request. It is safe for concurrent use.
+// Inventory keeps the claimed nodes as they were read last: by a list, by a claim or by a read of one node. Core checks the drift of every
+// NodeClaim every five minutes, and at every step of a new NodeClaim. With one request for each check, a large cluster would use up its
+// budget of requests. Modes look up the name or the NodeClaim of a node here, without a request. It is safe for concurrent use.
 type Inventory struct {
 	mu    sync.Mutex
 	nodes map[int]known
 	at    time.Time // of the last list
 }
 
-// known is a node, and when it was requested.
+// known is a node with the time of its request.
 type known struct {
 	Node
 	at time.Time
 }
 
-// How old a list may be to tell drift from it.
+// inventoryTTL is the age up to which a list serves the check of drift.
 const inventoryTTL = time.Minute
 
 // NewInventory returns an empty Inventory.
 func NewInventory() *Inventory { return &Inventory{nodes: map[int]known{}} }
 
-// Note stores a node that was read or claimed just now: a list that is older does not have it.
+// Note stores a node that was read or claimed just now, which an older list may lack.
 func (i *Inventory) Note(node Node) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.nodes[node.InstanceID] = known{node, time.Now()}
 }
 
-// Known returns an instance from the last reading, and false if no reading of this cluster has the instance. The returned value never
-// changes.
+// Known returns an instance as it was last read, and false if no reading shows the instance. The returned value never changes.
 func (i *Inventory) Known(instanceID int) (Node, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -47,7 +46,7 @@ func (i *Inventory) Known(instanceID int) (Node, bool) {
 	return found.Node, is
 }
 
-// Named returns whether some instance has the name.
+// Named returns whether a known instance has the name.
 func (i *Inventory) Named(name string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -59,7 +58,8 @@ func (i *Inventory) Named(name string) bool {
 	return false
 }
 
-// take stores a list that was requested at a time, and forgets instances that it lacks.
+// take stores a list that was requested at the time asked. It forgets instances that the list lacks, unless they were noted after asked:
+// a node noted at 12:00:05 stays although a list of 12:00:04 lacks it.
 func (i *Inventory) take(list []Node, asked time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -83,7 +83,7 @@ type reader struct {
 	reading singleflight.Group
 }
 
-// node returns a node from memory, and reads it alone only if it is not there.
+// node returns a node from memory. It reads the list first if the list is too old, and reads the node alone if memory lacks it.
 func (r *reader) node(ctx context.Context, id int) (Node, error) {
 	if err := r.refreshOld(ctx); err != nil {
 		return Node{}, err
@@ -113,11 +113,11 @@ func (r *reader) list(ctx context.Context) ([]Node, error) {
 	return list, err
 }
 
-// refreshOld reads the list if it is too old. Callers at the same time share one read and its error; the lock is not held while it lasts.
+// refreshOld reads the list if it is too old. Concurrent callers share one read and its error. The read does not hold the lock.
 func (r *reader) refreshOld(ctx context.Context) error {
 	for !r.young() {
 		read := r.reading.DoChan("", func() (any, error) {
-			if r.young() { // another caller has read it since
+			if r.young() { // another caller has read the list meanwhile
 				return nil, nil
 			}
 			return r.list(ctx)
@@ -127,7 +127,7 @@ func (r *reader) refreshOld(ctx context.Context) error {
 			return ctx.Err()
 		case shared := <-read:
 			if errors.Is(shared.Err, context.Canceled) && ctx.Err() == nil {
-				continue // the caller that read has left; that proves nothing about the list
+				continue // the caller whose context the read used has given up; this is no failure of the list
 			}
 			return shared.Err
 		}

@@ -14,18 +14,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Launch describes the node to make: for which NodeClaim, from which class, of which type. NodePool is nil when the NodeClaim has none any
-// more; InstanceType and Labels are nil when no type is chosen.
+// Launch describes the node to make: for which NodeClaim, from which class, of which instance type. NodePool is nil if the NodePool no
+// longer exists. InstanceType and Labels are nil if no instance type is chosen.
 type Launch struct {
 	NodeClaim    *karpv1.NodeClaim
 	NodePool     *karpv1.NodePool
 	NodeClass    *v1alpha1.LinodeNodeClass
 	InstanceType *cloudprovider.InstanceType
-	Labels       map[string]string // of every node of the type, in addition to the NodeClaim's
+	Labels       map[string]string // of every node of the instance type, in addition to the NodeClaim's labels
 }
 
-// claim claims a node within the deadline of one Create. An instance that another NodeClaim's status names is refused: two NodeClaims with
-// one instance would each remove it.
+// claim claims a node within the deadline of one Create. It refuses an instance that another NodeClaim's status names: otherwise the
+// removal of either NodeClaim would remove the node of both.
 func (c *CloudProvider) claim(ctx context.Context, l Launch) (Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
 	defer cancel()

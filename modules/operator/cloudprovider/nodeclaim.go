@@ -36,8 +36,8 @@ func launched(node Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode
 	return claim, nil
 }
 
-// observed returns the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
-// catalog (any more): the node is there all the same.
+// observed returns the NodeClaim of a claimed node. instanceType is nil if the catalog does not list the node's plan (any more). The node
+// is returned nevertheless, without capacity.
 func observed(node Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
 	if node.InstanceID <= 0 {
 		return nil, fmt.Errorf("node %q has no instance", node.Name)
@@ -55,8 +55,7 @@ func observed(node Node, instanceType *cloudprovider.InstanceType, region string
 		claim.Status.Allocatable = instanceType.Allocatable().DeepCopy()
 	}
 	if node.Health == claims.Deleting || node.Health == claims.Detached {
-		// Core takes an instance that is being deleted for gone. When that began is not known, and core does
-		// not use it.
+		// With a deletion timestamp, core counts the instance as gone. The true time of the deletion is not known, and core does not use it.
 		claim.DeletionTimestamp = &metav1.Time{Time: node.Created}
 	}
 	return claim, nil
@@ -74,7 +73,8 @@ func labels(node Node, instanceType *cloudprovider.InstanceType, region string) 
 	return result
 }
 
-// LabelsOf returns the labels of nodes of an instance type, nil where none is known. Linode has no zones: the zone is the region.
+// LabelsOf returns the labels of nodes of an instance type. instanceType is nil if the type is not known. Linode has no zones, so the zone
+// is the region.
 func LabelsOf(instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := map[string]string{}
 	if instanceType != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/printable"
 )
 
-// Unbuyable returns why a NodePool can get no node now, "" if it can. A class that is not Ready is not a
-// reason here: core's own condition shows it.
+// Unbuyable returns why a NodePool can get no node now, "" if it can. It does not report a class that is not Ready or does not exist:
+// core's own condition shows this.
 func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool) string {
 	all, err := c.GetInstanceTypes(ctx, nodePool)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool
 		c.unbought(ctx, nodePool, wanted)))
 }
 
-// unbought returns why none of the plans is bought for the NodePool: the one reason that excludes all of them, or the reason of each.
+// unbought returns why no plan is bought for the NodePool: one reason that excludes all plans, or the reason for each plan.
 func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool, plans []*cloudprovider.InstanceType) string {
 	if err := reservedTaint(nodePool); err != nil {
 		return err.Error()
@@ -59,7 +59,8 @@ func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool,
 	return strings.Join(texts, "; ")
 }
 
-// Overdue returns which plans of a NodePool rest because no Linode came of a purchase, and the causes that there can be; "" for none.
+// Overdue returns which plans of a NodePool rest because LKE accepted a purchase and made no Linode, with the possible causes. It returns
+// "" if no plan rests for this cause.
 func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 	var plans []string
 	for _, it := range requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, c.market.InstanceTypes(nil)) {
@@ -74,7 +75,7 @@ func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 		"%s. %s", requirement.List(plans), launches.Silence))
 }
 
-// planReason returns why one plan is not bought for a NodePool that no refusal of its launches concerns.
+// planReason returns why one plan is not bought for a NodePool whose launches are not refused.
 func (c *CloudProvider) planReason(nodePool, plan string) string {
 	if cause, is := c.launches.Resting(plan); is {
 		return cause.Text()

@@ -17,13 +17,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// objects reads the objects of the cluster that a launch is made from.
+// objects reads the Kubernetes objects from which a launch is made.
 type objects struct {
 	kube    client.Reader
-	missing sync.Map // by NodePool: the LinodeNodeClass that does not exist
+	missing sync.Map // by the NodePool's name: the name of its LinodeNodeClass, if the class does not exist
 }
 
-// read reads an object of the cluster, and returns whether it exists.
+// read reads a cluster-scoped object, and returns whether it exists.
 func (o *objects) read(ctx context.Context, kind, name string, into client.Object) (exists bool, err error) {
 	switch err := o.kube.Get(ctx, types.NamespacedName{Name: name}, into); {
 	case apierrors.IsNotFound(err):
@@ -55,12 +55,12 @@ func (o *objects) readyNodeClass(ctx context.Context, nodeClaim *karpv1.NodeClai
 	case ready.IsFalse():
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s: %s", name, ready.Message))
 	}
-	// It has just been made or changed; core calls again.
+	// A user has just made or changed the class; core calls Create again.
 	return nil, cloudprovider.NewCreateError(fmt.Errorf("LinodeNodeClass %s is not checked yet", name),
 		"NodeClassReadinessUnknown", "The LinodeNodeClass is not checked yet")
 }
 
-// nodePoolOf returns the NodeClaim's NodePool, nil if it has none or none any more.
+// nodePoolOf returns the NodeClaim's NodePool, nil if the NodeClaim names no NodePool or the NodePool does not exist.
 func (o *objects) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodePool, error) {
 	name, nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey], &karpv1.NodePool{}
 	if name == "" {
@@ -72,8 +72,7 @@ func (o *objects) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (
 	return nodePool, nil
 }
 
-// noteClass writes a line in the log when the LinodeNodeClass of a NodePool goes missing or exists again, and not at each of core's
-// calls.
+// noteClass logs when the LinodeNodeClass of a NodePool goes missing or exists again. It does not log at each of core's calls.
 func (o *objects) noteClass(ctx context.Context, nodePool *karpv1.NodePool, exists bool) {
 	name := nodePool.Spec.Template.Spec.NodeClassRef.Name
 	logger := log.FromContext(ctx).WithValues("NodePool", nodePool.Name, v1alpha1.Kind, name)
@@ -86,7 +85,7 @@ func (o *objects) noteClass(ctx context.Context, nodePool *karpv1.NodePool, exis
 	}
 }
 
-// classOf returns the NodePool's class, nil where it cannot be read.
+// classOf returns the NodePool's class, nil if the class does not exist or cannot be read.
 func (o *objects) classOf(ctx context.Context, nodePool *karpv1.NodePool) *v1alpha1.LinodeNodeClass {
 	ref, nodeClass := nodePool.Spec.Template.Spec.NodeClassRef, &v1alpha1.LinodeNodeClass{}
 	if ref == nil {

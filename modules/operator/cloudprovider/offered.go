@@ -11,9 +11,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/launches"
 )
 
-// offered returns the instance types for a NodePool and its class, either of which may be nil: the catalog's types. None is available while
-// a launch can only be refused; otherwise the types that the NodePool must not get now are left out. Core plans with them, and Create buys
-// from them; NodeOverlays come after.
+// offered returns the catalog's instance types for a NodePool and its class, either of which may be nil. It makes the types unavailable
+// that the NodePool must not get now, and makes all types unavailable while the API refuses every launch of the NodePool. Core plans with
+// the result, and Create buys from it; both apply NodeOverlays afterwards.
 func (c *CloudProvider) offered(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) []*cloudprovider.InstanceType {
 	var spec *v1alpha1.LinodeNodeClassSpec
 	if nodeClass != nil {
@@ -22,7 +22,7 @@ func (c *CloudProvider) offered(nodePool *karpv1.NodePool, nodeClass *v1alpha1.L
 	return c.buyable(nodePool, c.unrefused(nodePool, nodeClass, c.market.InstanceTypes(spec)))
 }
 
-// unrefused makes all plans unavailable for a NodePool whose launch is proven to be refused as it and its class are now.
+// unrefused makes all plans unavailable if a launch with the current generations of the NodePool and its class was refused.
 func (c *CloudProvider) unrefused(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
 	all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	if _, is := c.refusal(nodePool, nodeClass); !is {
@@ -31,7 +31,8 @@ func (c *CloudProvider) unrefused(nodePool *karpv1.NodePool, nodeClass *v1alpha1
 	return without(all, func(string) bool { return true })
 }
 
-// buyable takes out what the NodePool must not get now: plans that failed lately, and all when its template cannot be made.
+// buyable makes plans unavailable that the NodePool must not get now: plans whose launches failed lately, or all plans if no node of its
+// template can become usable.
 func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	if nodePool == nil {
 		return all
@@ -44,8 +45,8 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		without(c.withOverlaidPrices(nodePool, all), func(plan string) bool { return c.launches.Pausing(nodePool.Name, plan) }))
 }
 
-// overlaid applies the NodeOverlays that core schedules with: it has chosen the node's place by their prices, and counts
-// on the capacity that they promise while the node is on its way.
+// overlaid applies the NodeOverlays with which core schedules: core has planned the node with their prices, and until the node joins it
+// counts on the capacity that they promise.
 func (c *CloudProvider) overlaid(nodePool *karpv1.NodePool, all []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error) {
 	if c.cfg.Overlays == nil || nodePool == nil {
 		return all, nil
@@ -58,8 +59,8 @@ func (c *CloudProvider) overlaid(nodePool *karpv1.NodePool, all []*cloudprovider
 	return result, nil
 }
 
-// without makes the offerings of some of the instance types unavailable. They stay in the list: core replaces the nodes of a type that is
-// not there.
+// without makes the offerings of some instance types unavailable. These types stay in the list: core replaces nodes whose type the list
+// lacks.
 func without(all []*cloudprovider.InstanceType, leftOut func(plan string) bool) []*cloudprovider.InstanceType {
 	for i, it := range all {
 		if leftOut(it.Name) {
@@ -72,7 +73,8 @@ func without(all []*cloudprovider.InstanceType, leftOut func(plan string) bool) 
 	return all
 }
 
-// withShortfalls plans with what nodes of the NodePool had, where they were too small.
+// withShortfalls reduces the types of which this NodePool had a node that was too small for its pods. The NodePool plans with the
+// resources that the node had.
 func (c *CloudProvider) withShortfalls(nodePool string, all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	for i, it := range all {
 		if had, is := c.launches.Shortfall(launches.Target{NodePool: nodePool, Plan: it.Name}); is {

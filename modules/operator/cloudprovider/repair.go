@@ -13,8 +13,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Reboot starts the NodeClaim's instance again. It reads first that the instance is the NodeClaim's: a provider ID alone would let a
-// NodeClaim reboot any Linode of the account.
+// Reboot starts the NodeClaim's instance again. First it reads the instance and checks the NodeClaim's name in its tag: with the provider
+// ID alone, a forged status could reboot any Linode of the account.
 func (c *CloudProvider) Reboot(ctx context.Context, nodeClaim *karpv1.NodeClaim, operationID string) error {
 	if c.cfg.Reboot == nil {
 		return cloudprovider.NewNodeRebootNotImplementedError()
@@ -33,7 +33,7 @@ func (c *CloudProvider) Reboot(ctx context.Context, nodeClaim *karpv1.NodeClaim,
 	return c.cfg.Reboot(ctx, id, operationID)
 }
 
-// Conditions that node-problem-detector sets, True for a node that is broken.
+// Conditions that node-problem-detector sets. True means that the node is broken.
 const (
 	kernelDeadlock            corev1.NodeConditionType = "KernelDeadlock"
 	readonlyFilesystem        corev1.NodeConditionType = "ReadonlyFilesystem"
@@ -43,12 +43,12 @@ const (
 // anyReason limits a policy to its condition: core uses the policy without a reason as the fallback for all conditions.
 const anyReason = ".*"
 
-// defaultToleration is longer than the time in which LKE reboots a Linode without Karpenter.
+// defaultToleration is longer than the time in which LKE itself reboots a broken Linode.
 const defaultToleration = 10 * time.Minute
 
-// RepairPolicies returns when a node counts as broken, and the repair. Core reboots a node at most twice in 24 hours and then replaces it.
-// Core does not wait for pods that a silent kubelet cannot evict. For core a condition is at most as old as its Node, and its age begins
-// anew after a reboot.
+// RepairPolicies returns the conditions of a broken node, with the time that core waits and the repair. Core reboots a node at most twice
+// in 24 hours and then replaces it. A grace period of 0 means that core does not wait for pods, because a silent kubelet cannot end them.
+// For core a condition is never older than its Node, and its age begins anew after a reboot.
 func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
 	patient, hasty := c.cfg.Toleration, c.cfg.Toleration/2
 	return []cloudprovider.RepairPolicy{

@@ -15,8 +15,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
-// unbuyable returns why none of the types that meet the requirements can be bought: a resource of which none has enough, or
-// that the types with enough are not available now.
+// unbuyable returns why no type that meets the requirements can be bought: no type has enough of a resource, or the types with enough
+// resources are not available now.
 func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovider.InstanceType) string {
 	if len(fitting) > 0 {
 		names := lo.Map(fitting, func(it *cloudprovider.InstanceType, _ int) string { return it.Name })
@@ -36,8 +36,8 @@ func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovide
 	return "none of them holds all of its resources together"
 }
 
-// impossible returns why a NodePool can never get a node of these instance types, whatever is available and whatever pods
-// request. Core's own event on such a NodePool does not name the requirement.
+// impossible returns why a NodePool can never get a node of these instance types. It ignores availability and the requests of pods. Core's
+// own event on such a NodePool does not name the requirement.
 func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, strict bool) error {
 	requirements := nodePool.Spec.Template.Spec.Requirements
 	if err := requirement.Unmet(requirements, all); err != nil || !strict {
@@ -48,7 +48,7 @@ func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, st
 	return err
 }
 
-// reservedTaint refuses a NodePool whose nodes would have a taint of Karpenter's from the start: they would never be usable.
+// reservedTaint refuses a NodePool whose template has a taint that Karpenter itself uses: such nodes would never be usable.
 func reservedTaint(nodePool *karpv1.NodePool) error {
 	for _, t := range slices.Concat(nodePool.Spec.Template.Spec.Taints, nodePool.Spec.Template.Spec.StartupTaints) {
 		if t.Key == karpv1.UnregisteredTaintKey || t.Key == karpv1.DisruptedTaintKey {

@@ -11,8 +11,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
-// withOverlaidPrices offers the plans without a list price to which a NodeOverlay gives one for the NodePool, and reports the others that
-// the NodePool would take: a plan without a price would be the cheapest of all.
+// withOverlaidPrices makes a plan without a list price available if a NodeOverlay of the NodePool sets its price. It publishes an event
+// about the other plans without a price that the NodePool would take. These plans stay unavailable, because a plan without a price would
+// count as the cheapest plan.
 func (c *CloudProvider) withOverlaidPrices(nodePool *karpv1.NodePool, all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	var missing []*cloudprovider.InstanceType
 	unpriced := c.market.Unpriced()
@@ -40,7 +41,7 @@ func (c *CloudProvider) withOverlaidPrices(nodePool *karpv1.NodePool, all []*clo
 	return all
 }
 
-// overlaidPrice returns the price that NodeOverlays give the instance type for the NodePool, 0 for none.
+// overlaidPrice returns the price that NodeOverlays set for the instance type in the NodePool, 0 if they set no price.
 func (c *CloudProvider) overlaidPrice(nodePool *karpv1.NodePool, it *cloudprovider.InstanceType) float64 {
 	if c.cfg.Overlays == nil {
 		return 0

@@ -6,14 +6,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Versions is implemented by a Backend whose nodes have the version of Kubernetes that is in their image.
+// Versions is an optional interface of a Backend whose nodes have the Kubernetes version of their image.
 type Versions interface {
-	// VersionDiffers returns with which version new nodes of a class join instead of the control plane's, "" if they do not, or the class
-	// does not follow it. It reads from memory.
+	// VersionDiffers returns a message if new nodes of a class join with another version than the control plane's. It returns "" if the
+	// versions are equal or the class does not follow the cluster's version. It reads from memory.
 	VersionDiffers(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (string, error)
 }
 
-// VersionDiffers implements Versions; "" where the version does not come with an image.
+// VersionDiffers implements Versions. It returns "" in modes whose images have no Kubernetes version.
 func (c *CloudProvider) VersionDiffers(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (string, error) {
 	if of, ok := c.backend.(Versions); ok {
 		return of.VersionDiffers(ctx, nodeClass)

@@ -8,16 +8,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// How soon an object is reconciled again: the cache has the other write within that time.
+// pause is the time from a conflict to the next reconcile. Within it the cache receives the other client's write.
 const pause = 250 * time.Millisecond
 
-// Lock returns the patch from the object that was read, with its version. A merge patch replaces whole lists, so the API server refuses
-// the patch if another client has changed the object since the read.
+// Lock returns a merge patch that contains the version of the object that was read. The API server refuses the patch if another client has
+// changed the object since the read. Without the version, the patch could undo this change, because it replaces whole lists.
 func Lock(read client.Object) client.Patch {
 	return client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
 }
 
-// Requeue returns the result of a reconcile after a write: nothing to do when the object is gone, another reconcile when it has changed.
+// Requeue returns the result of a reconcile for the error of a write. A conflict leads to another reconcile after pause. "Not found"
+// counts as success.
 func Requeue(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: pause}, nil

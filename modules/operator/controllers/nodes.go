@@ -13,8 +13,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// NodesOf returns the Nodes of an instance: the Nodes with its provider ID, or else the Node with its name, unless that Node is another
-// instance's. kube may be a cache; it needs core's index of Nodes by provider ID.
+// NodesOf returns the Nodes of an instance: the Nodes with its provider ID, or else the Node with its name if this Node has no provider
+// ID. kube may be a cache; it needs core's index of Nodes by provider ID.
 func NodesOf(ctx context.Context, kube client.Reader, instance claims.Node) ([]corev1.Node, error) {
 	list := &corev1.NodeList{}
 	if err := kube.List(ctx, list, client.MatchingFields{"spec.providerID": nodeclaim.ProviderID(instance.InstanceID)}); err != nil {

@@ -1,16 +1,17 @@
-// Package discovery has the code that all modes share for finding their cluster at start: the search, the check of what the token may do,
-// and the line for the user about an error of the API.
+// Package discovery has the code that all modes share for finding their cluster at start: the check of the token's rights, and the line for
+// the user about an error of the API.
 //
-// Its errors are *options.Error. It makes no write to find out what the token may do: one instance is read, and the scopes that the API
-// reports with every answer are compared. Whether the token's user is restricted to roles is read, too. Which roles a user has only an
-// administrator of the account can read, so a role that is missing shows in a refusal although the scope is there. It does not retry
-// beyond what the client does; the caller's context bounds it.
+// Its errors are *options.Error. It finds out the token's rights without a write: it reads one instance, and compares the scopes that the
+// API reports with every answer. It also reads whether the token's user is restricted to roles. Only an administrator of the account can
+// read which roles a user has. So a missing role shows only when the API refuses a request although the token has the scope. The package
+// does not retry, except for the retries of the client; the caller's context bounds it.
 //
-// Callers are the Find functions of the modes, at the start of the operator. A token that lacks a scope, or an account without the
-// cluster, ends the start: the error names the scope or the label and what to do. Scopes is a RoundTripper that only notes a header.
+// Callers are the Find functions of the modes, at the start of the operator. A token that lacks a scope ends the start: the error names the
+// scope and the cure. Scopes is a RoundTripper that only remembers a header.
 //
-// A 401 names LINODE_TOKEN; a 403 names the scope or, if the token has the scope, the role of its user; a 404 or an answer that is not the
-// Linode API's names LINODE_URL. If the API sends no scopes, they are not compared.
+// The error about a 401 names LINODE_TOKEN. The error about a 403 names the scope or, if the token has the scope, the role of its user. The
+// error about a 404, or about an answer that does not come from the Linode API, names LINODE_URL. If the API reports no scopes, they are
+// not compared.
 package discovery
 
 import (
@@ -25,19 +26,20 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// Wanted is the cluster to look for, and what for messages about it.
+// Wanted is the cluster to look for, with the facts that messages about it need.
 type Wanted struct {
 	Name   string
 	Region string        // if not empty, the region that the cluster must be in
 	URL    string        // the API's address
 	Scopes func() string // the token's scopes as the API has reported them; empty if it has not
-	Needs  []string      // scopes that optional features take
+	Needs  []string      // scopes that enabled optional features need
 
 	OnRestricted func(user string) // called by Check if the token's user is restricted to its roles; may be nil
 }
 
-// Check reads instances with a text in their label, which needs a scope, and refuses a token that lacks a scope. One answer is enough. fix
-// describes how to make a token with all scopes. Check reads the user first: a token that may not read the user is refused for that.
+// Check returns an error if the token lacks a scope. It reads the user, then the instances with a text in their label, up to the first
+// instance, and compares the scopes that the API has reported. fix describes how to make a token with all scopes. A token that may not read
+// the user is no error.
 func (w Wanted) Check(ctx context.Context, client *linode.Client, label, fix string, scopes ...string) error {
 	if user := RestrictedUser(ctx, client); user != "" && w.OnRestricted != nil {
 		w.OnRestricted(user)
@@ -50,12 +52,12 @@ func (w Wanted) Check(ctx context.Context, client *linode.Client, label, fix str
 	return lacking(w.Scopes(), append(scopes, w.Needs...))
 }
 
-// Explain turns an error of the API into what the user can do. fix describes how to make a token that has the scope.
+// Explain turns an error of the API into an error with the cure for the user. fix describes how to make a token that has the scope.
 func (w Wanted) Explain(err error, scope, doing, fix string) error {
 	switch linode.KindOf(err) {
 	case linode.KindUnauthorized:
 		var apiErr *linode.Error
-		if errors.As(err, &apiErr) && apiErr.Status == 0 { // it could not be sent
+		if errors.As(err, &apiErr) && apiErr.Status == 0 { // the client could not send the request
 			return &options.Error{Name: "LINODE_TOKEN", Found: "no usable token", Err: apiErr.Err,
 				Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
 		}

@@ -7,14 +7,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 )
 
-// The role of a restricted user that a request needs in addition to the token's scope. The API's reference names the roles for LKE at each
-// operation. Its list of roles has the roles for Linodes; we did not try whether they suffice.
+// roles has, for each scope of a token, the role that a restricted user needs in addition. The API's reference names the roles for LKE at
+// each operation. The roles for Linodes are from the reference's list of roles; we did not test whether they suffice.
 var roles = map[string]string{
 	"lke:read_only": "lkecluster_viewer", "lke:read_write": "lkecluster_admin",
 	"linodes:read_only": "linode_viewer", "linodes:read_write": "account_linode_admin",
 }
 
-// Roles returns the roles that a restricted user needs where its token needs these scopes.
+// Roles returns the roles that a restricted user needs for these scopes.
 func Roles(scopes ...string) []string {
 	var needed []string
 	for _, scope := range scopes {
@@ -25,8 +25,8 @@ func Roles(scopes ...string) []string {
 	return needed
 }
 
-// RestrictedUser returns the name of the token's user if its rights are limited to its roles; "" if they are not, or the token may not
-// read that. It is one request.
+// RestrictedUser returns the name of the token's user if the user's rights are limited to roles. It returns "" if they are not limited, or
+// if the token may not read the user. It makes one request.
 func RestrictedUser(ctx context.Context, client *linode.Client) string {
 	profile, err := client.GetProfile(ctx)
 	if err != nil || !profile.Restricted {
@@ -35,7 +35,7 @@ func RestrictedUser(ctx context.Context, client *linode.Client) string {
 	return profile.Username
 }
 
-// roleFix describes what gives a restricted user what it lacks.
+// roleFix returns the cure for a restricted user that lacks the roles for these scopes.
 func roleFix(scopes ...string) string {
 	return "give the user of LINODE_TOKEN the roles " + strings.Join(Roles(scopes...), " and ")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// Scopes remembers the token's scopes from the header X-OAuth-Scopes, which the Linode API sends with its
-// answers. It is an http.RoundTripper around another one.
+// Scopes remembers the token's scopes from the header X-OAuth-Scopes, which the Linode API sends with its answers. It is an
+// http.RoundTripper that passes requests to Next.
 type Scopes struct {
 	Next http.RoundTripper
 	last atomic.Value // the header's text
@@ -33,7 +33,8 @@ func (s *Scopes) Last() string {
 	return last
 }
 
-// lacking refuses a token that lacks a scope. A header that is missing proves nothing: then the first request that takes it will tell.
+// lacking returns an error if the token lacks a scope. A missing header proves nothing: the API then refuses the first request that needs
+// the missing scope.
 func lacking(header string, needed []string) error {
 	granted := scopesOf(header)
 	if len(granted) == 0 {
@@ -57,7 +58,7 @@ func scopesOf(header string) []string {
 	return strings.FieldsFunc(header, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
-// granting returns whether these scopes include one.
+// granting returns whether the scopes of a token include a scope.
 func granting(scopes []string, scope string) bool {
 	section, _, _ := strings.Cut(scope, ":")
 	return slices.Contains(scopes, "*") || slices.Contains(scopes, scope) || slices.Contains(scopes, section+":*") ||

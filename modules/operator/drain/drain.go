@@ -1,29 +1,30 @@
 // Package drain empties Nodes that no NodeClaim owns, before their instances go. Karpenter core drains only the Nodes of NodeClaims.
 //
-// Vacate does one step for one Node and returns whether the Node is vacant. It never waits, and its caller calls it again until it returns
+// Vacate does one step for one Node and returns whether the Node is vacant. It never waits. Its caller calls it again until it returns
 // true:
 //
-//   - A NodeClaim owns the Node, or has just got it: Vacate changes nothing and returns false.
+//   - A NodeClaim owns the Node, or has just got its instance: Vacate changes nothing and returns false.
 //   - The Node takes pods: Vacate puts core's taint karpenter.sh/disrupted on it.
 //   - Pods have to leave: Vacate evicts them through the Eviction API. If a PodDisruptionBudget refuses, the pod stays until a later call.
 //     A pod with the annotation karpenter.sh/do-not-disrupt is never evicted.
-//   - No pod has to leave, and the Node has been closed for five seconds: Vacate asks the API server, not the cache, and returns true.
+//   - No pod has to leave, and the Node has had the taint for five seconds: Vacate lists the pods from the API server, not from the cache,
+//     and returns true if the list agrees.
 //   - The deadline has passed: Vacate returns true although pods are left, with the event FailedDraining. Without a deadline (0) it waits
 //     for ever.
 //
 // Core's own code decides which pods have to leave: not mirror pods, and not pods that tolerate the taint. The order of eviction is:
-// ordinary pods, pods of DaemonSets, critical pods, critical pods of DaemonSets. The next group follows only when the previous one is
+// ordinary pods, pods of DaemonSets, critical pods, critical pods of DaemonSets. The next group follows only when the previous group is
 // gone.
 //
 // An instance that is being drained is still free, so a NodeClaim may get it, often the NodeClaim for the evicted pods. Keep then removes
-// the taint, before the NodeClaim shows its instance, and for a minute Vacate leaves this Node alone. Core's disruption controller would
-// remove the taint too, but up to ten seconds later. In these seconds core would see a node of the NodeClaim that no pod can use, and plan
-// another node.
+// the taint before the NodeClaim's status names the instance, and for a minute Vacate does not touch this Node. Core's disruption
+// controller would remove the taint too, but up to ten seconds later. In these seconds core would see a node of the NodeClaim that no pod
+// can use, and plan another node.
 //
-// Callers: garbagecollection, for instances that it is going to release; registrationtaint, for Nodes on which pods came while no operator
-// ran; the cloud provider calls Keep, for instances that a NodeClaim has got. The cause that holds a Node is an event on the Node and a
-// line in the log, once, and again when the cause changes. The state is on the Node, so a restarted process continues. A Drainer is safe
-// for concurrent use for different Nodes.
+// Package garbagecollection calls Vacate for instances that it is going to release. Package registrationtaint calls it for Nodes to which
+// pods were bound while no operator ran. The cloud provider calls Keep for instances that a NodeClaim has got. The Drainer publishes the
+// cause that holds a Node as an event on the Node and as a line in the log, once, and again when the cause changes. The state is on the
+// Node, so a restarted process continues. A Drainer is safe for concurrent use for different Nodes.
 package drain
 
 import (
@@ -61,7 +62,7 @@ const excludedBy = "karpenter"
 
 // Drainer empties Nodes.
 type Drainer struct {
-	Settle time.Duration // how long the scheduler may take to see a taint; core's own figure, 5 s
+	Settle time.Duration // the time in which the scheduler sees a taint; core's own figure, 5 s
 
 	kube     client.Client
 	live     client.Reader
@@ -70,10 +71,10 @@ type Drainer struct {
 	kept     *cache.Expiring // provider IDs and names of Nodes whose instance a NodeClaim has got
 }
 
-// saidTTL is for how long the last message about a Node is kept after the last call about it.
+// saidTTL is the time for which the last message about a Node is kept after the last call for this Node.
 const saidTTL = 10 * time.Minute
 
-// keptTTL is more than core takes to write the instance into the NodeClaim's status, after which GetNodeClaims finds the owner.
+// keptTTL is longer than core takes to write the instance into the NodeClaim's status. After this write GetNodeClaims finds the owner.
 const keptTTL = time.Minute
 
 // New returns a Drainer. kube may read from a cache, which needs core's indexes of pods and Nodes; live must read from
@@ -83,9 +84,9 @@ func New(kube client.Client, live client.Reader, recorder events.Recorder) *Drai
 		kept: cache.NewExpiring()}
 }
 
-// Vacate keeps new pods off the Node, evicts pods, and returns whether none is left that would have to, or whether the deadline
-// has passed since the Node was closed (0 = none). A Node that a NodeClaim owns or has just got is left alone, and is never vacant. A
-// conflict with another writer is no error.
+// Vacate keeps new pods off the Node and evicts its pods. It returns true if no pod is left that has to leave, or if the Node has had the
+// taint for longer than deadline (0 = no deadline). For a Node that a NodeClaim owns or has just got, Vacate does nothing and returns
+// false. A conflict with another client's write is no error.
 func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error) {
 	owners, err := nodeutils.GetNodeClaims(ctx, d.kube, node)
 	if err != nil || len(owners) > 0 || d.isKept(node) {
@@ -96,7 +97,7 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 	if !closed {
 		_, err := controllers.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller calls again
 		if err == nil && d.isKept(node) {
-			err = d.lift(ctx, node.Name) // a NodeClaim got it while the taint was on its way
+			err = d.lift(ctx, node.Name) // a NodeClaim has got the instance while Taint wrote
 		}
 		return false, err
 	}
@@ -114,16 +115,17 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 				len(pods)), len(pods))
 		return true, nil
 	case !node.DeletionTimestamp.IsZero() && slices.Contains(node.Finalizers, karpv1.TerminationFinalizer):
-		return false, nil // core drains a Node that is deleted
+		return false, nil // core drains a Node that is being deleted
 	}
 	d.say(ctx, node, "", fmt.Sprintf("Draining, because no NodeClaim owns this node; pods to leave: %d", len(pods)), len(pods))
 	return false, d.evict(ctx, node, pods)
 }
 
-// Keep ends the draining of an instance that a NodeClaim has got: its Node takes pods again, and is not drained although no
-// NodeClaim's status names the instance yet. It costs a request only where a Node of that instance is known.
+// Keep ends the draining of an instance that a NodeClaim has got: its Node takes pods again. For keptTTL the Node is not drained, even
+// though no NodeClaim's status names the instance yet. Keep makes a request only if the cache has a Node of this instance.
 func (d *Drainer) Keep(ctx context.Context, instance claims.Node) error {
-	// Noted first: a Vacate that has not seen it sends its taint before the Node is read here, or sees it after.
+	// kept is set before the Node is read. A concurrent Vacate may have checked kept before. Either its taint is written before the read
+	// below, and lift removes the taint. Or Vacate checks kept again after it has written the taint, and removes the taint itself.
 	d.kept.Set(nodeclaim.ProviderID(instance.InstanceID), true, keptTTL)
 	if instance.Name != "" {
 		d.kept.Set(instance.Name, true, keptTTL)
@@ -140,7 +142,7 @@ func (d *Drainer) Keep(ctx context.Context, instance claims.Node) error {
 	return nil
 }
 
-// isKept reports whether a NodeClaim has just got the Node's instance.
+// isKept returns whether a NodeClaim has just got the Node's instance.
 func (d *Drainer) isKept(node *corev1.Node) bool {
 	id := node.Spec.ProviderID
 	if id == "" {
@@ -150,10 +152,10 @@ func (d *Drainer) isKept(node *corev1.Node) bool {
 	return kept
 }
 
-// lift takes the taint of a drain from a Node, as the API server has it: the cache may not have it yet.
+// lift removes the taint of a drain from a Node. It reads the Node from the API server, because the cache may not have the taint yet.
 func (d *Drainer) lift(ctx context.Context, name string) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		list := &corev1.NodeList{} // a list, because the operator has no other use for the right to get Nodes
+		list := &corev1.NodeList{} // a list, because a Get would need a right that the operator does not need otherwise
 		err := d.live.List(ctx, list, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(metav1.ObjectNameField, name)})
 		if err != nil || len(list.Items) == 0 {
 			return err
@@ -178,7 +180,7 @@ func (d *Drainer) lift(ctx context.Context, name string) error {
 	return nil
 }
 
-// Settled returns how many pods have to leave the Node before it is empty, without pods of DaemonSets: they follow the
+// Settled returns how many pods have to leave the Node before it is empty. It does not count pods of DaemonSets, because these follow the
 // Node's taints.
 func (d *Drainer) Settled(ctx context.Context, node *corev1.Node) (int, error) {
 	pods, err := d.leaving(ctx, node)
@@ -190,7 +192,8 @@ func (d *Drainer) leaving(ctx context.Context, node *corev1.Node) ([]*corev1.Pod
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !podutils.IsWaitingEviction(pod, clock.RealClock{}) }), err
 }
 
-// Taint puts a taint on a Node, by the version that was read. Load balancers exclude a Node that served once.
+// Taint puts a taint on a Node. It returns a conflict if another client has changed the Node since the read. If the Node has registered,
+// load balancers may use it, so Taint also sets the label that excludes the Node from load balancers.
 func (d *Drainer) Taint(ctx context.Context, node *corev1.Node, taint corev1.Taint) error {
 	stored := node.DeepCopy()
 	taint.TimeAdded = new(metav1.Now())
@@ -204,8 +207,8 @@ func (d *Drainer) Taint(ctx context.Context, node *corev1.Node, taint corev1.Tai
 	return nil
 }
 
-// closedSince returns since when a taint has kept pods off the Node. One that does not tell was there when the Node
-// joined, or was put on by core while the Node still had its NodeClaim.
+// closedSince returns the time since which a taint has kept pods off the Node, false if no such taint is on the Node. A taint without a
+// time counts from the Node's creation: the Node joined with the taint, or core put it on while the Node still had its NodeClaim.
 func closedSince(node *corev1.Node) (time.Time, bool) {
 	for _, t := range node.Spec.Taints {
 		if t.MatchTaint(&karpv1.DisruptedNoScheduleTaint) || t.MatchTaint(&karpv1.UnregisteredNoExecuteTaint) {
@@ -215,7 +218,7 @@ func closedSince(node *corev1.Node) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// empty reads from the API server whether the Node is as empty as in the cache.
+// empty returns whether the Node has no pod that has to leave, from a list of the API server: the cache may lack a pod.
 func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
 	list := &corev1.PodList{}
 	if err := d.live.List(ctx, list,
@@ -225,7 +228,7 @@ func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
 	return !slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return podutils.IsWaitingEviction(&pod, clock.RealClock{}) }), nil
 }
 
-// evict evicts the first group of pods, and returns what keeps any of them.
+// evict evicts the first group of pods. It publishes the cause that holds a pod of the group.
 func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.Pod) error {
 	first := slices.MinFunc(pods, func(a, b *corev1.Pod) int { return turn(a) - turn(b) })
 	var held []string
@@ -250,7 +253,8 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.P
 	return errors.Join(failed...)
 }
 
-// turn is the order in which pods leave: critical pods after the rest, DaemonSets after what they serve.
+// turn returns the group in which a pod leaves: 0 for ordinary pods, 1 for pods of DaemonSets, 2 for critical pods, and 3 for critical pods
+// of DaemonSets. A lower group leaves first.
 func turn(pod *corev1.Pod) int {
 	n := 0
 	if podutils.IsOwnedByDaemonSet(pod) {
@@ -262,7 +266,7 @@ func turn(pod *corev1.Pod) int {
 	return n
 }
 
-// evictOne returns what holds the pod, if something does.
+// evictOne evicts a pod, and returns the cause that holds the pod, "" if the pod was evicted or is gone.
 func (d *Drainer) evictOne(ctx context.Context, pod *corev1.Pod) (string, error) {
 	if !podutils.IsEvictable(pod, clock.RealClock{}, d.recorder) {
 		return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, karpv1.DoNotDisruptAnnotationKey), nil
@@ -272,11 +276,11 @@ func (d *Drainer) evictOne(ctx context.Context, pod *corev1.Pod) (string, error)
 	})
 	switch {
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
-		return "", nil // it is gone, or another one of its name is elsewhere
+		return "", nil // the pod is gone, or its name now belongs to another pod
 	case apierrors.IsTooManyRequests(err):
 		return fmt.Sprintf("a PodDisruptionBudget keeps pod %s/%s", pod.Namespace, pod.Name), nil
 	case apierrors.IsInternalError(err):
-		// The API server's answer to a pod with two budgets, which it cannot serve.
+		// The API server returns this error for a pod with two PodDisruptionBudgets, which it does not support.
 		return fmt.Sprintf("pod %s/%s cannot be evicted: %s", pod.Namespace, pod.Name, err), nil
 	case err != nil:
 		return "", fmt.Errorf("evicting pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -285,7 +289,8 @@ func (d *Drainer) evictOne(ctx context.Context, pod *corev1.Pod) (string, error)
 	return "", nil
 }
 
-// say publishes and logs a message about a Node that differs from the last one. That it is being drained is news only as the first.
+// say publishes and logs a message about a Node, unless it is the same as the last message. A message without a reason means only that the
+// Node is being drained, so say publishes it only as the first message about the Node.
 func (d *Drainer) say(ctx context.Context, node *corev1.Node, reason, message string, pods int) {
 	before, said := d.said.Get(node.UID)
 	if said && (reason == "" || before == message) {

@@ -12,8 +12,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 )
 
-// CacheOptions are the cache's: the Leases of kubelets only, no fields that nothing here reads, and no quantity that no node can have. A
-// field that is not cached is not in the patches that are made from the cache either, so it is not removed.
+// CacheOptions returns the options of the cache. The cache has only the Leases of kubelets, leaves out fields that the operator does not
+// read, and bounds quantities to package quantity's Max. A field that the cache leaves out is safe: it is missing on both sides of a patch,
+// so the patch does not remove it.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: bounded(cache.TransformStripManagedFields()),
@@ -21,14 +22,14 @@ func CacheOptions() cache.Options {
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
 			&corev1.Node{}:          {Transform: bounded(withoutImages)},
 			&corev1.Pod{}:           {Transform: bounded(withoutContents)},
-			// Requests for two signers are read, and a field selector names one at most.
+			// The operator reads requests for two signers, and a field selector can name one signer at most.
 			&certificatesv1.CertificateSigningRequest{}: {Transform: ofKubelets},
 		},
 	}
 }
 
-// bounded bounds the quantities of the fields that a transform keeps: core computes with the quantities of pods, DaemonSets, NodePools,
-// NodeClaims, Nodes, volumes and attachments, and one of 1e9999999 takes a core for minutes.
+// bounded returns a transform that bounds the quantities of the fields that next keeps. Core computes with the quantities of pods,
+// DaemonSets, NodePools, NodeClaims, Nodes, volumes and attachments, and a quantity of 1e9999999 would keep a CPU busy for minutes.
 func bounded(next toolscache.TransformFunc) toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		out, err := next(in)
@@ -39,11 +40,12 @@ func bounded(next toolscache.TransformFunc) toolscache.TransformFunc {
 	}
 }
 
-// longestRequest is how long a kubelet's certificate request may be. One with an RSA key of 4096 bits and ten names has 3 KiB. A joining
-// node may make as many requests as it likes, of a megabyte each, and Kubernetes keeps them for 24 hours.
+// longestRequest is the largest certificate request of a kubelet that the cache keeps. A request with an RSA key of 4096 bits and ten names
+// has 3 KiB. A joining node may make any number of requests of a megabyte each, and Kubernetes keeps them for 24 hours.
 const longestRequest = 16 << 10
 
-// ofKubelets leaves of requests for other signers what identifies them, and of one that is too long all but the request.
+// ofKubelets drops spec, except the signer's name, and status from requests for signers other than the kubelets' signers. From a request
+// that is too long it drops only spec.request.
 func ofKubelets(in any) (any, error) {
 	csr, is := in.(*certificatesv1.CertificateSigningRequest)
 	if !is {
@@ -56,7 +58,7 @@ func ofKubelets(in any) (any, error) {
 		csr.Spec = certificatesv1.CertificateSigningRequestSpec{SignerName: csr.Spec.SignerName}
 		csr.Status = certificatesv1.CertificateSigningRequestStatus{}
 	case len(csr.Spec.Request) > longestRequest:
-		csr.Spec.Request = nil // no request of a kubelet, so it is not approved
+		csr.Spec.Request = nil // a kubelet's request is shorter; without spec.request the operator does not approve it
 	}
 	return csr, nil
 }
@@ -68,8 +70,8 @@ func withoutImages(in any) (any, error) {
 	return in, nil
 }
 
-// withoutContents leaves of a pod what decides where it can run, and when it may go. Core copies all pods of all nodes every few
-// seconds, and values of variables have no place in this process.
+// withoutContents keeps the fields of a pod that decide where the pod can run and when it may go. Core copies all pods of all nodes every
+// few seconds, and the values of environment variables, which may be secret, must not be in this process.
 func withoutContents(in any) (any, error) {
 	pod, is := in.(*corev1.Pod)
 	if !is {

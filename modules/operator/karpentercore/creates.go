@@ -9,7 +9,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// creates is a client that calls before for each NodeClaim that is to be created; after an error it is not. Everything else passes.
+// creates is a client that calls its function before for each NodeClaim that core is about to create. If the function returns an error, the
+// NodeClaim is not created. All other calls pass unchanged.
 type creates struct {
 	client.Client
 	before func(context.Context, *karpv1.NodeClaim) error
@@ -25,13 +26,13 @@ func (c creates) Create(ctx context.Context, object client.Object, options ...cl
 	return c.Client.Create(ctx, object, options...)
 }
 
-// OnDemand returns the client that core's controllers get: a NodeClaim for spot capacity becomes one for on-demand capacity when it is
-// created. The object itself is changed, which core goes on to use.
+// OnDemand returns the client for core's controllers. When core creates a NodeClaim for spot capacity, the client changes it into a
+// NodeClaim for on-demand capacity. It changes the object itself, which core continues to use.
 //
-// When core replaces an on-demand node by a cheaper one and the NodePool leaves the capacity type open, it narrows the replacement to
-// spot without checking that such an offering exists. The instance types that it leaves are cheaper by on-demand prices, so an
-// on-demand node of one of them is meant. Core makes no other NodeClaim for spot; one that a user makes does not pass through this
-// client and is refused.
+// When core replaces an on-demand node by a cheaper node, and the NodePool leaves the capacity type open, core narrows the replacement to
+// spot without checking that a spot offering exists. Core has selected the replacement's instance types because their on-demand prices are
+// lower, so an on-demand node of one of these types is the intended replacement. Core makes no other NodeClaims for spot. A NodeClaim for
+// spot that a user makes does not pass through this client, and is refused.
 func OnDemand(next client.Client) client.Client {
 	return creates{next, func(_ context.Context, nodeClaim *karpv1.NodeClaim) error {
 		NarrowToOnDemand(nodeClaim)
@@ -39,7 +40,7 @@ func OnDemand(next client.Client) client.Client {
 	}}
 }
 
-// NarrowToOnDemand turns a NodeClaim for spot capacity into one for on-demand capacity, as OnDemand does.
+// NarrowToOnDemand changes a NodeClaim for spot capacity into a NodeClaim for on-demand capacity, as OnDemand does.
 func NarrowToOnDemand(nodeClaim *karpv1.NodeClaim) {
 	for i := range nodeClaim.Spec.Requirements {
 		r := &nodeClaim.Spec.Requirements[i]
@@ -55,8 +56,9 @@ func NarrowToOnDemand(nodeClaim *karpv1.NodeClaim) {
 
 // Held returns a client that does not create the NodeClaims for which held returns an error.
 //
-// Core makes the NodeClaims of a static NodePool without reading what can be bought, and the next one as soon as one is given up; while
-// a NodeClaim has no provider ID it plans nothing, for any pod of the cluster. After an error it tries again, after pauses that grow.
+// Core makes the NodeClaims of a static NodePool without reading which plans can be bought, and makes the next NodeClaim as soon as it has
+// given up a NodeClaim. While a NodeClaim has no provider ID, core plans no node for any pod of the cluster. So without held, a static
+// NodePool that gets no nodes would stop all planning. After an error of held core tries again, with growing pauses.
 func Held(next client.Client, held func(*karpv1.NodeClaim) error) client.Client {
 	return creates{next, func(_ context.Context, nodeClaim *karpv1.NodeClaim) error { return held(nodeClaim) }}
 }

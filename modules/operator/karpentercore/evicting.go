@@ -9,11 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Evicting returns a client that evicts no pod for which hold returns true or an error.
+// Evicting returns a client that does not evict a pod for which hold returns true or an error.
 //
-// Core has no hook before an eviction. It takes a pod that is not evicted for a conflict out of its queue and, because the pod is still
-// there, puts it in again a second later (pkg/controllers/node/termination/terminator/eviction.go:291). For the status of a
-// PodDisruptionBudget, 429, it would publish that a budget keeps the node, which is not so.
+// Core has no hook before an eviction, so the client answers the eviction of a held pod with a conflict. After a conflict core removes the
+// pod from its queue and, because the pod still exists, adds it again a second later
+// (pkg/controllers/node/termination/terminator/eviction.go:291). The answer 429, as for a PodDisruptionBudget, would be wrong: core would
+// publish an event that a budget keeps the node.
 func Evicting(next client.Client, hold func(context.Context, *corev1.Pod) (bool, error)) client.Client {
 	return evicting{next, hold}
 }

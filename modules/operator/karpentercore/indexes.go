@@ -10,7 +10,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// Index adds the indexes that core's controllers and the provider's own look objects up by. The kinds must be defined in the cluster.
+// Index adds the indexes with which core's controllers and the provider's own controllers look up objects. The CRDs of the kinds must exist
+// in the cluster.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, index := range indexes {
 		if err := indexer.IndexField(ctx, index.object, index.field, index.value); err != nil {

@@ -19,11 +19,12 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
-// Labelled returns core's controllers. The one for legacy repair, if it is among them, also looks at a Node that gets the label of its
-// class.
+// Labelled returns core's controllers. If the controller for legacy repair is among them, the returned controller also reconciles a Node
+// when the Node gets the label of its class.
 //
-// Core's own looks at labelled Nodes alone, and only when a condition changes. A Node of LKE gets the label when it registers, so
-// that one which was not ready before and never becomes ready would stay until the operator starts again.
+// Core's controller only reconciles Nodes with the label, and only when a condition changes. A Node of LKE gets the label when it
+// registers. Example: a Node becomes not ready at 12:00 and gets the label at 12:01. No condition changes afterwards, so core's controller
+// would not repair the Node before the operator restarts.
 func Labelled(core []opcontroller.Controller, provider cloudprovider.CloudProvider) []opcontroller.Controller {
 	all := slices.Clone(core)
 	for i, c := range all {
@@ -34,13 +35,13 @@ func Labelled(core []opcontroller.Controller, provider cloudprovider.CloudProvid
 	return all
 }
 
-// labelled is core's controller, with another choice of events.
+// labelled is core's controller for legacy repair, with a different filter of events.
 type labelled struct {
 	*legacyrepair.Controller
 	provider cloudprovider.CloudProvider
 }
 
-// Register adds the controller to a manager, in the place of core's.
+// Register adds the controller to a manager, in place of core's controller.
 func (l labelled) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
 		Named(l.Name()).
@@ -49,7 +50,7 @@ func (l labelled) Register(_ context.Context, m manager.Manager) error {
 		Complete(reconcile.AsReconciler(m.GetClient(), l.Controller))
 }
 
-// concerns returns whether an update of a labelled Node brought the label, or changed a condition in more than its heartbeat.
+// concerns returns whether an update of a labelled Node added the label, or changed a condition in more than its heartbeat.
 func (l labelled) concerns(e event.UpdateEvent) bool {
 	before, is := e.ObjectOld.(*corev1.Node)
 	after, was := e.ObjectNew.(*corev1.Node)

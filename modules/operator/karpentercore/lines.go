@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// longestLine is how long a line of the log may be, in bytes. Core writes objects and errors about them as they are, and texts of users
-	// in them are bounded by the API server's 1.5 MiB alone. Many collectors cut lines at 16 KiB, which leaves no JSON.
+	// longestLine is the longest line of the log, in bytes. Core logs whole objects and errors about them. Only the API server's limit of
+	// 1.5 MiB bounds the texts of users in these objects. Many log collectors cut lines at 16 KiB, and a line that is cut is no valid JSON.
 	longestLine = 16 << 10
-	// cutLine is how much of a longer one is kept: as a text in JSON, at most twice as long as it is.
+	// cutLine is the number of bytes that are kept of a longer line. The quoting as a text in JSON at most doubles this number.
 	cutLine = 7 << 10
-	// boundedJSON is the encoding of lines that are bounded.
+	// boundedJSON is the name of the encoding with bounded lines.
 	boundedJSON = "bounded-json"
 )
 
@@ -25,8 +25,8 @@ var registerLines = sync.OnceValue(func() error {
 	})
 })
 
-// boundedLines returns a configuration whose lines are at most longestLine long. Of a longer one the time, the level, the logger and the
-// beginning are kept.
+// boundedLines returns a configuration whose lines are at most longestLine long. A longer line is replaced by a line with the same time,
+// level and logger, the beginning of the message, the line's length and its first cutLine bytes.
 func boundedLines(cfg zap.Config) zap.Config {
 	if registerLines() == nil {
 		cfg.Encoding = boundedJSON

@@ -41,19 +41,20 @@ import (
 type Config struct {
 	Options    *coreoptions.Options
 	Kubernetes *rest.Config
-	// MetricsAddress and ProbeAddress are the IP addresses to listen on; empty = all of the host.
+	// MetricsAddress and ProbeAddress are the IP addresses to listen on; empty = all addresses of the host.
 	MetricsAddress, ProbeAddress string
 	// Lock wraps the lock through which the elector holds the Lease.
 	Lock func(resourcelock.Interface) resourcelock.Interface
 }
 
-// The elector's figures are controller-runtime's own defaults; the lock's requests must not outlast one renewal.
+// renewDeadline bounds a request of the lock, which must not take longer than one renewal. It is controller-runtime's own default, as are
+// all other times of the elector.
 const renewDeadline = 10 * time.Second
 
-// ErrNoNamespace is returned when no setting names the namespace of the Lease.
+// ErrNoNamespace is the error of NewOperator if neither a setting nor the pod's ServiceAccount names the namespace of the Lease.
 var ErrNoNamespace = errors.New("the process runs in no pod, so the namespace of the Lease is unknown")
 
-// Logger returns core's logger, and makes it that of controller-runtime and client-go.
+// Logger returns core's logger, and sets it as the logger of controller-runtime and client-go.
 func Logger(ctx context.Context, o *coreoptions.Options) (logr.Logger, error) {
 	zapLogger, err := boundedLines(logging.DefaultZapConfig(coreoptions.ToContext(ctx, o), "controller")).Build()
 	if err != nil {
@@ -65,8 +66,8 @@ func Logger(ctx context.Context, o *coreoptions.Options) (logr.Logger, error) {
 	return logger, nil
 }
 
-// NewOperator makes core's Operator without starting it. The context must carry core's options and the logger: every reconcile gets
-// them from it. Call Index before a controller is registered.
+// NewOperator makes core's Operator without starting it. The context must contain core's options and the logger, which every reconcile
+// takes from it. Call Index before you register a controller.
 func NewOperator(ctx context.Context, cfg Config) (*coreoperator.Operator, error) {
 	if cfg.Options.MemoryLimit > 0 {
 		debug.SetMemoryLimit(cfg.Options.MemoryLimit / 10 * 9)
@@ -112,7 +113,7 @@ func managerOptions(ctx context.Context, cfg Config) (manager.Options, error) {
 		Controller:                    ctrlconfig.Controller{EnableWarmup: new(!o.DisableLeaderElection && !o.DisableControllerWarmup)},
 	}
 	if o.EnableProfiling {
-		// where net/http/pprof registers
+		// net/http/pprof registers its handlers on http.DefaultServeMux.
 		options.Metrics.ExtraHandlers = map[string]http.Handler{"/debug/pprof/": onLoopback(http.DefaultServeMux)}
 	}
 	if o.DisableLeaderElection {
@@ -123,13 +124,13 @@ func managerOptions(ctx context.Context, cfg Config) (manager.Options, error) {
 		return options, fmt.Errorf("making the lock for leader election: %w", err)
 	}
 	options.LeaderElectionResourceLockInterface = cfg.Lock(lock)
-	options.LeaderElectionID = o.LeaderElectionName // beside a lock it is only the name in leader_election_master_status
+	options.LeaderElectionID = o.LeaderElectionName // with a lock, this is only the name in leader_election_master_status
 	return options, nil
 }
 
 func address(ip string, port int) string { return net.JoinHostPort(ip, strconv.Itoa(port)) }
 
-// newLock makes the lock as controller-runtime would, with a client of its own: requests of controllers must not delay a renewal.
+// newLock makes the same lock as controller-runtime. The lock has its own client, so that requests of controllers do not delay a renewal.
 func newLock(cfg Config) (resourcelock.Interface, error) {
 	namespace := cfg.Options.LeaderElectionNamespace
 	if namespace == "" {
@@ -165,7 +166,8 @@ func addChecks(mgr manager.Manager) error {
 	)
 }
 
-// onLoopback serves connections to loopback only, as kubectl port-forward makes them: a profile shows memory.
+// onLoopback refuses requests that do not come over a loopback address, because a profile shows memory. kubectl port-forward uses a
+// loopback address.
 func onLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		local, ok := request.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 )
 
-// EventNodeRefused is the reason of the event on a NodeClaim whose provider ID a Node of another name has.
+// EventNodeRefused is the reason of the event on a NodeClaim if a Node with a wrong name has the NodeClaim's provider ID.
 const EventNodeRefused = "NodeRefused"
 
-// A Naming returns whether a Node may be the node of a NodeClaim by its name, and which name that node must have, "" if any may do. Its
-// error says that this is not known now.
+// A Naming returns whether a Node may be the node of a NodeClaim, judged by the Node's name, and the name that the NodeClaim's node must
+// have, "" if more than one name is possible. An error means that the name is not known now.
 type Naming func(ctx context.Context, claim *karpv1.NodeClaim, node string) (own bool, name string, err error)
 
-// ByName is the Naming of nodes whose name is known before they are made.
+// ByName returns the Naming of nodes whose name is known before the node is made.
 func ByName(nodeName func(nodeClaim string) string) Naming {
 	return func(_ context.Context, claim *karpv1.NodeClaim, node string) (bool, string, error) {
 		name := nodeName(claim.Name)
@@ -30,24 +30,26 @@ func ByName(nodeName func(nodeClaim string) string) Naming {
 	}
 }
 
-// named is a client for which a Node has the provider ID of a NodeClaim only if its name is one that the NodeClaim's node can have.
+// named is a client that shows a NodeClaim's provider ID only on Nodes whose name the NodeClaim's node can have.
 type named struct {
 	client.Client
 	naming   Naming
 	recorder events.Recorder
 }
 
-// Named returns a manager whose client hides from core that a Node has the provider ID of a NodeClaim whose node has another name: a list
-// of Nodes by provider ID is without it, and a Node that is read by name has neither a provider ID nor a NodePool.
+// Named returns a manager whose client hides false Nodes from core. A Node is false if it has the provider ID of a NodeClaim whose node
+// must have another name. A list of Nodes by provider ID does not contain the false Node. A read of the false Node by name returns it
+// without provider ID and without the label of its NodePool.
 //
-// Core takes the Node with the NodeClaim's provider ID for its node: it gives it the labels and takes its taint off, repairs the NodeClaim
-// for the Node's conditions, and deletes the NodeClaim with the Node. But a kubelet sets the provider ID, the labels and the finalizers of
-// its own Node, so a node could take the NodeClaim of another NodePool, or have it replaced. Its name it cannot choose: that is in its
-// certificate. naming compares it with what the mode knows of the NodeClaim's instance. Such a Node keeps its taint
-// karpenter.sh/unregistered and is reported by an event on the NodeClaim, whose own node is registered when it comes. A NodeClaim that was
-// registered with a Node keeps it, whatever its name is.
+// Core counts any Node with the NodeClaim's provider ID as the NodeClaim's node: core sets the Node's labels, removes its taint, repairs
+// the NodeClaim because of the Node's conditions, and deletes the NodeClaim together with the Node. But a kubelet sets the provider ID, the
+// labels and the finalizers of its own Node. So a kubelet could take over the NodeClaim of another NodePool, or cause its replacement. A
+// kubelet cannot choose its name, which is in its certificate. naming compares this name with the facts that the mode knows about the
+// NodeClaim's instance. A false Node keeps its taint karpenter.sh/unregistered, and an event on the NodeClaim reports it. The NodeClaim's
+// own node is registered when it joins. A NodeClaim that is already registered with a Node keeps this Node, whatever its name is.
 //
-// Lists of all Nodes are whole: core compares names there, and a look at each Node's NodeClaim would cost more than it proves.
+// Lists of all Nodes contain false Nodes, too: core compares names there, and a look at each Node's NodeClaim would cost more than it
+// proves.
 func Named(next manager.Manager, naming Naming, recorder events.Recorder) manager.Manager {
 	return namedManager{next, NamedClient(next.GetClient(), naming, recorder)}
 }
@@ -127,7 +129,7 @@ func (n named) List(ctx context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// claimsOf returns the NodeClaims with a provider ID, which are the cache's own.
+// claimsOf returns the NodeClaims with a provider ID. It does not copy them out of the cache, so the caller must not change them.
 func (n named) claimsOf(ctx context.Context, providerID string) ([]karpv1.NodeClaim, error) {
 	claims := &karpv1.NodeClaimList{}
 	if err := n.Client.List(ctx, claims, client.MatchingFields{"status.providerID": providerID}, client.UnsafeDisableDeepCopy); err != nil {
@@ -136,8 +138,8 @@ func (n named) claimsOf(ctx context.Context, providerID string) ([]karpv1.NodeCl
 	return claims.Items, nil
 }
 
-// isOf returns whether a Node is that of one of the NodeClaims, which it leaves as they are, and the name that the node of the first of
-// them must have.
+// isOf returns whether a Node may be the node of one of the NodeClaims. If it may not, name is the name that the node of the first
+// NodeClaim must have. isOf does not change the NodeClaims.
 func (n named) isOf(ctx context.Context, node string, claims []karpv1.NodeClaim) (own bool, name string, err error) {
 	if slices.ContainsFunc(claims, func(claim karpv1.NodeClaim) bool {
 		return claim.Status.NodeName == node && claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
@@ -166,7 +168,7 @@ func (n named) report(claim *karpv1.NodeClaim, node, name string) {
 	})
 }
 
-// providerIDOf returns the provider ID that a list of Nodes is limited to.
+// providerIDOf returns the provider ID to which options limit a list of Nodes, false if they do not.
 func providerIDOf(options []client.ListOption) (string, bool) {
 	var all client.ListOptions
 	all.ApplyOptions(options)

@@ -6,8 +6,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// withoutStarts moves controller-runtime's three lines about the start of each controller to the debug level: with forty
-// controllers they are more than a hundred, after the few lines that a user looks for at the start.
+// withoutStarts moves controller-runtime's three lines about the start of each controller to the debug level. With forty controllers these
+// are more than a hundred lines, in which a user would look for the few lines that matter at the start.
 func withoutStarts(logger logr.Logger) logr.Logger {
 	return logger.WithSink(startsSink{logger.GetSink()})
 }

@@ -14,16 +14,16 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// Planner starts a planning pass; core's *provisioning.Provisioner does.
+// Planner starts a planning pass; core's *provisioning.Provisioner implements it.
 type Planner interface{ TriggerReconcile() }
 
-// Replan starts a planning pass of core when a node is initialized, for as long as CapacityBuffers are honoured.
+// Replan starts a planning pass of core when a node is initialized. The operator uses it if the feature gate CapacityBuffer is on.
 //
-// Core records in a planning pass alone on which nodes a buffer's pods have room, and such a pass comes twice a minute where no pod waits.
-// A node that is initialized between two of them counts as empty: it is deleted and bought again. A pass sends nothing to the Linode API.
+// Only in a planning pass, core records on which nodes a buffer's pods have room. If no pod waits, a pass comes twice a minute. Core would
+// count a node that is initialized between two passes as empty, delete it, and buy it again. A pass makes no request to the Linode API.
 type Replan struct{ planner Planner }
 
-// ErrNoPlanner is returned when none of core's controllers plans.
+// ErrNoPlanner is the error of NewReplan if none of core's controllers is a Planner.
 var ErrNoPlanner = errors.New("core has no controller that plans")
 
 // NewReplan returns a Replan for the planner among core's controllers.
@@ -36,13 +36,14 @@ func NewReplan(core []controller.Controller) (*Replan, error) {
 	return nil, ErrNoPlanner
 }
 
-// Reconcile starts a pass. It does not wait for it.
+// Reconcile starts a pass and does not wait for its end.
 func (r *Replan) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
 	r.planner.TriggerReconcile()
 	return reconcile.Result{}, nil
 }
 
-// initialized selects the one change of a NodeClaim after which its node can hold pods. After a restart each buffer starts a pass itself.
+// initialized passes only the update with which a NodeClaim becomes initialized, so that its node can hold pods. It passes no event of a
+// restart, because after a restart each buffer itself starts a pass.
 var initialized = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },

@@ -1,12 +1,12 @@
 // Package leadership keeps a replica that does not lead from changing anything through the Linode API.
 //
-// The API has no preconditions, so two replicas that write at once could give one instance to two NodeClaims. Leader election alone does
-// not prevent that. Example: a leader freezes (a stalled host, a paused VM, SIGSTOP) for longer than its Lease lasts, and another replica
-// takes over. The old leader wakes up with requests in hand, and client-go gives it another renew deadline, 10 s, before it reports that
-// another replica leads.
+// The API has no preconditions, so two replicas that write at the same time could give one instance to two NodeClaims. Leader election
+// alone does not prevent this. Example: a leader freezes (a stalled host, a paused VM, SIGSTOP) for longer than the duration of its Lease,
+// and another replica takes over. The old leader wakes up and continues with its requests. client-go gives it another renew deadline, 10 s,
+// before it reports that another replica leads.
 //
-// A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last successful renewal is valid. It costs no
-// request. Package cmd/controller wires it, for a process that takes part in the election:
+// A [Fence] wraps the elector's lock. It lets a write pass to the Linode API only while the Lease is valid after its last successful
+// renewal. It costs no request. Package cmd/controller wires it, for a process that takes part in the election:
 //
 //	fence := leadership.NewFence(2*time.Minute, func(ctx context.Context, released bool) error { nodes.Begin(released); return nil })
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
@@ -15,36 +15,36 @@
 //
 // # Releasing the Lease
 //
-// A released Lease means that no write of its holder, or of earlier holders, may take effect any more. So the Fence does not release the
+// A released Lease means that no write of its holder, or of earlier holders, can still take effect. So the Fence does not release the
 // Lease, and lets it expire, in these cases:
 //
 //   - A write is under way.
 //   - A write was answered with a server error or not at all, and may still take effect.
 //   - The holder followed a replica that died, whose writes may still take effect.
 //
-// The next replica then waits for the expiry, and for the time in which the writes may take effect.
+// The next replica then waits until the Lease has expired, and afterwards for the time in which the writes may take effect.
 //
 // # Guaranteed
 //
-// No write is begun after the Lease has expired, before the first election, or after the Lease was released. The Lease counts as expired
+// No write begins before the first election, after the Lease has expired, or after the Lease was released. The Lease counts as expired
 // when its duration has passed on the wall clock or on the monotonic clock, whichever is first: the wall clock may be set back, and the
-// monotonic clock may stop while a VM is paused. Other replicas wait for the same duration from when they observed the last renewal,
-// which is later. Reads always pass.
+// monotonic clock may stop while a VM is paused. Example, with a Lease of 15 s: the leader begins a renewal at 12:00:00, another replica
+// observes it at 12:00:02. The leader's writes pass until 12:00:15, and the other replica leads from 12:00:17 on. Reads always pass.
 //
-// The Fence is checked when a write is begun, when it has its connection (dialling and TLS take time), and with each piece of its body.
+// The Fence checks a write when the write begins, when it has its connection (dialling and TLS take time), and with each piece of its body.
 //
 // # Not guaranteed
 //
-// A write that was begun in time may arrive late. A process that is frozen between the last check and the system call sends the write
-// when it wakes. Requests to the Kubernetes API server are not held back; the process ends as soon as its elector reads that another
-// replica leads, within the retry period of 2 s after it wakes. When the Lease could not be renewed in time, writes are held back and the
-// elector decides whether to go on.
+// A write that began in time may arrive late. A process that is frozen between the last check and the system call sends the write when it
+// wakes. The Fence does not hold back requests to the Kubernetes API server. The process ends as soon as its elector reads that another
+// replica leads, within the retry period of 2 s after it wakes. If the Lease could not be renewed in time, the Fence holds writes back, and
+// the elector decides whether the process goes on.
 //
 // A Fence is safe for concurrent use.
 //
-// A write that the Fence holds back fails with ErrNotLeading as a connection that could not be made does, so the client knows that it was
-// not sent. Start returns ErrReplaced if another replica leads, which ends the process. ErrUnanswered is the cause when the Lease was not
-// released.
+// A write that the Fence holds back fails with the error of a connection that could not be made, so the client knows that the write was
+// not sent. The cause of the error is ErrNotLeading. Start returns ErrReplaced if another replica leads, which ends the process.
+// ErrUnanswered is the error when the Fence does not release the Lease.
 package leadership
 
 import (
@@ -57,16 +57,16 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// ErrNotLeading is the cause when a write was held back.
+// ErrNotLeading is the cause of the error of a write that was held back.
 var ErrNotLeading = errors.New("this replica does not lead: its Lease has expired or was never held")
 
-// ErrReplaced is why Start ended.
+// ErrReplaced is the error of Start when another replica leads.
 var ErrReplaced = errors.New("leadership lost: the Lease is held by another replica")
 
-// Fence holds until when this process leads.
+// Fence knows until when this process leads.
 type Fence struct {
 	now      func() moment
-	lease    atomic.Pointer[lease] // nil = does not lead
+	lease    atomic.Pointer[lease] // nil = this process does not lead
 	led      atomic.Bool
 	elected  func(ctx context.Context, released bool) error
 	free     atomic.Bool // the Lease was released when it was last read, or did not exist
@@ -97,15 +97,16 @@ func (l *lease) valid(now moment) bool {
 	return l != nil && now.wall.Sub(l.renewed.wall) < l.lasts && now.mono-l.renewed.mono < l.lasts
 }
 
-// NewFence returns the Fence of a process that does not lead yet. elected is called before any controller starts, when this process has got
-// the Lease, with whether nothing of a replica before may take effect any more: it released the Lease, or there was none. Until it returns
-// no error this process does not lead, and the elector tries again. It may be nil. lateEffect is how long after its failure a write may
-// still take effect: the engines wait as long after a process that died.
+// NewFence returns the Fence of a process that does not lead yet. elected, which may be nil, is called when this process has got the Lease,
+// before any controller starts. released is true if no write of an earlier replica can still take effect: the earlier replica released the
+// Lease, or there was no Lease. While elected returns an error, this process does not lead, and the elector tries again. lateEffect is the
+// longest time after its failure in which a write may still take effect; the engines wait for the same time after a replica that died.
 func NewFence(lateEffect time.Duration, elected func(ctx context.Context, released bool) error) *Fence {
 	return &Fence{now: systemNow, elected: elected, writes: unanswered{lateEffect: lateEffect}, replaced: make(chan struct{})}
 }
 
-// follow is called when this process has got the Lease, until it returns no error.
+// follow calls elected when this process has got the Lease, and lets this process lead if elected returns no error. Each renewal calls it
+// again until then.
 func (f *Fence) follow(ctx context.Context, now moment) error {
 	free := f.free.Load()
 	if f.elected != nil {
@@ -122,8 +123,8 @@ func (f *Fence) follow(ctx context.Context, now moment) error {
 
 func (f *Fence) leads() bool { return f.lease.Load().valid(f.now()) }
 
-// Start returns an error when this process led and another replica leads. It is a Runnable of controller-runtime's manager, which
-// starts it once this process leads, and ends with it.
+// Start returns ErrReplaced when this process has led and another replica leads. It is a Runnable of controller-runtime's manager. The
+// manager starts it once this process leads, and ends when Start returns an error.
 func (f *Fence) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -133,9 +134,9 @@ func (f *Fence) Start(ctx context.Context) error {
 	}
 }
 
-// Lock returns the elector's lock, observed: a renewal counts from when its request was begun, for the duration in the Lease. A Lease
-// that has expired is not released, because client-go would overwrite the Lease of another replica. A Lease whose holder has a write that
-// may still take effect is not released, either.
+// Lock returns the elector's lock with the Fence around it. A renewal counts from the beginning of its request, for the duration in the
+// Lease. The lock does not release a Lease that has expired, because client-go would overwrite the Lease of another replica. It does not
+// release the Lease of a holder with a write that may still take effect, either.
 func (f *Fence) Lock(next resourcelock.Interface) resourcelock.Interface { return lock{next, f} }
 
 type lock struct {
@@ -146,7 +147,7 @@ type lock struct {
 // Get implements resourcelock.Interface.
 func (l lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if err == nil && record.HolderIdentity != l.Identity() { // otherwise this process has got it, and is not done with following
+	if err == nil && record.HolderIdentity != l.Identity() { // if this process holds the Lease, free keeps the state before it got the Lease
 		l.fence.free.Store(record.HolderIdentity == "")
 	}
 	if err == nil && l.fence.led.Load() && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {

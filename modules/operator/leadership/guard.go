@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Guard returns a transport that passes on what changes something only while this process leads. What it holds back fails as a
-// connection that could not be made does: certainly not sent.
+// Guard returns a transport that passes writes, which are all requests except GET and HEAD, only while this process leads. A write that it
+// holds back fails with the error of a connection that could not be made, so it was certainly not sent.
 func (f *Fence) Guard(next http.RoundTripper) http.RoundTripper { return guard{next, f} }
 
 type guard struct {
@@ -24,7 +24,7 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	w := &write{fence: g.fence}
 	g.fence.writes.begin()
-	if w.mayNot() { // a Lease that is given back counts the writes after this
+	if w.mayNot() { // after begin: either a concurrent release of the Lease counts this write, or this check sees the release
 		g.fence.writes.end(false, g.fence.now())
 		return nil, heldBack()
 	}
@@ -42,7 +42,7 @@ func heldBack() error { return &net.OpError{Op: "dial", Err: ErrNotLeading} }
 // A write is a request that changes something, on its way through the transport.
 type write struct {
 	fence *Fence
-	held  atomic.Bool // by the last check
+	held  atomic.Bool // the last check held the write back
 }
 
 func (w *write) mayNot() bool {
@@ -50,8 +50,8 @@ func (w *write) mayNot() bool {
 	return w.held.Load()
 }
 
-// guarded is the request with the checks that come after it is begun. Closing the connection before the first byte is the one way
-// to keep a request without a body from being sent.
+// guarded returns the request with the later checks: when it has its connection, and with each piece of its body. Only closing the
+// connection before the first byte keeps a request without a body from being sent.
 func (w *write) guarded(request *http.Request) *http.Request {
 	request = request.WithContext(httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
@@ -73,8 +73,8 @@ func (w *write) guarded(request *http.Request) *http.Request {
 	return request
 }
 
-// body is the body of a write. Each piece is sent as soon as it is read, and the server has no request without the last piece. At the end
-// of the body everything may have been sent, so the guard can no longer hold the write back.
+// body is the body of a write. The transport sends each piece as soon as it has read it, and the server has no complete request without the
+// last piece. At the end of the body the whole request may have been sent, so the guard can no longer hold the write back.
 type body struct {
 	io.ReadCloser
 	write *write

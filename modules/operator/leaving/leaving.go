@@ -1,24 +1,26 @@
 // Package leaving finds the nodes of a NodePool that use up its disruption budgets, and the cause that keeps these nodes from going.
 //
-// Core counts an initialized node against every budget while it is not ready, and from its deletion until its Linode is being removed. A
-// node whose pods may not be evicted counts for as long as that lasts. In this time the NodePool's other nodes stay, empty nodes too, and
-// core publishes nothing about it. Example: a budget of 10% lets 1 of 10 nodes go. Node c is being deleted and waits for a pod whose
-// PodDisruptionBudget allows no eviction. Nodes a and b are empty, and are billed until a person looks at c.
+// Core counts an initialized node against every budget while the node is not ready, and from the node's deletion until its Linode is being
+// removed. So a node in deletion whose pods may not be evicted uses up a budget until its pods go. In this time the NodePool's other nodes
+// stay, empty nodes too, and core publishes no event about the cause. Example: a budget of 10% lets 1 of 10 nodes go. Node c is being
+// deleted and waits for a pod whose PodDisruptionBudget allows no eviction. Nodes a and b are empty, and are billed until a person looks
+// at c.
 //
-// A pod holds its node if it has the annotation karpenter.sh/do-not-disrupt or if a PodDisruptionBudget allows no eviction of it now. A
-// pod that is already ending does not.
+// A pod holds its node if the pod has the annotation karpenter.sh/do-not-disrupt, or if a PodDisruptionBudget allows no eviction of the pod
+// now. A pod that is already terminating does not hold its node.
 //
-// The package reports only if an empty node stays for this. An empty node is one that consolidation would remove: it has no pod that moves
-// elsewhere, and no annotation karpenter.sh/do-not-disrupt. At least one of the nodes that use up the budget must have done so for two
-// minutes, because every node needs some time to leave. A node in deletion counts here only if a pod holds it. A budget of 0 is never
-// reported, because the user has asked for it.
+// The package reports only if an empty node stays because of this. A node is empty if consolidation would remove it as empty: it has no pod
+// that would move to another node, and no annotation karpenter.sh/do-not-disrupt. At least one of the nodes that use up the budget must
+// have done so for two minutes, because every node needs some time to leave. A node in deletion counts for this only if a pod holds it. A
+// budget of 0 is never reported, because the user requested it.
 //
-// Of is a pure function, except for the clock. Callers: controllers/nodepoolstatus, for the condition, and explain.
+// Of is a pure function, except for the clock. Package controllers/nodepoolstatus uses it for the condition, and package explain shows it.
 //
-// Times in a text are those at which the state began, so that the same state gives the same text. LimitsOf makes one list; its error is
-// the API server's.
+// Texts contain the time at which a state began, so that the same state gives the same text. LimitsOf makes one list and returns the API
+// server's error.
 //
-// A sentence names three nodes at most, and counts the others. An error is a budget that cannot be read, such as a wrong schedule.
+// A sentence names three nodes at most, and counts the others. Of returns an error for a budget that cannot be read, such as a wrong
+// schedule.
 package leaving
 
 import (
@@ -38,8 +40,8 @@ import (
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 )
 
-// usual is how long a node takes to leave where nothing holds it: pods have 30 seconds by default to end. A message about every node that
-// leaves would be an event for each scale-down.
+// usual is longer than a node takes to leave if no pod holds it: by default, pods have 30 seconds to end. Without this time, each
+// scale-down would publish an event.
 const usual = 2 * time.Minute
 
 // Limits are the PodDisruptionBudgets of a cluster.
@@ -57,7 +59,7 @@ type Member struct {
 	Pods  []*corev1.Pod
 }
 
-// Members returns the members of a NodePool, by name of the node. pods returns the pods of a node.
+// Members returns the members of a NodePool, sorted by the name of the node. pods returns the pods of a node.
 func Members(nodePool string, claims []*karpv1.NodeClaim, nodes []*corev1.Node, pods func(node string) []*corev1.Pod) (all []Member) {
 	byProviderID := map[string]*corev1.Node{}
 	for _, node := range nodes {
@@ -94,7 +96,7 @@ func (h Hold) String() string {
 	return fmt.Sprintf("%s allows no eviction of pod %s", strings.Join(names, " with "), h.Pod)
 }
 
-// Holds returns the pods that may not be evicted now, in order of their names.
+// Holds returns the pods that have to be evicted and may not be evicted now, in order of their names.
 func Holds(pods []*corev1.Pod, limits Limits, clk clock.Clock) (all []Hold) {
 	for _, pod := range pods {
 		if !podutil.IsWaitingEviction(pod, clk) || podutil.IsTerminating(pod) {
@@ -116,7 +118,7 @@ func Holds(pods []*corev1.Pod, limits Limits, clk clock.Clock) (all []Hold) {
 	return all
 }
 
-// unheard drops the events of core's functions about annotations that are not valid: core publishes them, too.
+// unheard drops the events of core's functions about invalid annotations, because core itself publishes the same events.
 type unheard struct{}
 
 func (unheard) Publish(...events.Event) {}
@@ -124,12 +126,12 @@ func (unheard) Publish(...events.Event) {}
 // A Node counts against the budgets of its NodePool.
 type Node struct {
 	Name  string
-	Since time.Time // it is being deleted, or is not ready
+	Since time.Time // when its deletion began, or when it became not ready
 	Going bool      // it is being deleted
 	Holds []Hold
 }
 
-// String describes the node with times that do not change.
+// String describes the node, with the time at which its state began.
 func (n Node) String() string {
 	since := n.Since.UTC().Format(time.RFC3339)
 	switch {
@@ -173,7 +175,8 @@ func Of(nodePool *karpv1.NodePool, members []Member, limits Limits, clk clock.Cl
 	return use, nil
 }
 
-// Exhausted returns whether nodes that count against the budgets keep all others from going. A budget of 0 is the user's own wish.
+// Exhausted returns whether the nodes that count against the budgets keep all other nodes from going. It returns false for a budget of 0,
+// because the user requested it.
 func (u Use) Exhausted() bool { return u.Allowed > 0 && len(u.By) >= u.Allowed }
 
 // Kept returns a sentence that names the empty nodes that stay and the nodes that use up the budget. It returns "" if no empty node stays,
@@ -205,7 +208,7 @@ func readiness(node *corev1.Node) (since time.Time, ready bool) {
 	return node.CreationTimestamp.Time, false
 }
 
-// empty returns whether consolidation would take the node as an empty one.
+// empty returns whether consolidation would remove the node as empty.
 func empty(nodePool *karpv1.NodePool, m Member) bool {
 	return nodePool.Spec.Disruption.ConsolidateAfter.Duration != nil && nodePool.Spec.Replicas == nil &&
 		m.Claim.StatusConditions().Get(karpv1.ConditionTypeConsolidatable).IsTrue() &&

@@ -44,7 +44,7 @@ const (
 
 // A Description is one metric of the provider.
 type Description struct {
-	Name   string // in full, as it is scraped; a histogram's has the suffixes _bucket, _sum and _count there
+	Name   string // in full, as it is scraped; a scrape of a histogram adds the suffixes _bucket, _sum and _count
 	Type   string // counter, gauge or histogram
 	Help   string
 	Labels []string
@@ -56,11 +56,11 @@ func Describe() []Description {
 	return all.described
 }
 
-// Values returns the closed set of values of a label, nil for a label whose values are names that the catalog offers:
-// instance_type (besides "other"), capacity_type and zone; and nil for nodepool.
+// Values returns the closed set of values of a label. It returns nil for nodepool, and for the labels whose values come from the catalog:
+// instance_type, capacity_type and zone.
 func Values(label string) []string { return slices.Clone(closedSets()[label]) }
 
-// closedSets are the values of labels that are known beforehand.
+// closedSets returns the values of each label whose values are known beforehand.
 var closedSets = sync.OnceValue(func() map[string][]string {
 	sets := map[string][]string{
 		labelOutcome: launches.Outcomes(),
@@ -74,7 +74,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 		sets[labelRoute] = append(sets[labelRoute], operation.Route)
 	}
 	for status := 100; status < 600; status++ {
-		if http.StatusText(status) != "" { // the API could send any number of three digits
+		if http.StatusText(status) != "" { // a status without a text counts as other
 			sets[labelStatus] = append(sets[labelStatus], strconv.Itoa(status))
 		}
 	}
@@ -97,7 +97,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 	return sets
 })
 
-// bounded returns the value if its label may have it, and "other" if not.
+// bounded returns the value if it is in the closed set of its label, and otherwise "other".
 func bounded(label, value string) string {
 	if _, known := slices.BinarySearch(closedSets()[label], value); known {
 		return value
@@ -111,7 +111,7 @@ type declarations struct {
 	described []Description
 }
 
-// describe returns the metric's name in full.
+// describe records the description of a metric, and returns the metric's name in full.
 func (d *declarations) describe(kind, subsystem, name, help string, labels []string) string {
 	name = prometheus.BuildFQName(namespace, subsystem, name)
 	d.described = append(d.described, Description{name, kind, help, labels})
@@ -133,6 +133,6 @@ func (d *declarations) histogram(subsystem, name, help string, labels ...string)
 
 // desc describes a gauge that a separate collector makes at every scrape.
 func (d *declarations) desc(name, help string, labels ...string) *prometheus.Desc {
-	const subsystem = "cloudprovider" // as core and other providers have it
+	const subsystem = "cloudprovider" // as in core and in other providers
 	return prometheus.NewDesc(d.describe("gauge", subsystem, name, help, labels), help, labels, nil)
 }

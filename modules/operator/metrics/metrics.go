@@ -1,16 +1,15 @@
 // Package metrics declares the metrics of the provider. Karpenter core's metrics are not here.
 //
-// Every label has a bounded set of values, whatever the Linode API answers: a value outside its label's closed set
-// (see Values) counts as "other", and an instance type is a plan that the catalog offers. No label holds a token,
-// a name of a NodeClaim, or an ID. New registers with a registry; cmd/controller passes core's registry and connects
-// the hooks. Describe lists all metrics, for dashboards, alerts, documentation and their tests.
+// Every label has a bounded set of values, whatever the Linode API answers. A value outside of its label's closed set (see Values) counts
+// as "other". An instance type is a plan that the catalog offers. The label nodepool has at most 200 names; further NodePools count as
+// "other". No label contains a token, a name of a NodeClaim, or an ID. New registers the metrics with a registry; cmd/controller passes
+// core's registry and connects the hooks. Describe lists all metrics, for dashboards, alerts, documentation and their tests.
 //
-// Offerings and facts of instance types are read from the catalog at every scrape: a refused offering is back at 1 at
-// the moment at which the refusal ends.
+// Offerings and facts of instance types are read from the catalog at every scrape. Example: a refusal makes an offering unavailable until
+// 12:03; a scrape at 12:02 reads 0, and a scrape at 12:04 reads 1.
 //
-// The names of all metrics begin with karpenter_linode_. The counts are lost with the process.
-//
-// The label nodepool has at most 200 names; further NodePools count as "other".
+// The names of the catalog's metrics begin with karpenter_cloudprovider_, all other names with karpenter_linode_. The counts begin at 0
+// with each process.
 package metrics
 
 import (
@@ -45,7 +44,7 @@ type requesting struct {
 	retries     *prometheus.CounterVec
 }
 
-// claiming is about attempts of NodeClaims, and what the claim engine did for them.
+// claiming is about attempts to claim nodes for NodeClaims, and the actions of the claim engine.
 type claiming struct {
 	claims    *prometheus.CounterVec
 	nodePools names
@@ -57,7 +56,7 @@ type claiming struct {
 	handedOut      *prometheus.CounterVec
 }
 
-// nodes is about what became of instances and nodes.
+// nodes is about instances that were removed, and nodes that did not join or need attention.
 type nodes struct {
 	collected    *prometheus.CounterVec
 	unidentified *prometheus.CounterVec
@@ -65,7 +64,7 @@ type nodes struct {
 	maintenance  *prometheus.GaugeVec
 }
 
-// catalog is about plans, prices and availability.
+// market is about plans, prices and availability.
 type market struct {
 	refusals  *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
@@ -104,15 +103,16 @@ func (m *Metrics) Claim(nodePool, outcome string, elapsed time.Duration) {
 	m.claimWait.WithLabelValues(outcome).Observe(elapsed.Seconds())
 }
 
-// beginClaims lets every outcome of a NodePool begin at 0: an alert on the increase does not see a counter that begins at 1. The attempts
-// before the first bad outcome begin the series, because a purchase is attempted again and again until it is known to be bad.
+// beginClaims makes the series of all outcomes of a NodePool, with the value 0: an alert on an increase would not see a series that begins
+// at 1. The first attempt for a NodePool makes its series. A bad outcome comes only after several attempts, so Prometheus can scrape the 0
+// before it.
 func (m *Metrics) beginClaims(nodePool string) {
 	for _, outcome := range launches.Outcomes() {
 		m.claims.WithLabelValues(nodePool, outcome)
 	}
 }
 
-// Action counts what the claim engine did.
+// Action counts an action of the claim engine.
 func (m *Metrics) Action(end claims.ActionEnd) {
 	action := bounded(labelAction, end.Op)
 	m.actions.WithLabelValues(action, resultOf(end.Err)).Inc()
@@ -125,7 +125,7 @@ func (m *Metrics) Action(end claims.ActionEnd) {
 	}
 }
 
-// resultOf is "ok", or the kind of the error that ended an action.
+// resultOf returns "ok", or the kind of the error that ended an action.
 func resultOf(err error) string {
 	var poolErr *claims.Error
 	switch {
@@ -137,7 +137,7 @@ func resultOf(err error) string {
 	return other
 }
 
-// Collected counts what garbage collection removed.
+// Collected counts the instances, places and pools that garbage collection removed.
 func (m *Metrics) Collected(collected claims.Collected) {
 	for _, node := range collected.Removed {
 		kind := collectedOrphan
@@ -150,7 +150,7 @@ func (m *Metrics) Collected(collected claims.Collected) {
 	m.collected.WithLabelValues(collectedPool).Add(float64(len(collected.Pools)))
 }
 
-// Unidentified counts a Node that could not be protected.
+// Unidentified counts a Node from which pods were not kept off, because it was identified neither by provider ID nor by label.
 func (m *Metrics) Unidentified() { m.unidentified.WithLabelValues().Inc() }
 
 // NeverJoined counts a node that was paid for and never joined.
@@ -186,7 +186,7 @@ func (m *Metrics) offered() []*karpcloud.InstanceType {
 	return nil
 }
 
-// offeredName bounds the name of an instance type by the types that are offered now.
+// offeredName returns the name of an instance type that the catalog offers now, and "other" for every other name.
 func (m *Metrics) offeredName(name string) string {
 	if slices.ContainsFunc(m.offered(), func(it *karpcloud.InstanceType) bool { return it.Name == name }) {
 		return name

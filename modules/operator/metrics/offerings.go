@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// offerings makes the catalog's metrics at every scrape, so that plans that go and marks that end need no
-// event. It is a prometheus.Collector.
+// offerings makes the catalog's metrics at every scrape, so that a removed plan and the end of a refusal need no event. It is a
+// prometheus.Collector.
 type offerings struct {
 	metrics                       *Metrics
 	price, available, cpu, memory *prometheus.Desc

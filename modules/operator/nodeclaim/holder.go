@@ -12,22 +12,22 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Claimant is a NodeClaim as the claim engine records it.
+// Claimant returns a NodeClaim as the claim engine records it.
 func Claimant(nodeClaim *karpv1.NodeClaim) claims.Claimant {
 	return claims.Claimant{Name: nodeClaim.Name, UID: string(nodeClaim.UID)}
 }
 
-// cacheLag is how long a cache may lag behind the API server: informers were seen to lag by seconds, and by 20 s at the longest.
+// cacheLag is longer than a cache lags behind the API server: we have seen informers lag by seconds, and by 20 s at most.
 const cacheLag = time.Minute
 
-// Holders is the cluster's own record of which NodeClaim has which instance, and implements [claims.Records]: it outranks the tags of
-// instances. It is safe for concurrent use, and has no records until Use and Read.
+// Holders is the cluster's own record of which NodeClaim has which instance. It implements [claims.Records], and has precedence over the
+// tags of instances. It is safe for concurrent use, and has no records until Use and Read.
 type Holders struct {
 	cache atomic.Pointer[client.Reader]
 	first atomic.Pointer[snapshot]
 }
 
-// snapshot has what the API server itself returned when this process began to lead.
+// snapshot has the NodeClaims that the API server returned when this process began to lead.
 type snapshot struct {
 	read    time.Time
 	holders map[string]claims.Claimant
@@ -36,8 +36,9 @@ type snapshot struct {
 // Use sets the cache, which must have core's index of NodeClaims by provider ID.
 func (h *Holders) Use(cache client.Reader) { h.cache.Store(&cache) }
 
-// Read lists the NodeClaims from the API server. A process calls it when it begins to lead: the cache may lack what the leader before
-// recorded last. What the list shows counts beside the cache until the cache cannot be older.
+// Read lists the NodeClaims from the API server. A process calls it when it begins to lead: the cache may lack the last writes of the
+// previous leader. For cacheLag, Holder uses the list if the cache has no answer. Example: the previous leader wrote a status at 12:00:00,
+// and this process reads at 12:00:05; until 12:01:05 Holder knows the status even if the cache lags.
 func (h *Holders) Read(ctx context.Context, server client.Reader) error {
 	list := &karpv1.NodeClaimList{}
 	if err := server.List(ctx, list); err != nil {
@@ -58,7 +59,8 @@ func (h *Holders) Read(ctx context.Context, server client.Reader) error {
 	return nil
 }
 
-// Holder returns the NodeClaim whose status names the instance, none if several do. It makes no request.
+// Holder returns the NodeClaim whose status names the instance. It returns false if no status or more than one status names the instance.
+// It makes no request.
 func (h *Holders) Holder(instanceID int) (claims.Claimant, bool) {
 	id := ProviderID(instanceID)
 	if cache := h.cache.Load(); cache != nil {

@@ -40,10 +40,10 @@ func (s *Store) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllO
 	return ErrReadOnly
 }
 
-// Status returns a writer whose writes are ErrReadOnly.
+// Status returns a writer whose writes return ErrReadOnly.
 func (s *Store) Status() client.SubResourceWriter { return subresource{} }
 
-// SubResource returns a client whose calls are ErrReadOnly.
+// SubResource returns a client whose calls return ErrReadOnly.
 func (s *Store) SubResource(string) client.SubResourceClient { return subresource{} }
 
 type subresource struct{}

@@ -1,17 +1,17 @@
 // Package objectstore keeps Kubernetes objects in memory and serves them as a controller-runtime client that can only read.
 //
-// It lets Karpenter core's scheduler and disruption run over a dump, without an API server. Objects are put and deleted by the program
-// that simulates; core's reads get deep copies, in order of namespace and name, so that the same objects give the same decisions.
+// It lets Karpenter core's scheduler and disruption run over a dump, without an API server. The simulating program adds and removes objects
+// with Put and Remove. Core's reads return deep copies, in order of namespace and name, so that the same objects give the same decisions.
 //
-// Served: Get, and List by namespace, labels, and the fields metadata.name and spec.nodeName (of pods). Another field is an
-// error and no empty list. Writes are errors. There are no watches, no defaulting, no validation and no resource versions.
+// A Store serves Get, and List by namespace, labels, and the fields metadata.name and spec.nodeName (of pods). A List by another field
+// returns an error that names the field, and not an empty list. There are no watches, no defaulting, no validation and no resource
+// versions.
 //
-// A Store is safe for concurrent reads; puts and deletes must not run at the same time as reads.
+// A Store is safe for concurrent reads. Put and Remove must not run at the same time as reads.
 //
 // Callers are packages whatif and explain.
 //
-// A read of an object that is not there is the API server's "not found". A write is ErrReadOnly, and a field that is not served is an
-// error that names it. Put replaces an object of the same kind, namespace and name, and keeps a copy.
+// A Get of an object that does not exist returns the API server's "not found". Every write through the client returns ErrReadOnly.
 package objectstore
 
 import (
@@ -69,7 +69,7 @@ func (s *Store) Put(object client.Object) {
 	}
 }
 
-// Remove drops the object of this kind, namespace and name, if there is one.
+// Remove removes the object of the same kind, namespace and name, if the Store has it.
 func (s *Store) Remove(object client.Object) {
 	kind, key := reflect.TypeOf(object), client.ObjectKeyFromObject(object)
 	if pod, ok := s.tables[kind][key].(*corev1.Pod); ok {
@@ -120,7 +120,7 @@ func (s *Store) List(_ context.Context, list client.ObjectList, opts ...client.L
 // objects are the objects of one kind.
 type objects = map[client.ObjectKey]client.Object
 
-// candidates returns the objects that may match, and what the options require besides the namespace.
+// candidates returns the objects that may match, and a function that checks all requirements of the options except the namespace.
 func (s *Store) candidates(kind reflect.Type, options *client.ListOptions) (objects, func(client.Object) bool, error) {
 	from, name := s.tables[kind], ""
 	if options.FieldSelector != nil {
@@ -144,10 +144,10 @@ func (s *Store) candidates(kind reflect.Type, options *client.ListOptions) (obje
 // Scheme returns the scheme of client-go, in which this provider and core register their kinds.
 func (s *Store) Scheme() *runtime.Scheme { return scheme.Scheme }
 
-// RESTMapper returns nil: nothing is mapped to routes.
+// RESTMapper returns nil, because a Store has no routes.
 func (s *Store) RESTMapper() meta.RESTMapper { return nil }
 
-// GroupVersionKindFor returns the kind that the scheme has for an object.
+// GroupVersionKindFor returns the kind of an object in the scheme.
 func (s *Store) GroupVersionKindFor(object runtime.Object) (schema.GroupVersionKind, error) {
 	return apiutil.GVKForObject(object, scheme.Scheme)
 }

@@ -1,17 +1,17 @@
 // Package offhours keeps a NodePool without nodes in the windows of a schedule, such as nights and weekends.
 //
 // A user writes the schedule into the annotation karpenter.k8s.linode/off-hours of a NodePool. In a window the NodePool is held: its
-// spec.limits.nodes is "0", which core heeds wherever it makes a node. Hold stores the user's own limit in another annotation. One write
-// changes both, so that a crash loses neither, and Wake restores the limit. Towards the end of a window the NodePool is woken, so that
-// nodes have joined when the window ends.
+// spec.limits.nodes is "0", so core makes no node for it. Another annotation keeps the user's own limit. One write changes the limit and
+// the annotation, so that a crash loses neither. wakeBefore ahead of the end of a window the NodePool is woken, which restores the limit,
+// so that nodes have joined when the window ends.
 //
-// All functions are pure. Callers: controllers/offhours writes what they decide and deletes the nodes; controllers/podevents, explain and
-// nodeview show it.
+// All functions are pure. Package controllers/offhours writes the decisions and deletes the nodes. Packages controllers/podevents, explain
+// and nodeview show the decisions.
 //
 // Example: {timeZone: Europe/Berlin, wakeBefore: 10m, windows: [{schedule: "0 19 * * mon-fri", duration: 12h}]} holds the NodePool from
 // 19:00 to 6:50 the next morning. Windows that overlap or touch are one period. Without timeZone the times are UTC. A duration counts
-// hours of the clock on the wall, also in a night when the clock changes. A schedule that cannot be read holds nothing, and the condition
-// OffHours is Unknown with the field at fault.
+// hours of the clock on the wall: the window ends at 7:00 also in a night when the clock changes. A schedule that cannot be read holds no
+// NodePool. The condition OffHours is then Unknown, and its message names the wrong field.
 //
 // A schedule has 1 to 20 windows. Parse refuses an unknown field, an unknown time zone, and a wakeBefore that is not shorter than each
 // duration.
@@ -33,7 +33,7 @@ import (
 const (
 	// Annotation has the schedule, which Parse reads.
 	Annotation = "karpenter.k8s.linode/off-hours"
-	// AnnotationLimit is on a NodePool that is held: the spec.limits.nodes that Wake restores, or none.
+	// AnnotationLimit is on a NodePool that is held: the spec.limits.nodes to restore, or "none".
 	AnnotationLimit = "karpenter.k8s.linode/off-hours-limit"
 )
 
@@ -53,13 +53,13 @@ const none = "none"
 // Decision is the answer for one NodePool at one time.
 type Decision struct {
 	Hold    bool
-	Again   time.Time // when the answer may be another; zero = not before the NodePool changes
+	Again   time.Time // when the decision can change; zero = only when the NodePool changes
 	Reason  string    // of the condition; "" for a NodePool without off-hours
 	Message string
 }
 
-// Decide reads the annotation. A schedule that cannot be read holds no NodePool: nodes that cost money do less harm than pods that wait
-// until a user corrects the schedule.
+// Decide returns the decision for a NodePool at a time. A schedule that cannot be read holds no NodePool: nodes that cost money do less
+// harm than pods that wait until a user corrects the schedule.
 func Decide(nodePool *karpv1.NodePool, now time.Time) Decision {
 	annotation, ok := nodePool.Annotations[Annotation]
 	if !ok {
@@ -78,11 +78,11 @@ func Decide(nodePool *karpv1.NodePool, now time.Time) Decision {
 		Message: fmt.Sprintf("The next off-hours are from %s to %s, without nodes until %s", shown(p.Start), shown(p.End), shown(p.Wake))}
 }
 
-// shown writes a time with its day of the week, which schedules are about, and its zone.
+// shown writes a time with its zone and its day of the week, because schedules name days of the week.
 func shown(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 MST") }
 
-// Apply changes the limit and the annotation of a NodePool, and its condition. It returns whether the limit or the annotation, and whether
-// the condition is another now.
+// Apply changes the limit, the annotation and the condition of a NodePool in memory. spec is true if it has changed the limit or the
+// annotation, condition if it has changed the condition.
 func (d Decision) Apply(nodePool *karpv1.NodePool) (spec, condition bool) {
 	if d.Hold {
 		spec = hold(nodePool)
@@ -101,7 +101,8 @@ func (d Decision) Apply(nodePool *karpv1.NodePool) (spec, condition bool) {
 	return spec, conditions.Set(status.Condition{Type: Condition, Status: is, Reason: d.Reason, Message: d.Message})
 }
 
-// hold sets the limit to 0. A limit that is not 0 on a NodePool that is held is a user's new one, and the one to restore.
+// hold sets the limit to 0, and stores the present limit as the one to restore. If a NodePool that is already held has a limit other than
+// 0, a user has set a new limit, which hold stores in the same way.
 func hold(nodePool *karpv1.NodePool) bool {
 	limit, limited := nodePool.Spec.Limits[resources.Node]
 	if _, held := nodePool.Annotations[AnnotationLimit]; held && limited && limit.IsZero() {
@@ -121,7 +122,7 @@ func hold(nodePool *karpv1.NodePool) bool {
 	return true
 }
 
-// wake restores the limit, unless a user has set another one meanwhile.
+// wake restores the stored limit, unless a user has set another limit meanwhile.
 func wake(nodePool *karpv1.NodePool) bool {
 	own, held := nodePool.Annotations[AnnotationLimit]
 	if !held {
@@ -140,13 +141,13 @@ func wake(nodePool *karpv1.NodePool) bool {
 	return true
 }
 
-// Held returns the message of a NodePool that is held, "" for others.
+// Held returns the condition's message of a NodePool that is held, "" for any other NodePool.
 func Held(nodePool *karpv1.NodePool) string {
 	c := nodePool.StatusConditions(status.WithObservedOnly()).Get(Condition)
 	switch {
 	case !c.IsTrue():
 		return ""
-	case c.Message == "": // a dump has no messages
+	case c.Message == "": // a dump of a cluster has no messages
 		return "Off-hours: no nodes now"
 	}
 	return c.Message

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // an image has no time zones of its own
+	_ "time/tzdata" // the operator's image has no time zone database
 
 	"github.com/robfig/cron/v3"
 	"sigs.k8s.io/yaml"
@@ -23,10 +23,10 @@ type window struct {
 	duration time.Duration
 }
 
-// Period is one stretch of off-hours. Windows that overlap or touch are one period.
+// Period is a time of off-hours. Windows that overlap or touch are one period.
 type Period struct {
-	Start time.Time // of the next period; zero in a period that has begun
-	Wake  time.Time // from when on the NodePool may have nodes again
+	Start time.Time // of a period that has not begun; zero if it has begun
+	Wake  time.Time // the time from which the NodePool may have nodes again
 	End   time.Time
 }
 
@@ -42,7 +42,7 @@ type text struct {
 
 const (
 	maxWindows = 20
-	maxLink    = 1000 // windows that follow each other without a gap
+	maxLink    = 1000 // the most windows in a row without a gap; more count as a schedule without an end
 )
 
 const example = `for example {timeZone: Europe/Berlin, wakeBefore: 10m, windows: [{schedule: "0 19 * * mon-fri", duration: 12h}]}`
@@ -52,8 +52,8 @@ var (
 	minutes   = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,7}m)?(0s)?$`)
 )
 
-// Parse reads the annotation. An error names the field, its value, and what would be right. now is the time for which a schedule must have
-// a next start, and a period an end.
+// Parse reads the annotation. An error names the field, its value and a correct value. Each window must have a start after now, and the
+// period of this start must have an end.
 func Parse(annotation string, now time.Time) (*Schedule, error) {
 	var t text
 	if err := yaml.UnmarshalStrict([]byte(annotation), &t); err != nil {
@@ -101,8 +101,8 @@ func zone(name string) (*time.Location, error) {
 	return location, nil
 }
 
-// starts parses a schedule as Karpenter's disruption budgets have it. The library also takes TZ=, on which it may panic, and @every, which
-// counts from the start of the process.
+// starts parses a schedule in the form of Karpenter's disruption budgets. It refuses two forms that the library also accepts: TZ=, on which
+// the library may panic, and @every, which counts from the start of the process.
 func starts(field, given string, zone *time.Location, now time.Time) (*cron.SpecSchedule, error) {
 	given = strings.TrimSpace(given)
 	wrong := func(why string) error {
@@ -149,7 +149,8 @@ func short(s string) string {
 	return s
 }
 
-// Now returns the period in which the NodePool is held, false outside of periods and in the last part of one, for which it is woken.
+// Now returns the period in which the NodePool is held at a time. It returns false outside of periods, and from Period.Wake to the end of a
+// period.
 func (s *Schedule) Now(now time.Time) (Period, bool) {
 	end, _ := s.end(now)
 	p := Period{Wake: end.Add(-s.lead).In(s.zone), End: end.In(s.zone)}
@@ -168,7 +169,8 @@ func (s *Schedule) Next(now time.Time) Period {
 	return Period{Start: first.In(s.zone), Wake: end.Add(-s.lead).In(s.zone), End: end.In(s.zone)}
 }
 
-// end returns the end of the period that a time is in, the time itself outside of periods. ok: there is an end.
+// end returns the end of the period that contains a time, or the time itself if no period contains it. ok is false if the period has no
+// end.
 func (s *Schedule) end(at time.Time) (end time.Time, ok bool) {
 	for range maxLink {
 		last := at
@@ -187,15 +189,17 @@ func (s *Schedule) end(at time.Time) (end time.Time, ok bool) {
 	return at, false
 }
 
-// end adds the duration to the time that clocks show: a window from 19:00 for 12h ends at 7:00 also in the night that has 11 or 13 hours.
+// end adds the duration to the time that clocks show: a window from 19:00 for 12h ends at 7:00 also in a night in which the clock changes,
+// after 11 or 13 hours.
 func (w window) end(start time.Time) time.Time {
 	start = start.In(w.starts.Location)
 	minute := start.Minute() + int(w.duration/time.Minute)
 	return time.Date(start.Year(), start.Month(), start.Day(), start.Hour(), minute, 0, 0, start.Location())
 }
 
-// latest returns the last start until a time, of the starts whose window may contain it. It looks back twice as far each time, because a
-// schedule has a next start alone and may have one in each minute.
+// latest returns the last start of the window at or before a time, false if every earlier start is too old for its window to contain the
+// time. A cron schedule only returns the next start after a time. So latest looks for a start in the last 1, 2, 4, ... minutes: a schedule
+// may have a start in each minute, and latest must not step through all of them.
 func (w window) latest(at time.Time) (time.Time, bool) {
 	const clockChange = 2 * time.Hour
 	for back := time.Minute; ; back *= 2 {

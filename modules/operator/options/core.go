@@ -14,8 +14,8 @@ import (
 
 const gatesFlag = "feature-gates"
 
-// coreFlags returns a set with the flags of Karpenter core, and the options that they set. It prints nothing: errors are one line, printed
-// by the caller.
+// coreFlags returns a set with the flags of Karpenter core, and the options that they set. The set prints nothing, because the caller
+// prints an error in one line.
 func coreFlags() (*coreoptions.FlagSet, *coreoptions.Options) {
 	fs, core := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter-linode", flag.ContinueOnError)}, &coreoptions.Options{}
 	fs.SetOutput(io.Discard)
@@ -23,8 +23,8 @@ func coreFlags() (*coreoptions.FlagSet, *coreoptions.Options) {
 	return fs, core
 }
 
-// fromEnvironment sets core's flags. Core itself falls back to a default, silently, when a variable is not a number or a duration; a typing
-// error has to be reported.
+// fromEnvironment sets core's flags from environment variables, and returns an error for a value that is not valid. Core itself would
+// silently use the default.
 func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)) (first error) {
 	fs.VisitAll(func(f *flag.Flag) {
 		name := variable(f.Name)
@@ -32,7 +32,7 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 		if !ok || v == "" || first != nil {
 			return
 		}
-		if err := f.Value.Set(v); err != nil { // the only flags of core without a default that refuse a text are booleans
+		if err := f.Value.Set(v); err != nil { // of core's flags without a default, only booleans refuse a text
 			first = &Error{Name: name, Found: fmt.Sprintf("%q is not valid", v),
 				Fix: fixOf(kindOfFlag(f.Value), v, "use a value such as "+cmp.Or(f.DefValue, "true or false"))}
 		}
@@ -40,7 +40,7 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 	return first
 }
 
-// coreError names core's setting: core's own checks say "..., invalid NAME "value"".
+// coreError turns an error of core into an Error that names the setting. Core's own checks return "..., invalid NAME "value"".
 func coreError(err error) error {
 	if _, found, ok := strings.Cut(err.Error(), "parsing scheduler config, "); ok {
 		return &Error{Name: "SCHEDULER_CONFIG", Found: strings.ReplaceAll(found, "\n", " "),
@@ -54,7 +54,7 @@ func coreError(err error) error {
 	return &Error{Name: variable(gatesFlag), Found: err.Error(), Fix: "use a list such as NodeRepair=true,StaticCapacity=true"}
 }
 
-// usageOf returns the help of core's setting with a variable, which lists its values.
+// usageOf returns the help of core's setting with this variable. The help lists the setting's values.
 func usageOf(name string) string {
 	fix := "run with -h to see its values"
 	flags, _ := coreFlags()
@@ -66,8 +66,8 @@ func usageOf(name string) string {
 	return fix
 }
 
-// refuseUnserved refuses what core would accept without any effect: gates that core does not have, which it ignores
-// silently, and devices of Dynamic Resource Allocation, which this provider does not publish.
+// refuseUnserved refuses settings that core would accept without any effect: feature gates that core does not have, and devices of Dynamic
+// Resource Allocation, which this provider does not publish.
 func refuseUnserved(core *coreoptions.Options, gates string) error {
 	served := gateNames()
 	for gate := range strings.SplitSeq(gates, ",") {
@@ -84,7 +84,7 @@ func refuseUnserved(core *coreoptions.Options, gates string) error {
 	return nil
 }
 
-// gateNames are the gates of the version of core that is built in.
+// gateNames returns the feature gates of the built-in version of core.
 func gateNames() []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[coreoptions.FeatureGates]()) {

@@ -2,10 +2,10 @@ package options
 
 import "strings"
 
-// Error is the reason why the program cannot start: which setting, what was found, what to do. Its message is a single line. It does not
-// recognise secrets: code that makes an Error must not put one into it.
+// Error is the reason why the program cannot start: the setting, the problem and the cure. Its message is a single line. It does not
+// recognise secrets, so code that makes an Error must not put a secret into it.
 type Error struct {
-	Name  string // the setting as the user writes it, an environment variable mostly
+	Name  string // the setting as the user writes it, mostly an environment variable
 	Found string // the problem, without secrets
 	Fix   string // the cure
 	Err   error  // the cause, if there is one; it is part of the message

@@ -1,21 +1,19 @@
 // Package options reads the operator's settings: environment variables and command line flags.
 //
-// Parse is called once, by cmd/controller, before anything else happens; every other package gets
-// values. A flag wins over its environment variable, which wins over the default; an empty
-// environment variable counts as not set. The API token is taken from the environment or a file only,
-// because a command line can be read by every user of a machine. Callers end the program after an error, and print Usage after
-// flag.ErrHelp. Errors are *Error: one line,
-// the setting's name first, the token never in it.
+// Package cmd/controller calls Parse once, at its start; every other package gets values. A flag has precedence over its environment
+// variable, and the variable over the default. An empty environment variable counts as not set. The API token comes from the environment
+// or a file only, because every user of a machine can read command lines. After an error the caller ends the program. After flag.ErrHelp it
+// prints Usage.
 //
-// Karpenter core's settings are read together with these, by core's own parser, which does not name a
-// variable that is wrong: Parse checks them first.
+// An error is an *Error, in one line: "NAME: found (cause); fix". NAME is the setting. The token is never part of an error.
 //
-// An Error is "NAME: found (cause); fix". Some settings have two names, of which the first has
-// precedence. Usage and Describe list every setting with its default; docs/configuration.md is made of
-// Describe. A Secret never prints its value.
+// Parse also reads Karpenter core's settings, with core's own parser. Core's parser does not name a wrong variable, so Parse checks core's
+// settings before it calls this parser.
 //
-// A feature gate that core does not have is an error that lists the gates; core would ignore it
-// silently.
+// Some settings have two names, and the first name has precedence. Usage and Describe list every setting with its default;
+// docs/configuration.md is generated from Describe. A Secret never prints its value.
+//
+// A feature gate that core does not have is an error that lists the gates. Core would ignore it silently.
 package options
 
 import (
@@ -36,7 +34,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/selection"
 )
 
-// A Secret is a text that printing, in whatever form, does not show. Convert it to a string to use it.
+// A Secret is a text that no form of printing shows. Convert it to a string to use it.
 type Secret string
 
 // Format writes a placeholder.
@@ -57,14 +55,15 @@ type Options struct {
 
 	Core *coreoptions.Options // Karpenter core's own settings
 
-	MetricsAddress, ProbeAddress string // IP addresses to listen on; empty: all of the host
+	MetricsAddress, ProbeAddress string // IP addresses to listen on; empty: all addresses of the host
 
 	Mode            v1alpha1.Mode
 	ClusterName     string
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
-	// Of clusterapi mode only: the namespace of the Cluster, and the kubeconfig file of its management cluster; empty: this one
+	// The namespace of the Cluster object, and the kubeconfig file of the management cluster; an empty file name means that this cluster
+	// is the management cluster. Used in clusterapi mode only.
 	ClusterAPINamespace, ClusterAPIKubeconfig string
 	// ServingCertificates lets kubelets request serving certificates, and the operator approves them; used in instance mode only
 	ServingCertificates bool
@@ -79,59 +78,59 @@ type Options struct {
 	AllowedPlans, DeniedPlans string // see Plans
 	PlanPrices                string // see Prices
 
-	VMMemoryOverhead *float64             // share of a plan's memory that pods cannot have, 0 <= x < 1; nil: it is estimated
-	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
-	AllowHTTP        bool                 // plain http to an address that is not loopback
+	VMMemoryOverhead *float64             // share of a plan's memory that pods cannot use, 0 <= x < 1; nil: the catalog estimates it
+	LearnedCapacity  types.NamespacedName // ConfigMap that keeps the sizes that nodes have shown; empty: none
+	AllowHTTP        bool                 // allow plain http to an address that is not loopback
 	DisableDryRun    bool                 // skip the checks of a LinodeNodeClass that call the API
 
 	CreateDeadline time.Duration
-	SettleTime     time.Duration // how far a direct read may lag behind writes
-	ListLag        time.Duration // how far a list may
-	LateEffect     time.Duration // how long after its failure a write may take effect
-	PlanRest       time.Duration // how long a plan without capacity is not bought
+	SettleTime     time.Duration // the longest time by which a direct read may lag behind writes
+	ListLag        time.Duration // the longest time by which a list may lag behind writes
+	LateEffect     time.Duration // the longest time after its failure in which a write may still take effect
+	PlanRest       time.Duration // the time for which a plan without capacity is not bought
 	RetryDelay     time.Duration
 
 	AdoptAlpha        bool // take over nodes of the alpha provider
-	HostMaintenance   bool // replace nodes before their host is worked on
-	SurgeBeforeDrain  bool // start the successor of a one-replica Deployment's pod before it is evicted, where an annotation asks for it
-	NodePriceLabel    bool // put each node's price on it, as eks-node-viewer reads it
+	HostMaintenance   bool // replace nodes before announced maintenance of their hosts
+	SurgeBeforeDrain  bool // start the successor of a one-replica Deployment's pod before the pod is evicted, if an annotation requests it
+	NodePriceLabel    bool // put the label with the node's price on each node, for eks-node-viewer
 	UnregisteredTaint bool // put Karpenter's registration taint on new pools
 
 	CatalogInterval           time.Duration // between reads of plans, prices and availability
-	NodeRepairToleration      time.Duration // how long a broken node is left alone; half of it where waiting cannot help
+	NodeRepairToleration      time.Duration // the time before a broken node is repaired; half of it for causes that do not pass by themselves
 	GarbageCollectionInterval time.Duration
 	OrphanTTL                 time.Duration
 
-	MaxNodes           int           // of all NodePools together; 0: no bound
-	MaxHourlyPrice     float64       // of all nodes together, in USD; 0: no bound
+	MaxNodes           int           // the most nodes of all NodePools together; 0: no bound
+	MaxHourlyPrice     float64       // the most that all nodes together may cost per hour, in USD; 0: no bound
 	OrphanDrainTimeout time.Duration // for how long pods may keep an instance that no NodeClaim owns
 }
 
-// Plans are the plans that may be bought at all.
+// Plans returns the selection of plans that the operator may buy.
 func (o Options) Plans() selection.Selection {
 	plans, _ := selection.Parse(o.AllowedPlans, o.DeniedPlans) // both are valid
 	return plans
 }
 
-// Tags are put on all Linodes.
+// Tags returns the tags of InstanceTags, which all Linodes get.
 func (o Options) Tags() []string {
 	tags, _ := splitTags(o.InstanceTags) // they are valid
 	return tags
 }
 
-// Prices are the prices of plans for which the Linode API lists none.
+// Prices returns the prices of plans for which the Linode API lists no price.
 func (o Options) Prices() selection.Prices {
 	prices, _ := selection.ParsePrices(o.PlanPrices) // it is valid
 	return prices
 }
 
-// Secrets are the only Secrets that are read for LinodeNodeClasses.
+// Secrets returns the Secrets that LinodeNodeClasses may name. The operator reads no other Secrets for classes.
 func (o Options) Secrets() []types.NamespacedName {
 	list, _ := parseSecrets(o.ClassSecrets) // it is valid
 	return list
 }
 
-// Allowed bounds what LinodeNodeClasses may name of the account.
+// Allowed returns the list of the account's objects that LinodeNodeClasses may name.
 func (o Options) Allowed() allowlist.List {
 	list, _ := allowlist.Parse(o.ClassAllow) // it is valid
 	return list
@@ -170,7 +169,7 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	if err := refuseUnserved(core, fs.Lookup(gatesFlag).Value.String()); err != nil {
 		return Options{}, err
 	}
-	// Last, because it repeats the checks above in words that do not name the variable.
+	// Core's parser is last: it repeats the checks above with errors that do not name the variable.
 	if err := core.Parse(fs, args...); err != nil {
 		return Options{}, coreError(err)
 	}
@@ -178,7 +177,7 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	return o, nil
 }
 
-// addTo adds the setting's flag, which notes its text in given, so that flags and variables go through the same conversion.
+// addTo adds the setting's flags to fs. A flag stores its text in given, so that read converts flags and variables in the same way.
 func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
 	for _, name := range []string{d.flag, d.former} {
 		note := func(text string) error {
@@ -223,8 +222,7 @@ func defaultText(def string) string {
 
 var clusterName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
-// validate refuses missing or contradictory settings, and settings that would have no effect in instance mode although they promise a
-// bound.
+// validate refuses missing or contradictory settings, and the setting ADOPT_ALPHA in modes in which it would have no effect.
 func (o *Options) validate() error {
 	_, plans := selection.Parse(o.AllowedPlans, o.DeniedPlans)
 	instance := o.Mode == v1alpha1.ModeInstance

@@ -23,15 +23,15 @@ import (
 // A definition is one setting: its names, its default, its help and how its text becomes a value.
 type definition struct {
 	flag     string   // empty: environment only
-	former   string   // an earlier name of the flag, which still works, as does its variable; empty: none
+	former   string   // an earlier name of the flag; the old flag and its variable still work; empty: none
 	env      []string // in order of precedence; empty: the flag in upper case with underscores
 	def      string
-	instance string // the default in the other modes than lke where that is another one; the mode is read before
+	instance string // the default in instance and clusterapi mode, if it differs from def; the mode is read before
 	usage    string
 	kind     string // as in Description.Type
-	fix      string // the cure for a text that is not a value
+	fix      string // the cure for a text that is not valid
 	set      func(string) error
-	shown    func(string) string // a text that is not a value, as errors have it; nil: as it is
+	shown    func(string) string // how an error shows a text that is not valid; nil: unchanged
 }
 
 const (
@@ -44,7 +44,7 @@ const (
 	addressFix = "use an IP address without a port, such as 127.0.0.1, or leave it out"
 )
 
-// settings are all settings of this package, in the order of the help text. They are set in o.
+// settings returns all settings of this package, in the order of the help text. Each sets its value in o.
 func (o *Options) settings() []definition { //nolint:funlen // a table
 	return []definition{
 		{env: []string{"LINODE_TOKEN"}, usage: "Linode personal access token with the scopes lke:read_write and linodes:read_write",
@@ -183,7 +183,7 @@ func (d definition) variables() []string {
 	return []string{variable(d.flag)}
 }
 
-// variable is the environment variable of a flag.
+// variable returns the environment variable of a flag.
 func variable(flag string) string { return strings.ToUpper(strings.ReplaceAll(flag, "-", "_")) }
 
 // read takes the setting from its flag, its variables or its default, in this order. given are the flags of the command line.
@@ -214,7 +214,7 @@ func (d definition) read(mode v1alpha1.Mode, given map[string]string, lookup fun
 	return nil
 }
 
-// withoutUser returns an address, or what was meant for one, without the user and password before the last @.
+// withoutUser returns an address, which may not be valid, without the user and password before the last @.
 func withoutUser(address string) string {
 	at := strings.LastIndex(address, "@")
 	if at < 0 {
@@ -227,7 +227,7 @@ func withoutUser(address string) string {
 	return scheme + "//(redacted)" + address[at:]
 }
 
-// fixOf returns what to do about a text that is not a value: for a number in place of a duration, the number with a unit.
+// fixOf returns the cure for a text that is not valid. For a number in place of a duration, it is the number with a unit: "use 30s" for 30.
 func fixOf(kind, value, otherwise string) string {
 	if n, err := strconv.Atoi(value); err == nil && n > 0 && kind == kindDuration {
 		return fmt.Sprintf("use %ds", n)
@@ -235,7 +235,8 @@ func fixOf(kind, value, otherwise string) string {
 	return otherwise
 }
 
-// parsed sets a value that a text is parsed to. Only what valid accepts is a value; nil accepts all.
+// parsed returns a function that parses a text and sets the value. The function returns an error for a value that valid refuses. A nil
+// valid accepts all values.
 func parsed[T any](to *T, parse func(string) (T, error), valid func(T) bool) func(string) error {
 	return func(text string) error {
 		value, err := parse(text)
@@ -257,7 +258,7 @@ func float(to *float64, valid func(float64) bool) func(string) error {
 	return parsed(to, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }, valid)
 }
 
-// optional stores nil for a setting that is not set.
+// optional is parsed for a pointer: it sets nil for an empty text.
 func optional[T any](to **T, parse func(string) (T, error)) func(string) error {
 	return func(value string) error {
 		if value == "" {
@@ -303,7 +304,7 @@ func isURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// parseSeconds takes seconds, as users of the variable know it, and Go durations too.
+// parseSeconds accepts a number of seconds, which other programs with this variable take, and also a Go duration.
 func parseSeconds(text string) (time.Duration, error) {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		text = strconv.FormatFloat(n, 'f', -1, 64) + "s"
@@ -341,7 +342,7 @@ func isSecrets(text string) bool {
 	return err == nil
 }
 
-// parseSecrets refuses bootstrap tokens: a class that names one would give it to its nodes.
+// parseSecrets refuses the Secrets of bootstrap tokens: a class that names such a Secret would give the token to its nodes.
 func parseSecrets(text string) ([]types.NamespacedName, error) {
 	var all []types.NamespacedName
 	for one := range strings.SplitSeq(text, ",") {
@@ -375,7 +376,7 @@ type Description struct {
 	Flag      string   // without dashes; empty: environment only
 	Type      string   // text, duration, number or boolean
 	Default   string   // empty: none
-	Usage     string   // empty for Karpenter core's, whose texts are core's
+	Usage     string   // empty for settings of Karpenter core
 }
 
 // Describe lists the settings of this package in the order of the help text.
@@ -387,8 +388,8 @@ func Describe() []Description {
 	return list
 }
 
-// DescribeCore lists the settings of Karpenter core in the order of their names. Defaults are the defaults of an
-// empty environment only if the process's environment is empty: core takes its variables for defaults.
+// DescribeCore lists the settings of Karpenter core in the order of their names. Call it with an empty environment: core uses the values of
+// environment variables as defaults.
 func DescribeCore() []Description {
 	var list []Description
 	core, _ := coreFlags()

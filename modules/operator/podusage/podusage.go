@@ -1,18 +1,18 @@
-// Package podusage computes what containers would request if they requested what they use.
+// Package podusage computes the requests that containers would have if their requests followed their use.
 //
-// Two sources are known. Measured reads PodMetrics of metrics-server: a percentile over all readings of all pods of a workload, per
-// container. Recommended reads the targets of VerticalPodAutoscalers. Both add headroom, a share: 0.15 makes 115m of 100m.
+// There are two sources. Measured uses PodMetrics of metrics-server: for each container, a percentile over all readings of all pods of the
+// workload. Recommended uses the targets of VerticalPodAutoscalers. Both add headroom, a share: 0.15 turns 100m into 115m.
 //
 // Guarantees: functions are pure, and the same objects give the same requests. CPU is rounded up to millicores and memory to MiB. A
-// container that no reading or target names keeps its requests, and no request exceeds the container's limit, which the API server would
-// refuse. Only CPU and memory change.
+// container without a reading or target keeps its requests. No request exceeds the container's limit, because the API server would refuse
+// such a pod. Only CPU and memory change.
 //
 // Not guaranteed: that a workload runs well with these requests. A reading of metrics-server is an average over seconds.
 //
 // The callers are the program karpenter-linode and package whatif, for whatif --use.
 //
-// The percentile is above 0 and at most 100. A ReplicaSet whose name ends in the hash of the pod's template belongs to a Deployment; a pod
-// without a controller is a workload of its own.
+// The percentile is above 0 and at most 100. A ReplicaSet whose name ends in the hash of the pod's template belongs to a Deployment. A pod
+// without a controller is itself a workload.
 package podusage
 
 import (
@@ -29,7 +29,7 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// Workload owns pods: a Deployment, another controller, or the pod itself where no controller owns it.
+// Workload is the owner of pods: a Deployment, another controller, or the pod itself if no controller owns it.
 type Workload struct {
 	Kind, Namespace, Name string
 }
@@ -50,7 +50,7 @@ func WorkloadOf(pod *corev1.Pod) Workload {
 	return Workload{owner.Kind, pod.Namespace, owner.Name}
 }
 
-// Requests has the requests of each container of a workload, by its name.
+// Requests has the requests of the containers of workloads, by the container's name.
 type Requests map[Workload]map[string]corev1.ResourceList
 
 func (r Requests) set(w Workload, container string, name corev1.ResourceName, amount float64) {
@@ -67,7 +67,8 @@ var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
 const mebibyte = 1 << 20
 
-// rounded rounds cores up to millicores, and bytes to MiB. An error of the floating point does not round a whole number up.
+// rounded rounds cores up to millicores, and bytes up to MiB. noise keeps an error of floating point, such as 100.0000000001 millicores,
+// from being rounded up to 101.
 func rounded(name corev1.ResourceName, amount float64) resource.Quantity {
 	const noise = 1e-9
 	if name == corev1.ResourceCPU {
@@ -76,7 +77,8 @@ func rounded(name corev1.ResourceName, amount float64) resource.Quantity {
 	return *resource.NewQuantity(int64(math.Ceil(amount/mebibyte-noise))*mebibyte, resource.BinarySI)
 }
 
-// Measured returns the percentile, above 0 and at most 100, of what the readings show, and headroom. Readings of other pods are ignored.
+// Measured returns, for each container of a workload, the percentile of its readings plus headroom. percentile is above 0 and at most 100.
+// Measured ignores readings of pods that are not in pods.
 func Measured(pods []*corev1.Pod, readings []*v1beta1.PodMetrics, percentile, headroom float64) Requests {
 	type measured struct {
 		workload  Workload
@@ -110,7 +112,8 @@ func Measured(pods []*corev1.Pod, readings []*v1beta1.PodMetrics, percentile, he
 	return requests
 }
 
-// Recommended returns the targets of VerticalPodAutoscalers, which their policies bound already, and headroom.
+// Recommended returns the targets of VerticalPodAutoscalers plus headroom. The bounds of the autoscalers' policies are already in the
+// targets.
 func Recommended(autoscalers []*vpav1.VerticalPodAutoscaler, headroom float64) Requests {
 	requests := Requests{}
 	for _, vpa := range autoscalers {
@@ -129,7 +132,7 @@ func Recommended(autoscalers []*vpav1.VerticalPodAutoscaler, headroom float64) R
 	return requests
 }
 
-// Pod returns a copy of a pod with these requests, and whether any of its containers has them.
+// Pod returns a copy of a pod with these requests, and whether Requests has an entry for a container of the pod.
 func (r Requests) Pod(pod *corev1.Pod) (*corev1.Pod, bool) {
 	pod = pod.DeepCopy()
 	return pod, change(&pod.Spec, r[WorkloadOf(pod)])
@@ -142,7 +145,8 @@ func (r Requests) DaemonSet(set *appsv1.DaemonSet) *appsv1.DaemonSet {
 	return set
 }
 
-// change sets the requests of containers that run at the same time: init containers that end do not count, sidecars do.
+// change sets the requests of containers and sidecars, which run at the same time. It leaves other init containers as they are, because
+// these end before the containers start. It returns whether requests has an entry for a container that is no init container.
 func change(pod *corev1.PodSpec, requests map[string]corev1.ResourceList) bool {
 	known := false
 	for i := range pod.InitContainers {
@@ -156,7 +160,7 @@ func change(pod *corev1.PodSpec, requests map[string]corev1.ResourceList) bool {
 	if pod.Resources == nil {
 		return known
 	}
-	for _, name := range counted { // a request of the whole pod counts in place of its containers' requests
+	for _, name := range counted { // a request of the whole pod would override the new requests of its containers
 		if !slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { _, ok := requests[c.Name][name]; return !ok }) {
 			delete(pod.Resources.Requests, name)
 		}

@@ -1,13 +1,13 @@
-// Package printable makes texts of other programs safe to show: in a terminal, in which an escape sequence would act, in YAML comments,
-// which a control character such as NEL ends, and in events and conditions, which are one line of a bounded length.
+// Package printable makes texts of other programs safe to show: in a terminal, which would execute an escape sequence; in YAML comments,
+// which a control character such as NEL would end; and in events and conditions, which are one line of a bounded length.
 //
-// Printable is what unicode.IsPrint says: letters, marks, numbers, punctuation, symbols and the ASCII space. Marks that turn the direction
-// of writing are not.
+// A character is printable if unicode.IsPrint returns true: letters, marks, numbers, punctuation, symbols and the ASCII space. Characters
+// that change the direction of writing are not printable.
 //
-// Text keeps the length in characters: each other character becomes a space. Message cuts to 1,000 bytes. Every program and every package
-// that shows a text of the API, of a user or of an object uses it. All functions are pure.
+// Text replaces each character that is not printable by a space, so the number of characters stays. Message also cuts the text to 1,000
+// bytes. Every program and every package that shows a text of the API, of a user or of an object uses this package. All functions are pure.
 //
-// Bytes that are no UTF-8 become a question mark. A text that is cut ends in three dots, which count for its length. Lines also keeps line
+// Bytes that are not UTF-8 become a question mark. A text that is cut ends in three dots, which count for its length. Lines also keeps line
 // feeds and tabs.
 package printable
 
@@ -39,8 +39,8 @@ func Bounded(text string, most int) string {
 	return strings.ToValidUTF8(Text(text), "")
 }
 
-// Lines returns a writer that passes printable runes, line feeds and tabs on, and a space for every other rune. Each write must hold whole
-// runes, as the writes of fmt and text/tabwriter do.
+// Lines returns a writer that passes printable runes, line feeds and tabs on to w, and a space for every other rune. Each write must
+// contain whole runes, as the writes of fmt and text/tabwriter do.
 func Lines(w io.Writer) io.Writer { return lines{w} }
 
 type lines struct{ w io.Writer }

@@ -1,12 +1,13 @@
 // Package quantity bounds the quantities in Kubernetes objects to what a node or a cluster can have.
 //
-// The API server accepts a request such as cpu: "1e9999999". A single comparison or sum with it computes a number of ten million digits,
-// and Karpenter core makes thousands of them in each round of planning: one pod of one user then delays every other pod's node by minutes,
-// and each line of the log about it has 10 MB. So objects are bounded where they enter the process, in the cache's transforms
-// (karpentercore.CacheOptions) and in snapshot.Read, before anything computes with them.
+// The API server accepts a request such as cpu: "1e9999999". A single comparison or sum with this quantity computes a number of ten million
+// digits, and Karpenter core makes thousands of comparisons in each round of planning. One such pod of one user then delays the nodes of
+// all other pods by minutes, and each line of the log about it has 10 MB. So the cache's transforms (karpentercore.CacheOptions) and
+// snapshot.Read bound the objects that enter the process, before other code computes with them.
 //
-// Guarantees: Bound looks at the size of a quantity without computing it, so it costs the same for every exponent. It reaches every
-// resource.Quantity in exported fields, slices, maps and pointers of a typed object. Not reached: unstructured objects and interfaces.
+// Guarantees: Bound determines the size of a quantity without computing the number, so it costs the same for every exponent. It reaches
+// every resource.Quantity in exported fields, slices, maps and pointers of a typed object. It does not reach unstructured objects and
+// interfaces.
 //
 // Max is 10^15 cores or bytes. Package podevents warns about a pod with a request of Max.
 package quantity
@@ -18,21 +19,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Max is the largest quantity that is kept: 10^15 cores, or bytes (909 TiB). No node has that, and no cluster. Its milli-value still is an
-// int64, which core's metrics compute.
+// Max is the largest quantity that Bound keeps: 10^15 cores, or 10^15 bytes (909 TiB). No node and no cluster has so much. The milli-value
+// of Max, which core's metrics compute, still fits into an int64.
 const Max = 1_000_000_000_000_000
 
-// digits is how many decimal digits a number may have before it is compared exactly: enough for Max in nano-units.
+// digits is the number of decimal digits up to which a number is compared exactly: enough for Max in nano-units.
 const digits = 15 + 9 + 2
 
-// Bound replaces every quantity of an object whose magnitude exceeds Max by Max, or by -Max. The object is changed in place.
+// Bound replaces every quantity above Max in an object by Max, and every quantity below -Max by -Max. It changes the object in place.
 func Bound(object any) {
 	if value := reflect.ValueOf(object); value.IsValid() && holds(value.Type()) {
 		bound(value)
 	}
 }
 
-// AtMax returns whether a quantity is Max or was bounded to it.
+// AtMax returns whether a quantity is at least Max. Bound may have reduced it to Max.
 func AtMax(q resource.Quantity) bool { return q.CmpInt64(Max) >= 0 }
 
 var of = reflect.TypeFor[resource.Quantity]()
@@ -63,7 +64,7 @@ func bound(value reflect.Value) {
 	}
 }
 
-// boundMap copies the values of a map, which cannot be changed in place.
+// boundMap bounds copies of a map's values and puts them back, because values in a map cannot be changed in place.
 func boundMap(value reflect.Value) {
 	for entries := value.MapRange(); entries.Next(); {
 		changed := reflect.New(value.Type().Elem()).Elem()
@@ -77,19 +78,20 @@ func limit(q *resource.Quantity) *resource.Quantity {
 	return resource.NewQuantity(int64(q.Sign())*Max, resource.DecimalSI)
 }
 
-// beyond returns whether a quantity exceeds Max, or is a zero with an exponent that is as expensive.
+// beyond returns whether the magnitude of a quantity exceeds Max, or whether its exponent makes computing with it expensive: of a zero, or
+// of a number below a nano-unit.
 func beyond(q resource.Quantity) bool {
-	if !q.IsZero() { // AsInt64 multiplies a zero by ten as often as its exponent says
+	if !q.IsZero() { // for a zero with the exponent n, AsInt64 would multiply by ten n times
 		if whole, ok := q.AsInt64(); ok {
 			return whole > Max || whole < -Max
 		}
 	}
-	amount := q.AsDec() // q is a copy, which AsDec changes
+	amount := q.AsDec() // AsDec changes q, which is a copy
 	exponent := -int(amount.Scale())
 	if amount.Sign() == 0 {
 		return exponent < -digits || exponent > digits
 	}
-	// The number has between this many decimal digits and one less: a binary digit is 0.30103 decimal ones.
+	// The number has length decimal digits or one less: a binary digit corresponds to 0.30103 decimal digits.
 	if length := int(float64(amount.UnscaledBig().BitLen())*0.30103) + 1 + exponent; length > digits {
 		return true
 	}
@@ -116,7 +118,7 @@ func search(t reflect.Type, visited map[reflect.Type]bool) bool {
 		return true
 	}
 	if visited[t] {
-		return false // a type that contains itself: the search is under way
+		return false // the type contains itself, and an outer call already searches it
 	}
 	visited[t] = true
 	switch t.Kind() {

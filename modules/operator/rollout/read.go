@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Read returns the progress of a NodePool's rollout, which it reads from a cluster.
+// Read reads the NodeClaims and the class of a NodePool from a cluster, and returns the progress of the NodePool's rollout.
 func Read(ctx context.Context, kube client.Reader, nodePool *karpv1.NodePool) (Progress, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: nodePool.Name}, client.UnsafeDisableDeepCopy); err != nil {

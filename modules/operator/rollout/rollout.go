@@ -1,15 +1,16 @@
-// Package rollout decides whether all nodes of a NodePool are made as the NodePool and its LinodeNodeClass are now.
+// Package rollout decides whether all nodes of a NodePool were made from the current NodePool and its current LinodeNodeClass.
 //
-// Core marks the nodes to replace with the condition Drifted, up to five minutes after a change. Of therefore compares the hashes and the
-// requirements itself, as core does: a question that is asked one second after a change gets no answer about the NodePool of before.
-// A difference that only the provider knows, such as another firewall on the Linode, counts from the condition on.
+// Core marks the nodes to replace with the condition Drifted, up to five minutes after a change. So Of does not only read this condition:
+// it also compares the hashes and the requirements, as core does. Example: a user changes the NodePool at 12:00:00. At 12:00:01 Of returns
+// that the change is not observed yet, or that the nodes are outdated, although core has marked no node. A difference that only the
+// provider finds, such as another firewall on the Linode, counts as soon as core has set the condition.
 //
-// Nodes that join or leave because pods come and go are no part of a rollout. A static NodePool also has to have its replicas.
+// Nodes that join or leave because pods come and go are not part of a rollout. A static NodePool must also have its replicas.
 //
-// Called by controllers/rollout, for the condition, and by cmd/karpenter-linode, for `rollout status`.
+// Package controllers/rollout uses it for the condition, and cmd/karpenter-linode for `rollout status`.
 //
-// Read makes three lists at most, and returns an error if the API server does not answer. Obstacles names what holds a rollout now, such
-// as a budget that lets no node go. Of is a pure function.
+// Read makes two lists, and returns an error if the API server does not answer. Obstacles names the present obstacles of a rollout, such as
+// a budget that lets no node go. Of is a pure function.
 package rollout
 
 import (
@@ -30,7 +31,7 @@ import (
 const (
 	ReasonDone       = "NodesUpToDate"
 	ReasonReplacing  = "NodesOutdated"
-	ReasonUnobserved = "ChangeNotObserved" // the operator has not taken a change up yet
+	ReasonUnobserved = "ChangeNotObserved" // the operator has not processed a change yet
 	ReasonMissing    = "ReplicasMissing"   // of a static NodePool
 )
 
@@ -38,19 +39,19 @@ const (
 type Outdated struct {
 	NodeClaim string `json:"nodeClaim"`
 	Why       string `json:"why"`     // Karpenter's reason, such as NodePoolDrifted
-	Leaving   bool   `json:"leaving"` // it is being drained
+	Leaving   bool   `json:"leaving"` // the NodeClaim is being deleted
 }
 
-// Progress is how far a rollout is.
+// Progress is the progress of a rollout.
 type Progress struct {
-	UpToDate   int        `json:"upToDate"`             // nodes, ready or on their way
-	Joining    int        `json:"joining"`              // of these, without a node that pods can use
+	UpToDate   int        `json:"upToDate"`             // nodes made from the current objects, including nodes that have not joined yet
+	Joining    int        `json:"joining"`              // nodes of UpToDate that are not initialized
 	Outdated   []Outdated `json:"outdated"`             // by name
 	Missing    int        `json:"missing"`              // replicas of a static NodePool that are not ready
-	Unobserved string     `json:"unobserved,omitempty"` // the object whose change the operator has not taken up, "" = none
+	Unobserved string     `json:"unobserved,omitempty"` // the object whose change the operator has not processed, "" = none
 }
 
-// Of compares the NodeClaims of a NodePool with the NodePool and its class. class is nil where it does not exist.
+// Of compares the NodeClaims of a NodePool with the NodePool and its class. class is nil if the class does not exist.
 func Of(nodePool *karpv1.NodePool, class *v1alpha1.LinodeNodeClass, claims []*karpv1.NodeClaim) Progress {
 	p := Progress{Unobserved: unobserved(nodePool, class)}
 	for _, claim := range claims {
@@ -74,7 +75,7 @@ func Of(nodePool *karpv1.NodePool, class *v1alpha1.LinodeNodeClass, claims []*ka
 	return p
 }
 
-// unobserved names the object of which a change is too recent for the other answers.
+// unobserved returns the object whose last change the operator has not processed yet, so that its hash or status is still the old one.
 func unobserved(nodePool *karpv1.NodePool, class *v1alpha1.LinodeNodeClass) string {
 	if nodePool.Annotations[karpv1.NodePoolHashAnnotationKey] != nodePool.Hash() {
 		return "NodePool " + nodePool.Name
@@ -89,7 +90,7 @@ func unobserved(nodePool *karpv1.NodePool, class *v1alpha1.LinodeNodeClass) stri
 	return ""
 }
 
-// outdated returns why a node has to be replaced, "" if it has not.
+// outdated returns why a node has to be replaced, "" if it is up to date.
 func outdated(nodePool *karpv1.NodePool, class *v1alpha1.LinodeNodeClass, claim *karpv1.NodeClaim) string {
 	drifted := claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted)
 	requirements := scheduling.NewNodeSelectorRequirementsWithMinValues(nodePool.Spec.Template.Spec.Requirements...)
@@ -106,7 +107,8 @@ func outdated(nodePool *karpv1.NodePool, class *v1alpha1.LinodeNodeClass, claim 
 	return ""
 }
 
-// differ compares two hashes. Hashes of different versions, and a missing one, are no difference: core and the provider judge so.
+// differ returns whether two hashes differ. Hashes of different versions, and a missing hash, are no difference, as in core and in package
+// cloudprovider.
 func differ(a, b map[string]string, hash, version string) bool {
 	return a[hash] != "" && b[hash] != "" && a[version] == b[version] && a[hash] != b[hash]
 }
@@ -115,10 +117,10 @@ func is(claim *karpv1.NodeClaim, condition string) bool {
 	return claim.StatusConditions(status.WithObservedOnly()).Get(condition).IsTrue()
 }
 
-// Done returns whether nothing is left to replace.
+// Done returns whether the rollout is done.
 func (p Progress) Done() bool { return p.Reason() == ReasonDone }
 
-// Reason is the reason of the condition.
+// Reason returns the reason of the condition.
 func (p Progress) Reason() string {
 	switch {
 	case p.Unobserved != "":
@@ -131,10 +133,10 @@ func (p Progress) Reason() string {
 	return ReasonDone
 }
 
-// named is how many nodes a message names.
+// named is the most nodes that a message names.
 const named = 3
 
-// Message describes the progress in a sentence. Of a rollout that is done it does not change with the number of nodes.
+// Message describes the progress in a sentence. The sentence of a finished rollout does not depend on the number of nodes.
 func (p Progress) Message() string {
 	switch p.Reason() {
 	case ReasonUnobserved:
@@ -161,7 +163,7 @@ func (p Progress) Message() string {
 		len(p.Outdated), leaving, strings.Join(names, ", "))
 }
 
-// Obstacles returns what holds the rollout of a NodePool now: conditions of the NodePool, and budgets that let no node go.
+// Obstacles returns the present obstacles of a NodePool's rollout: conditions of the NodePool, and budgets that let no node go.
 func Obstacles(nodePool *karpv1.NodePool, p Progress, clk clock.Clock) (all []string) {
 	if p.Done() {
 		return nil
@@ -189,5 +191,5 @@ func Obstacles(nodePool *karpv1.NodePool, p Progress, clk clock.Clock) (all []st
 	return all
 }
 
-// Condition is True on a NodePool whose rollout is done, and False while it is not.
+// Condition is the type of the condition on a NodePool: True if the rollout is done, False if it is not.
 const Condition = "RolledOut"

@@ -1,20 +1,20 @@
 // Package surge starts the successor of a one-replica workload's only pod before that pod is evicted.
 //
 // An eviction of the only pod takes its Service down until another pod is ready. For a Deployment that can surge there is a better way,
-// the way of `kubectl rollout restart`: the Deployment controller makes the new pod first, and deletes the old pod when the new one is
-// available. Hold restarts the Deployment, and holds the eviction until the old pod is gone or the time is over.
+// the way of `kubectl rollout restart`: the Deployment controller makes the new pod first, and deletes the old pod when the new pod is
+// available. Hold restarts the Deployment, and holds the eviction until the old pod is gone or the time limit has passed.
 //
-// It is opt-in: the setting SURGE_BEFORE_DRAIN, which comes with the rights, and the annotation on the Deployment or on the NodePool of the
-// pod's node. The Deployment's annotation has precedence. A pod whose workload cannot surge is evicted as before, with an event on the pod
-// that gives the reason.
+// It is opt-in: an administrator enables the setting SURGE_BEFORE_DRAIN, with which the chart grants the rights, and a user puts the
+// annotation on the Deployment or on the NodePool of the pod's node. The Deployment's annotation has precedence. A pod whose workload
+// cannot surge is evicted as usual, with an event on the pod that gives the reason.
 //
-// The state is in annotations of the Deployment, so a restarted operator does not restart the Deployment twice, and does not wait twice as
-// long. Each call reads from the API server: a cached Deployment would be restarted again. Callers: core's eviction queue and
-// controllers/drain, through karpentercore.Evicting.
+// The state is in annotations of the Deployment, so a restarted operator does not restart the Deployment twice, and does not begin the time
+// limit again. Each call reads the Deployment from the API server: a cached Deployment may lack the annotation, and Hold would restart it
+// again. Callers are core's eviction queue and package drain, through karpentercore.Evicting.
 //
-// The annotation has true, false or a duration of at most an hour, such as 5m; true is ten minutes (DefaultLimit). Another value counts as
-// false, with the event SurgeNotPossible. When the time is over, the pod is evicted as usual, with the event SurgeTimedOut. An error of
-// Hold keeps the pod for one more attempt of the queue. A Surger is safe for concurrent use.
+// The annotation has true, false or a duration of at most an hour, such as 5m; true means ten minutes (DefaultLimit). Another value counts
+// as false, with the event SurgeNotPossible. After the time limit the pod is evicted as usual, with the event SurgeTimedOut. After an error
+// of Hold the pod stays until the queue's next attempt. A Surger is safe for concurrent use.
 package surge
 
 import (
@@ -30,18 +30,18 @@ import (
 
 // The annotations.
 const (
-	// Annotation opts a Deployment or a NodePool in: "true", or for how long an eviction is held, such as 5m; "false" opts out.
+	// Annotation is on a Deployment or a NodePool: "true", or the time for which an eviction is held, such as 5m, or "false".
 	Annotation = "karpenter.k8s.linode/surge-before-drain"
-	// AnnotationStarted is on a Deployment: the UID of the pod that is to be evicted, and since when its eviction is held.
+	// AnnotationStarted is on a Deployment: the UID of the pod whose eviction is held, and the time at which the hold began.
 	AnnotationStarted = "karpenter.k8s.linode/surge-started"
-	// AnnotationRestarted is in the pod template, where `kubectl rollout restart` writes it too.
+	// AnnotationRestarted is in the pod template. `kubectl rollout restart` writes the same annotation.
 	AnnotationRestarted = "kubectl.kubernetes.io/restartedAt"
 )
 
-// DefaultLimit is for how long an eviction is held where the annotation is "true": a node joins within minutes.
+// DefaultLimit is the time for which an eviction is held if the annotation is "true". A new node for the successor joins within minutes.
 const DefaultLimit = 10 * time.Minute
 
-// maxLimit bounds for how long one workload may keep a node that costs money.
+// maxLimit bounds the time for which one workload may keep a node that costs money.
 const maxLimit = time.Hour
 
 // limitOf reads an annotation. It returns 0 if the annotation opts out, and ok false if there is no annotation.
@@ -62,7 +62,7 @@ func limitOf(annotations map[string]string) (limit time.Duration, ok bool, err e
 	return limit, true, nil
 }
 
-// obstacle returns why a restart would not make the new pod first, "" if it would.
+// obstacle returns why a restart would not make the new pod before the old pod goes, "" if it would.
 func obstacle(d *appsv1.Deployment, pod *corev1.Pod, exclusive []string) string {
 	rolling := d.Spec.Strategy.RollingUpdate
 	switch {
@@ -84,7 +84,8 @@ func obstacle(d *appsv1.Deployment, pod *corev1.Pod, exclusive []string) string 
 	return ""
 }
 
-// roundedUp and roundedDown are the shares of one replica as the Deployment controller rounds them; the default is 25%.
+// roundedUp and roundedDown return a number of pods or a share of one replica, rounded as the Deployment controller does; the default is
+// 25%.
 func roundedUp(value *intstr.IntOrString) int   { return share(value, true) }
 func roundedDown(value *intstr.IntOrString) int { return share(value, false) }
 
@@ -96,18 +97,18 @@ func share(value *intstr.IntOrString, up bool) int {
 	return n
 }
 
-// A step is what to do about an eviction.
+// A step is the next action for an eviction.
 type step int
 
 const (
-	evict    step = iota // nothing holds it
-	timedOut             // it was held for as long as the annotation allows
-	wait                 // the new pod is on its way
-	restart              // the new pod is to be made
-	follow               // another rollout makes the new pod: only the time is noted
+	evict    step = iota // the pod is evicted
+	timedOut             // the time limit has passed, so the pod is evicted
+	wait                 // the eviction is held, because the new pod is on its way
+	restart              // Hold restarts the Deployment, which makes the new pod
+	follow               // another rollout already makes the new pod: Hold only records the time
 )
 
-// next decides about the only pod of a Deployment that can surge. current: the pod is of the Deployment's newest revision.
+// next decides about the only pod of a Deployment that can surge. current means that the pod has the Deployment's newest revision.
 func next(d *appsv1.Deployment, pod types.UID, current bool, limit time.Duration, now time.Time) step {
 	if since, ok := startedFor(d, pod); ok {
 		if now.Sub(since) > limit {
@@ -121,7 +122,7 @@ func next(d *appsv1.Deployment, pod types.UID, current bool, limit time.Duration
 	return restart
 }
 
-// startedFor returns since when the eviction of a pod is held.
+// startedFor returns the time since which the eviction of a pod is held, false if it is not held.
 func startedFor(d *appsv1.Deployment, pod types.UID) (since time.Time, ok bool) {
 	var uid, at string
 	if n, _ := fmt.Sscanf(d.Annotations[AnnotationStarted], "%s %s", &uid, &at); n != 2 || uid != string(pod) {

@@ -39,10 +39,10 @@ func New(kube client.Client, live client.Reader, recorder events.Recorder, clk c
 	return &Surger{kube: kube, live: live, recorder: recorder, clock: clk}
 }
 
-// Hold returns whether the eviction of a pod has to wait for the pod's successor, which it starts.
+// Hold returns whether the eviction of a pod has to wait for the pod's successor. It starts the successor.
 func (s *Surger) Hold(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if !podutils.IsActive(pod) || !ready(pod) {
-		return false, nil // it serves nothing
+		return false, nil // the pod serves no requests
 	}
 	replicas, deployment, err := s.owners(ctx, pod)
 	if err != nil || deployment == nil || ptr.Deref(deployment.Spec.Replicas, 1) != 1 {
@@ -78,7 +78,8 @@ func (s *Surger) Hold(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	return s.start(ctx, deployment, pod, step, now)
 }
 
-// start makes the successor. A refusal of the API server holds no node: the pod is evicted.
+// start starts the successor, and returns true while the eviction has to wait. If the API server refuses the patch, start returns false,
+// and the pod is evicted: a refusal must not keep a node.
 func (s *Surger) start(ctx context.Context, d *appsv1.Deployment, pod *corev1.Pod, step step, now time.Time) (bool, error) {
 	stored := d.DeepCopy()
 	metav1.SetMetaDataAnnotation(&d.ObjectMeta, AnnotationStarted, started(pod.UID, now))
@@ -92,7 +93,7 @@ func (s *Surger) start(ctx context.Context, d *appsv1.Deployment, pod *corev1.Po
 			"No pod is started before this one is evicted: the API server refuses: "+err.Error())
 		return false, nil
 	case apierrors.IsConflict(err):
-		return true, nil // another client has changed it; the next call sees that
+		return true, nil // another client has changed the Deployment; the next call reads the change
 	case err != nil:
 		return true, fmt.Errorf("restarting Deployment %s/%s: %w", d.Namespace, d.Name, err)
 	}
@@ -101,7 +102,7 @@ func (s *Surger) start(ctx context.Context, d *appsv1.Deployment, pod *corev1.Po
 	return true, nil
 }
 
-// owners returns the ReplicaSet and the Deployment of a pod, nil if it is of another kind.
+// owners returns the ReplicaSet and the Deployment of a pod, nil if the pod belongs to another kind of workload.
 func (s *Surger) owners(ctx context.Context, pod *corev1.Pod) (*appsv1.ReplicaSet, *appsv1.Deployment, error) {
 	replicas, deployment := &appsv1.ReplicaSet{}, &appsv1.Deployment{}
 	for _, of := range []struct {
@@ -124,7 +125,7 @@ func (s *Surger) owners(ctx context.Context, pod *corev1.Pod) (*appsv1.ReplicaSe
 	return replicas, deployment, nil
 }
 
-// limit returns for how long the eviction may be held, 0 for not at all.
+// limit returns the time for which the eviction may be held, 0 if it may not be held.
 func (s *Surger) limit(ctx context.Context, d *appsv1.Deployment, pod *corev1.Pod) (time.Duration, error) {
 	limit, set, err := limitOf(d.Annotations)
 	if err != nil || set {
@@ -142,7 +143,7 @@ func (s *Surger) limit(ctx context.Context, d *appsv1.Deployment, pod *corev1.Po
 	return limit, err
 }
 
-// exclusive returns the pod's volumes that one node at a time can have.
+// exclusive returns the pod's volumes that only one node at a time can attach.
 func (s *Surger) exclusive(ctx context.Context, pod *corev1.Pod) (names []string, err error) {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim == nil {

@@ -1,5 +1,5 @@
-// Package hostmaintenance finds the nodes for which Linode has announced maintenance of the host, so that Karpenter can replace them
-// first.
+// Package hostmaintenance finds the nodes for which Linode has announced maintenance of the host, so that Karpenter can replace the nodes
+// before the maintenance begins.
 //
 // It is opt-in, because the list needs the token's scope account:read_only. A Watcher reads the account's list on an interval, with one
 // request for all Linodes. Maintenance counts as pending when two reads in a row show it, and ends when one read does not show it; a read
@@ -9,10 +9,10 @@
 //
 // Package cmd/controller sets it up; it runs on the leader only. A Watcher is safe for concurrent use.
 //
-// After a restart two reads are needed again, so a node may be found one interval later.
+// After a restart of the operator the Watcher needs two reads again, so it may find a node one interval later.
 //
 // The event of the same maintenance is published once in 24 hours. Maintenance that has begun, is completed or was cancelled does not
-// count; an unknown kind does.
+// count. Maintenance of an unknown kind counts.
 package hostmaintenance
 
 import (
@@ -38,13 +38,13 @@ import (
 // EventHostMaintenance is the reason of the event on a NodeClaim whose Linode's host has maintenance pending.
 const EventHostMaintenance = "HostMaintenance"
 
-// Config of a Watcher. All must be set.
+// Config configures a Watcher. All fields are required.
 type Config struct {
 	API       *linode.Client
 	Kube      client.Reader // may read from a cache
 	Events    events.Recorder
 	Interval  time.Duration
-	OnPending func(nodes int) // after each reading: how many NodeClaims are concerned
+	OnPending func(nodes int) // called after each read of the list, with the number of NodeClaims concerned
 }
 
 // Watcher is a Runnable of controller-runtime's manager.
@@ -52,8 +52,8 @@ type Watcher struct {
 	cfg Config
 
 	mu      sync.Mutex
-	last    map[int]api.HostMaintenance // the maintenance in the last reading, by Linode
-	pending map[int]api.HostMaintenance // the part of it that the reading before showed, too
+	last    map[int]api.HostMaintenance // the maintenance in the last read, by Linode
+	pending map[int]api.HostMaintenance // the part of last that the previous read showed, too
 }
 
 // New returns a Watcher.
@@ -77,7 +77,7 @@ func (w *Watcher) Pending(instanceID int) bool {
 	return is
 }
 
-// Read reads the list once.
+// Read reads the account's list once. It updates the pending maintenance, and reports it.
 func (w *Watcher) Read(ctx context.Context) error {
 	read := map[int]api.HostMaintenance{}
 	for m, err := range w.cfg.API.ListHostMaintenance(ctx, linode.Filter{}) {
@@ -97,13 +97,13 @@ func (w *Watcher) Read(ctx context.Context) error {
 	return w.report(ctx, pending)
 }
 
-// interrupts returns whether a Linode will be interrupted. Types and statuses that are not known count.
+// interrupts returns whether a maintenance will interrupt its Linode. Unknown types and statuses count as interruptions.
 func interrupts(m api.HostMaintenance) bool {
 	over := slices.Contains([]string{"started", "in-progress", "completed", "canceled"}, m.Status)
 	return m.Entity.Type == "linode" && m.Type != "live_migration" && !over
 }
 
-// report counts the NodeClaims concerned, and publishes an event on each.
+// report counts the NodeClaims concerned, and publishes an event on each of them.
 func (w *Watcher) report(ctx context.Context, pending map[int]api.HostMaintenance) error {
 	list := &karpv1.NodeClaimList{}
 	if err := w.cfg.Kube.List(ctx, list); err != nil {

@@ -1,16 +1,18 @@
 // Package reboot starts Linodes again, for core's repair of nodes, in every mode.
 //
-// The API has no token for a repeated request. So Reboot recognises a repetition by its ID while this process runs. After a restart, or
-// when an answer was lost, it goes by the Linode's status: a Linode that is about to boot is not rebooted again. One case remains: the
-// Linode has booted before the next process looks. It is then rebooted a second time, which costs it a minute.
+// The API cannot recognise a repeated request. So Reboot recognises a repetition by its operation ID while this process runs. After a
+// restart of the operator, or if a response was lost, Reboot goes by the Linode's status: it does not reboot a Linode that is about to
+// boot. One case remains: the Linode has booted before the next process reads its status. Reboot then reboots the Linode a second time,
+// and the node is down for another minute.
 //
 // Errors are core's. NodeRebootFailed means that a repetition cannot help, and core replaces the node at once. After any other error core
-// repeats the call. A 404 proves nothing here, so it is an error to repeat: package cloudprovider proves earlier that a Linode is gone.
+// repeats the call. A 404 proves nothing here, so after a 404 core repeats the call, too: package cloudprovider has its own proof that a
+// Linode is gone.
 //
 // Package cloudprovider calls it, concurrently.
 //
-// A request that was accepted is remembered for an hour. Example: core repeats the operation 7f after a lost connection of its own: Reboot
-// returns nil and sends nothing.
+// Reboot remembers an accepted request for an hour. Example: the API accepts the reboot of operation 7f, but core loses its connection to
+// Kubernetes and repeats the operation 7f. Reboot returns nil and sends nothing.
 package reboot
 
 import (
@@ -27,7 +29,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 )
 
-// API is the part of the Linode API that is used; *linode.Client is one.
+// API is the part of the Linode API that is used; *linode.Client implements it.
 type API interface {
 	GetInstance(ctx context.Context, instanceID int) (*api.Instance, error)
 	RebootInstance(ctx context.Context, instanceID int, boot api.InstanceBoot) error
@@ -42,7 +44,7 @@ type Rebooter struct {
 // New returns a Rebooter.
 func New(api API) *Rebooter { return &Rebooter{api: api, accepted: cache.NewExpiring()} }
 
-// memory bounds how long an operation is remembered: core gives one up after 25 minutes.
+// memory is the time for which an accepted operation is remembered. Core gives up an operation after 25 minutes.
 const memory = time.Hour
 
 // Statuses of a Linode that is about to run, and of a Linode that runs only after a boot.

@@ -27,27 +27,27 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// modes has the way to find the cluster, and with it the way to make nodes, of each mode.
+// modes has the function of each mode that finds the cluster. The cluster that it returns makes the mode's nodes.
 var modes = map[v1alpha1.Mode]mode.Find{v1alpha1.ModeLKE: lke.Find, v1alpha1.ModeInstance: instance.Find,
 	v1alpha1.ModeClusterAPI: clusterapi.Find}
 
-// platform is the Linode side: the API, the cluster and what can be bought.
+// platform has the parts that concern Linode: the client of the API, the cluster and the catalog.
 type platform struct {
 	options options.Options
 	metrics *metrics.Metrics
 	health  *apiHealth
 	client  *linode.Client
 	scopes  *discovery.Scopes
-	user    string // of the token, if it is restricted to its roles
+	user    string // the token's user, if the user is restricted to roles
 	cluster mode.Cluster
 	market  *catalog.Catalog
 	fence   *leadership.Fence
-	begin   func(ctx context.Context, released bool) error // of the nodes; set before this replica can be elected
+	begin   func(ctx context.Context, released bool) error // begins the mode's engine; set before this replica can be elected
 
 	holders nodeclaim.Holders
 }
 
-// newPlatform sets up the client; nothing is read yet.
+// newPlatform sets up the client. It makes no request.
 func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: newAPIHealth()}
 	p.fence = leadership.NewFence(o.LateEffect, func(ctx context.Context, released bool) error { return p.begin(ctx, released) })
@@ -63,7 +63,7 @@ func newPlatform(o options.Options) (*platform, error) {
 	return p, err
 }
 
-// guard holds the writes of a transport back while another replica leads.
+// guard returns a transport that holds writes back while this replica does not lead.
 func (p *platform) guard(next http.RoundTripper) http.RoundTripper {
 	if p.options.Core.DisableLeaderElection {
 		return next
@@ -95,7 +95,7 @@ func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper
 	return client, nil
 }
 
-// connect reads the cluster and what can be bought. It fails rather than to start half of it, and may be called again.
+// connect finds the cluster and reads the catalog. It returns an error if one of the two fails. After an error it may be called again.
 func (p *platform) connect(ctx context.Context) error {
 	o := p.options
 	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
@@ -115,7 +115,7 @@ func (p *platform) connect(ctx context.Context) error {
 		Launches: launches.New(launches.Config{PlanRest: o.PlanRest, OnRest: p.metrics.Refused}),
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
-			if err != nil && !errors.Is(err, context.Canceled) { // canceled: the process ends
+			if err != nil && !errors.Is(err, context.Canceled) { // Canceled means that the process ends
 				log.Log.Error(err, "could not refresh instance types; going on with the last answer")
 			}
 		},
@@ -132,7 +132,7 @@ func (p *platform) connect(ctx context.Context) error {
 	return nil
 }
 
-// unmatchedPlans names the setting that leaves nothing to buy, and what comes close to a pattern that matches no plan.
+// unmatchedPlans returns an error with the setting that leaves no plan to buy. For a pattern that matches no plan it names similar plans.
 func unmatchedPlans(err *catalog.ExclusionError) error {
 	const fix = "use a list such as g6-standard-*,class=dedicated"
 	pattern, known := err.Unmatched()
@@ -146,7 +146,7 @@ func unmatchedPlans(err *catalog.ExclusionError) error {
 	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `karpenter-linode plans` lists what there is"}
 }
 
-// outage returns whether an error of connect ends by itself: the API does not answer, or not now.
+// outage returns whether connect may succeed later without a change by a user: the API does not answer, or it limits requests.
 func outage(err error) bool {
 	switch linode.KindOf(err) {
 	case linode.KindUnavailable, linode.KindRateLimited, linode.KindCanceled:

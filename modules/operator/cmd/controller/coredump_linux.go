@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidCoreDumps keeps the process's memory, and with it the API token, out of core dumps. The limit holds where a
-// dump is a file, but not where the kernel pipes it to a program, and that may be the node's (core(5)); there it is
-// the dumpable flag that holds (prctl(2)). Neither can be taken back by a child or by a debugger without rights.
+// forbidCoreDumps keeps the process's memory, and with it the API token, out of core dumps. The limit 0 prevents a dump to a file. The
+// kernel ignores the limit on a node that pipes core dumps to a program (core(5)). The cleared dumpable flag prevents such a dump, too
+// (prctl(2)). A child process, or a debugger without privileges, can undo neither.
 func forbidCoreDumps() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("setting the limit of core dumps to 0: %w", err)

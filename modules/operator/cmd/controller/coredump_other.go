@@ -2,5 +2,5 @@
 
 package main
 
-// forbidCoreDumps does nothing: the controller's image is one for Linux.
+// forbidCoreDumps does nothing: the controller's image is for Linux only.
 func forbidCoreDumps() error { return nil }

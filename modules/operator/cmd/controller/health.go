@@ -16,15 +16,15 @@ import (
 // apiHealth makes the process not ready while the Linode API refuses its token.
 type apiHealth struct {
 	refused atomic.Bool
-	// changed has an event each time that the API begins to refuse the token, or to accept it again, for the conditions of NodePools. One
-	// event that waits stands for the next ones, too.
+	// changed receives an event each time that the API begins to refuse the token or to accept it again, for the conditions of NodePools.
+	// While an event waits in the channel, further events are dropped, because the reader of the event reads the newest state.
 	changed chan event.GenericEvent
 }
 
 func newAPIHealth() *apiHealth { return &apiHealth{changed: make(chan event.GenericEvent, 1)} }
 
-// observe is called for every call. A 403 means that one scope is missing, and other calls still work. A success proves
-// the token only where one is needed: plans and regions are public.
+// observe records whether a call proves that the API refuses or accepts the token. A 403 proves neither: one scope is missing, and other
+// calls still work. A successful read of plans or regions proves nothing, because these routes are public.
 func (h *apiHealth) observe(call linode.Call) {
 	public := strings.HasPrefix(call.Route, "/linode/types") || strings.HasPrefix(call.Route, "/regions")
 	switch {

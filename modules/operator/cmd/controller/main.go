@@ -1,11 +1,11 @@
 // Command controller is Karpenter for Linode Kubernetes Engine.
 //
-// It reads its settings, finds the LKE cluster, and runs Karpenter core's controllers with the provider of
-// this module beside the provider's own. When a setting is missing or wrong it prints one line to stderr
-// that names it, and exits with status 1. While the Linode API does not answer it waits: alive, and not ready. On SIGTERM
-// it gives up leadership and ends.
+// It reads its settings, finds the cluster, and runs two groups of controllers: Karpenter core's controllers, which use this module's
+// cloud provider, and the provider's own controllers. If a setting is missing or wrong, it prints one line with the setting to stderr, and
+// exits with status 1. While the Linode API does not answer at the start, it waits: alive, and not ready. On SIGTERM it stops the
+// controllers, releases the Lease (package leadership has the exceptions) and exits.
 //
-// The version is that of Karpenter core's package operator, set by
+// The variable Version of Karpenter core's package operator has the version. The linker sets it, with
 // -ldflags "-X sigs.k8s.io/karpenter/pkg/operator.Version=v1.2.3".
 package main
 
@@ -31,7 +31,7 @@ func main() {
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "karpenter-linode:", strings.Join(strings.Fields(err.Error()), " ")) // one line, whatever it is
+		fmt.Fprintln(os.Stderr, "karpenter-linode:", strings.Join(strings.Fields(err.Error()), " ")) // every error in one line
 		os.Exit(1)
 	}
 }

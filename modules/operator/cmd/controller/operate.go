@@ -112,7 +112,7 @@ func add(op *coreoperator.Operator, runnables ...manager.Runnable) error {
 // register adds core's controllers and the provider's own to the manager.
 func register(ctx context.Context, p *platform, op *coreoperator.Operator, config cloudprovider.Config) error {
 	o, classes := p.options, nodeclass.Config{Reader: op.GetAPIReader()}
-	var lookup *nodeclass.Lookup // nil = nothing that a class names is looked up
+	var lookup *nodeclass.Lookup // nil = the objects that a class names are not looked up
 	if !o.DisableDryRun {
 		lookup = nodeclass.NewLookup(p.client, mode.AnswerTTL)
 		classes.Lookup, classes.Recheck = lookup, lookup.Young()
@@ -145,7 +145,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	}
 	classes.Cluster = nodes.Cluster
 	p.begin = func(ctx context.Context, released bool) error {
-		// The engines' records have to be complete when they begin, and the cache may lag.
+		// The engine needs complete records when it begins, and the cache may lag. So Holders first reads from the API server.
 		if err := p.holders.Read(ctx, op.GetAPIReader()); err != nil {
 			return err
 		}
@@ -202,8 +202,8 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	return nil
 }
 
-// remember takes up what processes before this one have learned of instance types; nil if that is not wanted. It is read
-// before anything is scheduled; when that fails, estimates serve until it works.
+// remember returns the Memory with the sizes of nodes that earlier processes have learned, nil if no ConfigMap is set. It reads the
+// ConfigMap before the controllers start. If this read fails, the catalog plans with estimates until a later read succeeds.
 func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*learnedcapacity.Memory, error) {
 	if p.options.LearnedCapacity.Name == "" {
 		return nil, nil
@@ -218,7 +218,7 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 	return memory, add(op, memory)
 }
 
-// newOperator makes core's manager, and names the setting behind what goes wrong.
+// newOperator makes core's operator with its manager. An error names the setting that caused it.
 func newOperator(ctx context.Context, p *platform) (*coreoperator.Operator, error) {
 	config, err := controllerruntime.GetConfig()
 	if err != nil {
@@ -247,11 +247,12 @@ func newOperator(ctx context.Context, p *platform) (*coreoperator.Operator, erro
 	return op, nil
 }
 
-// checkDefinitions looks for the kinds whose absence would let every controller, or core's caches, wait for minutes and then fail.
+// checkDefinitions returns an error if the cluster lacks the CRD of a kind that the operator needs. Without this check, the controllers or
+// core's caches would wait for the kind for minutes and then fail.
 func checkDefinitions(mapper meta.RESTMapper, gates coreoptions.FeatureGates) error {
 	for _, needed := range []struct {
 		kind schema.GroupVersionKind
-		gate string // that needs it
+		gate string // the feature gate that needs the kind; empty = always needed
 		off  bool
 	}{
 		{kind: v1alpha1.GroupVersionKind},

@@ -1,5 +1,5 @@
 package main
 
-// The image may have no certificates of its own: its base is empty when it is built without a
-// network. The standard library uses these roots only where the system has none.
+// The image may have no certificates, because its base is empty when it is built without a network. The standard library uses these
+// roots only if the system has none.
 import _ "golang.org/x/crypto/x509roots/fallback"

@@ -14,18 +14,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 )
 
-// scopesOf has the scopes without which there are no nodes.
+// scopesOf has the scopes that the operator needs in each mode.
 var scopesOf = map[v1alpha1.Mode][]string{
 	v1alpha1.ModeLKE: {"lke:read_write", "linodes:read_write"}, v1alpha1.ModeInstance: {"linodes:read_write"},
 	v1alpha1.ModeClusterAPI: {"linodes:read_only"},
 }
 
-// logStart writes what a user compares after an installation, one line for each: docs/install.md looks for them.
+// logStart logs the facts that a user checks after an installation, one fact in a line. docs/install.md describes these lines.
 func logStart(ctx context.Context, p *platform, kube client.Reader) {
 	logger := log.FromContext(ctx)
 	p.cluster.Log(logger)
 	logger.Info("the token's scopes", "scopes", cmp.Or(p.scopes.Last(), "not reported by the API"))
-	if p.user != "" { // no read shows what a user may write
+	if p.user != "" { // no read shows whether the user's roles allow writes
 		logger.Info("the token's user is restricted: without these roles its writes are refused", "user", p.user,
 			"roles", discovery.Roles(scopesOf[p.options.Mode]...))
 	}
@@ -34,7 +34,7 @@ func logStart(ctx context.Context, p *platform, kube client.Reader) {
 	defer cancel()
 	list := &karpv1.NodePoolList{} // from the API server, since the cache is not filled yet
 	if err := kube.List(ctx, list); err != nil {
-		logger.Error(err, "could not list the NodePools") // no reason not to start
+		logger.Error(err, "could not list the NodePools") // the start goes on
 		return
 	}
 	names := lo.Map(list.Items[:min(len(list.Items), 20)], func(nodePool karpv1.NodePool, _ int) string { return nodePool.Name })

@@ -16,8 +16,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// connectWhenUp connects. While the Linode API does not answer it waits, and the process is alive and not ready, with the reason. It
-// returns every other error, because the user has to correct the cause: a refused token, for example.
+// connectWhenUp connects. While the Linode API does not answer, it waits and tries again; the process is alive and not ready, and /readyz
+// has the reason. It returns every other error, because the user has to correct the cause, for example a refused token.
 func connectWhenUp(ctx context.Context, logger logr.Logger, p *platform) error {
 	err := p.connect(ctx)
 	if !outage(err) {
@@ -45,7 +45,7 @@ func connectWhenUp(ctx context.Context, logger logr.Logger, p *platform) error {
 	return err
 }
 
-// serveProbes answers the probes until stop is called: alive, and not ready because of the reason.
+// serveProbes answers the probes until stop is called: /healthz with ok, and /readyz with 503 and the reason.
 func serveProbes(ctx context.Context, address string, reason *atomic.Value) (stop func(), err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -58,7 +58,7 @@ func serveProbes(ctx context.Context, address string, reason *atomic.Value) (sto
 		http.Error(w, fmt.Sprint(reason.Load()), http.StatusServiceUnavailable)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // until it is closed
-	// The listener as well, because a server that has not begun to serve does not close it: the manager is about to listen on the same port.
+	go func() { _ = server.Serve(listener) }() // ends when stop closes the server
+	// stop also closes the listener, which a server that has not begun to serve would leave open: the manager is about to listen on this port.
 	return func() { _ = errors.Join(server.Close(), listener.Close()) }, nil
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// Approval lets a fake client write the subresource approval, which it does not have, and no other.
+// Approval lets a fake client write the subresource approval, which the fake does not have. A write of another subresource is an error.
 var Approval = interceptor.Funcs{SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
 	opts ...client.SubResourceUpdateOption) error {
 	if sub != "approval" {

@@ -17,9 +17,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-var objects int // a number for names
+var objects int // counts the objects, for unique names
 
-// NewNode creates a Node. Its labels do not name a pool unless the test does.
+// NewNode creates a Node. Its labels name no pool unless change sets such a label.
 func NewNode(ctx context.Context, change func(*corev1.Node)) *corev1.Node {
 	ginkgo.GinkgoHelper()
 	objects++
@@ -68,7 +68,7 @@ func NewPod(ctx context.Context, node *corev1.Node, change func(*corev1.Pod)) *c
 	return pod
 }
 
-// NewClaim creates a NodeClaim that has the Node, and waits until the cache has it.
+// NewClaim creates a NodeClaim with the provider ID of the Node, and waits until the cache has the provider ID.
 func NewClaim(ctx context.Context, node *corev1.Node, change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
 	ginkgo.GinkgoHelper()
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim-of-" + node.Name}, Spec: karpv1.NodeClaimSpec{
@@ -92,7 +92,8 @@ func NewClaim(ctx context.Context, node *corev1.Node, change ...func(*karpv1.Nod
 	return claim
 }
 
-// Budget lets so many of a Node's pods be evicted. Its status is the disruption controller's, which is not here.
+// Budget creates a PodDisruptionBudget that allows so many evictions of a Node's pods. It sets the status itself, because no disruption
+// controller runs.
 func Budget(ctx context.Context, node *corev1.Node, allowed int32) *policyv1.PodDisruptionBudget {
 	ginkgo.GinkgoHelper()
 	all := intstr.FromInt32(0)
@@ -105,7 +106,7 @@ func Budget(ctx context.Context, node *corev1.Node, allowed int32) *policyv1.Pod
 	return pdb
 }
 
-// Allow changes how many of its pods may be evicted.
+// Allow changes how many evictions a PodDisruptionBudget allows.
 func Allow(ctx context.Context, pdb *policyv1.PodDisruptionBudget, allowed int32) {
 	ginkgo.GinkgoHelper()
 	pdb.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, ObservedGeneration: pdb.Generation, ExpectedPods: 2,
@@ -113,7 +114,7 @@ func Allow(ctx context.Context, pdb *policyv1.PodDisruptionBudget, allowed int32
 	gomega.Expect(Kube.Status().Update(ctx, pdb)).To(gomega.Succeed())
 }
 
-// Exists returns whether an object is there and not being deleted.
+// Exists returns whether an object exists and is not being deleted.
 func Exists(ctx context.Context, o client.Object) bool {
 	ginkgo.GinkgoHelper()
 	err := Kube.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -123,14 +124,14 @@ func Exists(ctx context.Context, o client.Object) bool {
 	return err == nil && o.GetDeletionTimestamp().IsZero()
 }
 
-// TaintsOf are a Node's taints as key:effect.
+// TaintsOf returns a Node's taints as key:effect.
 func TaintsOf(ctx context.Context, node *corev1.Node) []string {
 	ginkgo.GinkgoHelper()
 	seen := &corev1.Node{}
 	gomega.Expect(Kube.Get(ctx, client.ObjectKeyFromObject(node), seen)).To(gomega.Succeed())
 	var taints []string
 	for _, taint := range seen.Spec.Taints {
-		if taint.Key != corev1.TaintNodeNotReady { // the API server's own, for every new Node
+		if taint.Key != corev1.TaintNodeNotReady { // the API server puts this taint on every new Node
 			taints = append(taints, taint.Key+":"+string(taint.Effect))
 		}
 	}

@@ -1,13 +1,12 @@
-// Package controllertest runs the Ginkgo specs of one controller's package. The API server, etcd and the manager are real; the Linode API
-// is the simulator, without delays. No kubelet and no other controller runs.
+// Package controllertest runs the Ginkgo specs of one controller's package. The API server, etcd and the manager are real. The simulator
+// stands in for the Linode API, without delays. No kubelet and no other controller runs.
 //
 // Only tests use it. The package of a controller calls Suite once, in its one test function: the environment is in package variables, so a
 // test program has one suite, and its specs run one after another. With -short the suite is skipped. Eventually waits for up to 20
 // seconds, Consistently for one.
 //
-// NewNode, NewPod, NewClaim and Budget make objects, and wait until the cache has NodeClaims and running pods. Each object is deleted
-// after the spec that made it, Nodes with a finalizer too. Recorded keeps every event, repetitions included; core's recorder would drop
-// them.
+// NewNode, NewPod, NewClaim and Budget make objects. NewPod and NewClaim wait until the cache has the object. Each object is deleted after
+// the spec that made it, Nodes with a finalizer too. Recorded keeps every event, and also the repetitions that core's recorder would drop.
 package controllertest
 
 import (
@@ -87,7 +86,7 @@ func start(register func(context.Context)) {
 
 func must(err error) { gomega.ExpectWithOffset(1, err).NotTo(gomega.HaveOccurred()) }
 
-// NewLinode talks to the simulator.
+// NewLinode returns a client of the simulator.
 func NewLinode() *linode.Client {
 	ginkgo.GinkgoHelper()
 	c, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: Sim.Transport()})
@@ -108,7 +107,7 @@ func (r *Recorder) Publish(published ...events.Event) {
 	r.seen = append(r.seen, published...)
 }
 
-// Of returns "Type Reason: Message" of an object's events, in order.
+// Of returns "Type Reason: Message" for each event of an object, in order, without repetitions in a row.
 func (r *Recorder) Of(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +120,7 @@ func (r *Recorder) Of(name string) []string {
 	return slices.Compact(texts)
 }
 
-// Count is the number of an object's events, repetitions included.
+// Count returns the number of an object's events with a reason, repetitions included.
 func (r *Recorder) Count(name, reason string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

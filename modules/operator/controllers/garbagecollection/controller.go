@@ -1,24 +1,24 @@
 // Package garbagecollection finds instances that no NodeClaim owns and releases them.
 //
 // On an interval, two minutes by default, it reads the names of all NodeClaims from the API server, not from a cache, and passes them to
-// the mode's engine. The engine releases what no NodeClaim in the list claims: instances whose NodeClaim is gone, nodes without a claim,
-// and empty pools. The engine measures ages from the claim, and keeps what a running Create has reserved. Example, with 5 minutes: a
-// NodeClaim disappears at 12:00; the first sweep after 12:05 releases its instance. If the NodeClaims cannot be read, the sweep does
-// nothing. The other direction, a NodeClaim whose instance is gone, is Karpenter core's own garbage collection, through
-// CloudProvider.List every two minutes; Nodes is faster for a NodeClaim that has a Node.
+// the mode's engine. The engine releases instances whose NodeClaim is gone, nodes without a claim, and empty pools. The engine measures
+// ages from the claim, and keeps the instances that a running Create has reserved. Example, with 5 minutes: a NodeClaim disappears at
+// 12:00; the first sweep after 12:05 releases its instance. If the NodeClaims cannot be read, the sweep does nothing. Karpenter core's own
+// garbage collection handles the other direction, a NodeClaim whose instance is gone: it calls CloudProvider.List every two minutes. The
+// controller Nodes of this package is faster if the NodeClaim has a Node.
 //
 // An instance goes only when it has no Node or its Node is empty, because pods may run on it. Between two sweeps the controller drains
-// the Nodes that are not empty, without a request to the Linode API, and the next sweep begins as soon as one of them is empty. A Node
-// that cannot be drained keeps its own instance, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout (an hour),
-// has passed.
+// the Nodes that are not empty, without a request to the Linode API. The next sweep begins as soon as one of these Nodes is empty. A Node
+// that cannot be drained keeps its instance until the terminationGracePeriod of its NodePool has passed, or else Config.DrainTimeout (an
+// hour).
 //
 // The Node of an instance is the Node with its provider ID, or else the Node with its name if that Node has no provider ID. If no such
-// Node is found, the instance stays while a Node without provider ID could be its own. Package cmd/controller registers it; it runs on
-// the leader only.
+// Node exists, the instance stays while another Node without provider ID could be its Node.
 //
-// While it drains, it looks every two seconds. Nodes looks at silent Nodes every five seconds and reads a Linode at most every 15 seconds,
-// after ten minutes of silence every minute; it deletes a Node only if its Linode is proven gone and the Node is not Ready. Both are
-// called by one goroutine, and keep nothing over a restart: ages begin anew.
+// While Controller drains, it looks at the Nodes every two seconds. Nodes looks at silent Nodes every five seconds. It reads the Linode of
+// a silent Node at most every 15 seconds, and after ten minutes of silence at most every minute. It deletes a Node only if the Linode is
+// proven gone and the Node is not Ready. One goroutine calls each of the two controllers. They need no memory over a restart. Package
+// cmd/controller registers them; they run on the leader only.
 package garbagecollection
 
 import (
@@ -41,12 +41,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Engine releases what no NodeClaim claims; *allocator.Allocator is one.
+// Engine releases the instances that no NodeClaim claims; *allocator.Allocator implements it.
 type Engine interface {
 	Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error)
 }
 
-// Drainer empties a Node; *drain.Drainer does.
+// Drainer empties a Node; *drain.Drainer implements it.
 type Drainer interface {
 	Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error)
 }
@@ -56,8 +56,8 @@ type Config struct {
 	Interval     time.Duration                    // between sweeps; 0 = 2 min
 	DrainTimeout time.Duration                    // for how long pods may keep an instance without NodeClaim; 0 = 1 h
 	OnCollected  func(collected claims.Collected) // after a sweep; may be nil
-	// NodeLabels returns the labels that the platform puts on the Node of an instance: a Node without provider ID that has other values is
-	// another one's; nil: none.
+	// NodeLabels returns the labels that the platform puts on the Node of an instance. A Node without provider ID that has other values
+	// belongs to another instance. nil = the platform puts no labels on Nodes.
 	NodeLabels func(instanceID int) map[string]string
 }
 
@@ -72,11 +72,11 @@ type Controller struct {
 	due time.Time // of the next sweep
 
 	mu       sync.Mutex
-	draining []claims.Node // the instances that the last sweep found occupied; a Machine may have no ID yet
+	draining []claims.Node // the instances that the last sweep found not vacant; a Machine among them may have no instance ID yet
 }
 
-// NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim
-// that a cache does not know yet would lose its instance. cached reads Nodes.
+// NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim that a cache does not have yet
+// would lose its instance. cached reads Nodes and NodePools.
 func NewController(reader, cached client.Reader, engine Engine, drainer Drainer, cfg Config) *Controller {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 2 * time.Minute
@@ -87,7 +87,7 @@ func NewController(reader, cached client.Reader, engine Engine, drainer Drainer,
 	return &Controller{reader: reader, cached: cached, engine: engine, drainer: drainer, cfg: cfg}
 }
 
-// Reconcile sweeps, or goes on with what the last sweep has left to be drained until the next one is due.
+// Reconcile sweeps. Until the next sweep is due, it continues to drain the instances that the last sweep could not release.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	if wait := time.Until(c.due); len(c.draining) > 0 && wait > 0 && !c.emptied(ctx) {
 		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
@@ -114,7 +114,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	return reconciler.Result{RequeueAfter: c.pause(c.cfg.Interval)}, nil
 }
 
-// nodeClaims reads metadata only: a large cluster has a thousand NodeClaims, and the rest of them is not needed.
+// nodeClaims returns all NodeClaims as claimants. It reads their metadata only, because a large cluster has a thousand NodeClaims.
 func (c *Controller) nodeClaims(ctx context.Context) ([]claims.Claimant, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodeClaimList"})

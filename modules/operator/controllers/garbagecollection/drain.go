@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// drainPause lies between two looks at Nodes that are being drained.
+	// drainPause is the time between two looks at the Nodes that are being drained.
 	drainPause = 2 * time.Second
-	// vacateTimeout bounds one look at one Node.
+	// vacateTimeout bounds one look at the Nodes of one instance.
 	vacateTimeout = 30 * time.Second
-	// soonestJoin is less than any Linode takes to boot and join.
+	// soonestJoin is shorter than the time that any Linode needs to boot and join.
 	soonestJoin = 10 * time.Second
-	// identified is longer than a cloud controller manager that works takes to give a new Node its provider ID.
+	// identified is longer than the time in which a working cloud controller manager sets the provider ID of a new Node.
 	identified = 2 * time.Minute
 
 	nodePoolTag = v1alpha1.TagNodePool + "="
 )
 
-// pause is until the next look.
+// pause returns the time until the next look.
 func (c *Controller) pause(wait time.Duration) time.Duration {
 	if len(c.draining) > 0 {
 		return min(wait, drainPause)
@@ -40,20 +40,21 @@ func (c *Controller) pause(wait time.Duration) time.Duration {
 	return wait
 }
 
-// emptied continues to drain the instances that the last sweep could not release, and reports whether one of them may go now. The next
-// sweep checks them again. An instance that has got a NodeClaim in the meantime is not drained, and does not count as empty.
+// emptied continues to drain the instances that the last sweep could not release, and returns whether one of them may go now. The next
+// sweep checks this again. The Drainer does not drain an instance that has got a NodeClaim in the meantime, and does not count it as
+// empty.
 func (c *Controller) emptied(ctx context.Context) bool {
 	empty := false
 	for _, node := range c.draining {
 		vacant, err := c.look(ctx, node)
-		// An error is the next sweep's to tell.
+		// The next sweep logs the error.
 		empty = empty || vacant && err == nil
 	}
 	return empty
 }
 
-// vacate implements claims.Sweep.Vacate, which is called for several nodes at once. An error is Kubernetes' and stays here: it must not
-// make the sweep, which costs calls to the Linode API, be repeated at once.
+// vacate implements claims.Sweep.Vacate, which the engine calls for several nodes at once. vacate logs an error of the Kubernetes API and
+// returns none: otherwise the sweep, which costs requests to the Linode API, would be repeated at once.
 func (c *Controller) vacate(ctx context.Context, node claims.Node) (bool, error) {
 	vacant, err := c.look(ctx, node)
 	if err != nil {
@@ -92,8 +93,8 @@ func (c *Controller) look(ctx context.Context, node claims.Node) (bool, error) {
 	return vacant, nil
 }
 
-// joined returns whether an instance without Node may go: not while a Node without provider ID could be its own, under another name. That
-// is an error only if the Node is not new: then nothing gives it its provider ID.
+// joined returns whether an instance without Node may go. It returns false while a Node without provider ID and with another name could be
+// the instance's Node. It returns an error if such a Node is older than two minutes: then the cloud controller manager seems not to work.
 func (c *Controller) joined(ctx context.Context, node claims.Node) (bool, error) {
 	list := &corev1.NodeList{}
 	if err := c.cached.List(ctx, list, client.MatchingFields{"spec.providerID": ""}); err != nil {
@@ -113,8 +114,8 @@ func (c *Controller) joined(ctx context.Context, node claims.Node) (bool, error)
 	return true, nil
 }
 
-// couldBe returns whether a Node without provider ID may run on an instance: nothing that it reports is against it, and it joined when
-// the instance was there. An instance joins no cluster within its first seconds.
+// couldBe returns whether a Node without provider ID may run on an instance: no label of the Node contradicts it, and the Node was created
+// at least soonestJoin after the instance. Example: the instance was created at 12:00:00; a Node of 12:00:05 cannot be its Node.
 func (c *Controller) couldBe(k8sNode *corev1.Node, node claims.Node) bool {
 	known := map[string]string{}
 	if c.cfg.NodeLabels != nil {
@@ -129,7 +130,7 @@ func (c *Controller) couldBe(k8sNode *corev1.Node, node claims.Node) bool {
 	return !k8sNode.CreationTimestamp.Time.Before(node.Created.Add(soonestJoin))
 }
 
-// deadline is for how long pods may keep an instance: the terminationGracePeriod of its NodePool, or else the setting.
+// deadline returns for how long pods may keep an instance: the terminationGracePeriod of its NodePool, or else Config.DrainTimeout.
 func (c *Controller) deadline(ctx context.Context, node claims.Node) (time.Duration, error) {
 	i := slices.IndexFunc(node.Tags, func(tag string) bool { return strings.HasPrefix(tag, nodePoolTag) })
 	if i < 0 {

@@ -27,31 +27,33 @@ import (
 )
 
 const (
-	// nodePause lies between two looks at the cached Nodes, as in a cloud controller manager (nodeMonitorPeriod in k8s.io/cloud-provider).
+	// nodePause is the time between two looks at the cached Nodes, as in a cloud controller manager (nodeMonitorPeriod in
+	// k8s.io/cloud-provider).
 	nodePause = 5 * time.Second
-	// lookPause lies between two readings of one silent Node's Linode: for as long Linode's cloud controller manager trusts its list
-	// (LINODE_INSTANCE_CACHE_TTL).
+	// lookPause is the time between two reads of one silent Node's Linode. Linode's cloud controller manager uses its list for the same
+	// time (LINODE_INSTANCE_CACHE_TTL).
 	lookPause = 15 * time.Second
-	// longSilence is from when on a silent Node's Linode is read every longPause only.
+	// longSilence is the silence after which a Node's Linode is read once in longPause only.
 	longSilence, longPause = 10 * time.Minute, time.Minute
-	// fewNodes are read one by one, which counts against the API's larger limit; a list serves more of them.
+	// fewNodes is the largest number of Linodes that are read one by one, which counts against the API's larger rate limit. For more
+	// Linodes a list is read first.
 	fewNodes = 3
-	// atOnce bounds the readings at the same time: the proof that a Linode is gone takes seconds.
+	// atOnce bounds the concurrent reads. They are concurrent because the proof that a Linode is gone takes seconds.
 	atOnce = 20
 )
 
-// Linodes reads instances; cloudprovider.Backend does. Get returns claims.KindNotFound only on proof.
+// Linodes reads instances; every cloudprovider.Backend implements it. Get returns claims.KindNotFound only if the instance is proven gone.
 type Linodes interface {
 	Get(ctx context.Context, instanceID int) (cloudprovider.Node, error)
 	List(ctx context.Context) ([]cloudprovider.Node, error)
 }
 
-// Nodes deletes the Nodes of NodeClaims whose Linode is proven gone, in place of the cloud controller manager, which the chart's policy
-// keeps from it: that one takes a Linode for gone whenever it does not find it. A Node that is Ready stays.
+// Nodes deletes the Nodes of NodeClaims whose Linode is proven gone. The chart's admission policy keeps the cloud controller manager from
+// deleting these Nodes, because it counts a Linode as gone as soon as one read does not find it. A Node that is Ready stays.
 type Nodes struct {
 	kube    client.Client
 	linodes Linodes
-	looked  map[types.UID]time.Time // at the Linode of a silent Node
+	looked  map[types.UID]time.Time // by the UID of a silent Node: the time of the last read of its Linode
 }
 
 // NewNodes returns a Nodes. kube may read from a cache.
@@ -79,7 +81,7 @@ type silentNode struct {
 	instanceID int
 }
 
-// due returns the silent Nodes whose Linode was not read lately, and notes that it is read now.
+// due returns the silent Nodes whose Linode was not read lately, and records now as the time of the read.
 func (n *Nodes) due(ctx context.Context, now time.Time) ([]silentNode, error) {
 	all := &corev1.NodeList{}
 	if err := n.kube.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
@@ -119,7 +121,8 @@ func ofNodeClaim(node *corev1.Node) bool {
 	})
 }
 
-// unlisted leaves the Nodes whose Linode a list lacks; few are left as they are, and read one by one.
+// unlisted returns the Nodes whose Linode a list lacks. For up to fewNodes Nodes it reads no list and returns all of them, because remove
+// reads the Linodes one by one.
 func (n *Nodes) unlisted(ctx context.Context, nodes []silentNode) ([]silentNode, error) {
 	if len(nodes) <= fewNodes {
 		return nodes, nil
@@ -140,7 +143,7 @@ func (n *Nodes) remove(ctx context.Context, node silentNode) error {
 	_, err := n.linodes.Get(ctx, node.instanceID)
 	switch claims.KindOf(err) {
 	case claims.KindNotFound:
-	case "", claims.KindConflict: // it exists, and is perhaps not this cluster's
+	case "", claims.KindConflict: // the Linode exists; with KindConflict it may belong to another cluster
 		return nil
 	default:
 		return err

@@ -1,14 +1,15 @@
 // Package joining reports Linodes that exist and whose nodes have not joined: core publishes nothing between the launch and the node.
 //
-// A NodeClaim gets an event 3 and 10 minutes after its launch, with the Linode, its plan, its age, and the time at which core gives it
-// up. With the first event the NodePool gets one with the number of nodes that it waits for, at most once in 3 minutes. The package also
-// reports a node that has joined, which ends the pauses of its plan (package launches).
+// A NodeClaim gets an event 3 and 10 minutes after its launch, with the Linode, its plan, its age, and the time at which core gives up the
+// NodeClaim. With each of these events, the NodePool gets an event with the number of nodes for which it waits, at most once in 3 minutes.
+// The package also reports a node that has joined, which ends the pauses of its plan (package launches).
 //
-// If a mark had passed before this process saw the NodeClaim, the previous process has reported it. The package makes no request to the
-// Linode API. Package cmd/controller registers it; it runs on the leader only.
+// A mark that had passed before this process saw the NodeClaim is not reported, because the previous process has reported it. Example: a
+// process that starts 4 minutes after the launch publishes only the event of 10 minutes. The package makes no request to the Linode API.
+// Package cmd/controller registers it; it runs on the leader only.
 //
-// The node's registration is reported again every five minutes for an hour (Joined may be called more than once), so that a restarted
-// process ends the pauses too. Core gives a NodeClaim up 15 minutes after its launch (GivenUpAfter).
+// The package reports the registration of a node again every five minutes for an hour (Joined may be called more than once), so that a
+// restarted process ends the pauses too. Core gives up a NodeClaim 15 minutes after its launch (GivenUpAfter).
 package joining
 
 import (
@@ -30,22 +31,23 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// EventWaitingForNode is the reason of the event.
+// EventWaitingForNode is the reason of the events.
 const EventWaitingForNode = "WaitingForNode"
 
-// GivenUpAfter is for how long core waits for a node to register; core's constant is not exported.
+// GivenUpAfter is the time for which core waits for a node to register; core does not export its constant.
 const GivenUpAfter = 15 * time.Minute
 
-// marks are the ages of a launch at which it is reported.
+// marks are the times after a launch at which a NodeClaim without a node gets an event.
 var marks = []time.Duration{3 * time.Minute, 10 * time.Minute}
 
-// sumPause is between two events on a NodePool.
+// sumPause is the shortest time between two events on a NodePool.
 const sumPause = 3 * time.Minute
 
-// Joined takes the NodePool and the plan of a node, and when it registered. It may be called again for the same node.
+// Joined takes the NodePool and the plan of a node, and the time of its registration. It may be called again for the same node.
 type Joined func(nodePool, plan string, at time.Time)
 
-// A registered node is reported again for a while: this process may take up later what launches before it have shown.
+// The pause between two reports of the same registered node, and the time for which they go on. The repetition is needed because this
+// process may load the stored failures of earlier launches only after its first report.
 const (
 	joinedAgain = 5 * time.Minute
 	joinedFor   = time.Hour
@@ -56,7 +58,7 @@ type Controller struct {
 	kube     client.Reader
 	recorder events.Recorder
 	joined   Joined
-	reported *cache.Expiring // by UID: how many marks were reported or had passed before
+	reported *cache.Expiring // by the NodeClaim's UID: the number of marks that had passed at the last reconcile
 	summed   *cache.Expiring // names of NodePools that were reported lately
 }
 
@@ -65,7 +67,7 @@ func NewController(kube client.Reader, recorder events.Recorder, joined Joined) 
 	return &Controller{kube: kube, recorder: recorder, joined: joined, reported: cache.NewExpiring(), summed: cache.NewExpiring()}
 }
 
-// Reconcile reports the mark that has passed, and comes back at the next one.
+// Reconcile reports a mark that has passed since the last reconcile, and comes back at the next mark.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	if at, is := registered(nodeClaim); is {
 		c.reported.Delete(nodeClaim.UID)
@@ -131,7 +133,7 @@ func (c *Controller) sum(ctx context.Context, name string) error {
 	return nil
 }
 
-// launched returns since when a NodeClaim has a Linode and no node.
+// launched returns whether a NodeClaim has a Linode and no node, and the time of its launch.
 func launched(nodeClaim *karpv1.NodeClaim) (since time.Time, waiting bool) {
 	conditions := nodeClaim.StatusConditions(status.WithObservedOnly())
 	launch := conditions.Get(karpv1.ConditionTypeLaunched)

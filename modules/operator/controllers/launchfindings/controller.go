@@ -1,17 +1,17 @@
 // Package launchfindings shows on a LinodeNodeClass the results of its launches, as conditions that exist only while there is a finding.
 // Ready does not depend on them.
 //
-//   - LaunchesAccepted is False, with the API's words, while core tries no launch of the class because the Linode API refuses them. In
-//     this time the NodePools of the class have no available instance types. The next launch follows a change of the class, or comes
-//     after some minutes, and shows whether the cause has gone.
-//   - KubernetesVersionProvided is False while nodes of the class's image join with another minor version than the control plane's, which
-//     the class follows.
+//   - LaunchesAccepted is False, with the API's words, while core tries no launch of the class because the Linode API refused one. In this
+//     time the NodePools of the class have no available instance types. After a change of the class, or after some minutes, the next
+//     launch is tried and shows whether the cause has gone.
+//   - KubernetesVersionProvided is False if the class follows the control plane's version, and nodes of the class's image join with
+//     another minor version.
 //
 // The controller looks every 30 seconds and at changes of the class. The package makes no request to the Linode API. Package
 // cmd/controller registers it; it runs on the leader only.
 //
-// A class without a finding has neither condition. An error of the API server is repeated with growing
-// pauses; a write that finds a newer class is followed by another reconcile.
+// A class without a finding has neither condition. After an error of the API server the reconcile is repeated with growing pauses. If
+// another client has changed the class since the read, the API server refuses the write, and another reconcile follows.
 package launchfindings
 
 import (
@@ -30,14 +30,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 )
 
-// interval is how soon the conditions follow what they show.
+// interval is the time between two looks at a class, and so the longest delay of its conditions.
 const interval = 30 * time.Second
 
-// Provider has the findings; *cloudprovider.CloudProvider does.
+// Provider has the findings; *cloudprovider.CloudProvider implements it.
 type Provider interface {
-	// ClassRefused returns why no launch from the class is tried, "" if they are.
+	// ClassRefused returns why no launch from the class is tried, "" if launches are tried.
 	ClassRefused(nodeClass *v1alpha1.LinodeNodeClass) string
-	// VersionDiffers returns with which version new nodes join instead of the control plane's, "" if they do not.
+	// VersionDiffers returns a message if new nodes of the class join with another version than the control plane's, "" if they do not.
 	VersionDiffers(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (string, error)
 }
 
@@ -69,8 +69,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 	return reconcile.Result{RequeueAfter: interval}, nil
 }
 
-// show sets a condition to False, or removes it when there is no message, and returns whether that changes anything. It leaves the other
-// conditions as they are: the set of conditions would compute Ready again, without its message.
+// show sets a condition to False, or removes it if the message is empty. It returns whether the conditions have changed. It does not use
+// StatusConditions, which would compute Ready again and lose Ready's message.
 func show(nodeClass *v1alpha1.LinodeNodeClass, conditionType, reason, message string) (changed bool) {
 	conditions := nodeClass.Status.Conditions
 	at := slices.IndexFunc(conditions, func(is status.Condition) bool { return is.Type == conditionType })

@@ -1,21 +1,22 @@
 // Package learnedcapacity replaces the catalog's estimates of the capacity and the reservations of nodes by the figures that nodes show.
 //
 // Controller looks at each Node that Karpenter has initialized. It passes the figures of the newest living nodes of a plan to the
-// catalog; in instance mode, nodes of one class's settings form a group of their own. One kubelet alone changes nothing for others.
-// Example: three nodes of a plan show 7000, 7010 and 6500 MiB; the catalog plans with 7000. The catalog ignores impossible figures. A
-// node that cannot hold the pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process
-// and for the replica that takes over.
+// catalog. In instance mode, it groups the nodes of a plan by the settings of their class that change the size of nodes. The report of a
+// single kubelet changes nothing. Example: three nodes of a plan show 7000, 7010 and 6500 MiB; the catalog plans with 7000. The catalog
+// ignores impossible figures. If a node cannot hold the pods for which it was made, Controller reports the node at once. Memory keeps the
+// figures in a ConfigMap, for a restarted process and for the replica that takes over.
 //
 // The chart makes the ConfigMap empty and never changes its data. Every replica reads it. Only the leader writes it, only when a figure
-// is new, and never over a change of another client. To learn a plan anew, delete its key; every replica notices within Memory.Interval.
-// Without the ConfigMap, or without the right to it, only the memory over a restart is missing, which one line in the log reports.
+// is new, and never over a change of another client. To let the operator learn a plan anew, delete the plan's key; every replica notices
+// within Memory.Interval. Without the ConfigMap, or without the right to use it, the operator works, but a restart loses the figures. One
+// line in the log reports this.
 //
-// Keys are instance types, with a hash of the class's settings where these change the size of nodes. Values are resource lists in JSON,
+// Keys are instance types, with a hash of the class's settings if these change the size of nodes. Values are resource lists in JSON,
 // {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with reservations under reserved-cpu, reserved-memory and
 // reserved-ephemeral-storage. An annotation names the nodes behind each value. A value that cannot be read counts as missing.
 //
-// Memory reads every five minutes on every replica. A figure that leaves less for pods counts at once, a figure that leaves more only if
-// it is larger by 1%. A write that another client made impossible is repeated with the next figure.
+// Memory reads every five minutes on every replica. A figure that leaves less for pods counts at once. A figure that leaves more counts
+// only if the difference is at least 1%. If writes keep failing because of another client, Memory writes again with the next figure.
 package learnedcapacity
 
 import (
@@ -48,15 +49,15 @@ type Controller struct {
 	witnesses witnesses
 }
 
-// NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then. tooSmall, which may be
-// nil, is called for a node that cannot hold what its NodeClaim was made for.
+// NewController returns a Controller. kube may read from a cache. Without a memory, which may be nil, a restart loses the figures.
+// tooSmall, which may be nil, is called for a node that cannot hold the pods for which its NodeClaim was made.
 func NewController(kube client.Reader, market *catalog.Catalog, memory *Memory,
 	tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)) *Controller {
 	return &Controller{kube: kube, market: market, memory: memory, tooSmall: tooSmall}
 }
 
-// Reconcile looks at the Node of one NodeClaim. The type is the NodeClaim's, which the provider has set: labels of a
-// Node can be changed by its kubelet.
+// Reconcile looks at the Node of one NodeClaim. It takes the instance type from the NodeClaim, where the provider has set it, because a
+// kubelet can change the labels of its Node.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	instanceType := nodeClaim.Labels[corev1.LabelInstanceTypeStable]
 	if !teaches(nodeClaim) || instanceType == "" {
@@ -92,8 +93,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	return reconcile.Result{}, nil
 }
 
-// key returns what a node's figures are learned under. They are not learned when its class is gone or has changed since: it is not known
-// then what the node was made from.
+// key returns the catalog's key for the figures of a node. It returns false if the node's class is gone or has changed since the node was
+// made: then the settings of the node are not known.
 func (c *Controller) key(ctx context.Context, nodeClaim *karpv1.NodeClaim, instanceType string) (key string, known bool, err error) {
 	mode := c.market.Mode()
 	if mode != v1alpha1.ModeInstance {
@@ -110,14 +111,14 @@ func (c *Controller) key(ctx context.Context, nodeClaim *karpv1.NodeClaim, insta
 	return c.market.LearnedBy(instanceType, &class.Spec), true, nil
 }
 
-// alive reports whether a Node exists and stays.
+// alive returns whether a Node exists and is not being deleted.
 func (c *Controller) alive(ctx context.Context, name string) bool {
 	node := &corev1.Node{}
 	err := c.kube.Get(ctx, types.NamespacedName{Name: name}, node)
 	return err == nil && node.DeletionTimestamp.IsZero()
 }
 
-// teaches reports whether the NodeClaim is ours and its node has joined and is complete.
+// teaches returns whether the NodeClaim belongs to this provider and its node is initialized.
 func teaches(nodeClaim *karpv1.NodeClaim) bool {
 	return nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) &&
 		nodeClaim.DeletionTimestamp.IsZero() && nodeClaim.Status.NodeName != "" && nodeClaim.Status.ProviderID != "" &&

@@ -20,9 +20,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-// Memory is the ConfigMap in which figures are remembered. All methods are safe for concurrent use.
+// Memory stores learned figures in a ConfigMap. All methods are safe for concurrent use.
 type Memory struct {
-	Interval time.Duration // between reads, and between attempts when there is nothing to read
+	Interval time.Duration // between reads, and between attempts to write while the ConfigMap cannot be used
 
 	reader    client.Reader
 	writer    client.Writer
@@ -31,9 +31,9 @@ type Memory struct {
 
 	mu     sync.Mutex
 	stored map[string]catalog.Figures // the ConfigMap's data at the last read or write
-	from   map[string][]string        // by plan: the nodes that have shown what was learned
+	from   map[string][]string        // by key: the nodes that have shown the learned figures
 	writes int                        // grows with every write
-	out    time.Time                  // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
+	out    time.Time                  // no writes until this time, because the ConfigMap or the right to it is missing; zero = it can be used
 }
 
 // NewMemory returns a Memory that reads every 5 minutes. reader must read from the API server: a cache would need the right to list and
@@ -43,7 +43,7 @@ func NewMemory(reader client.Reader, writer client.Writer, market *catalog.Catal
 		from: map[string][]string{}}
 }
 
-// NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
+// NeedLeaderElection returns false: every replica reads, so that a replica has the figures when it becomes the leader.
 func (m *Memory) NeedLeaderElection() bool { return false }
 
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
@@ -56,7 +56,7 @@ func (m *Memory) Start(ctx context.Context) error {
 	return nil
 }
 
-// Load hands what the ConfigMap holds to the catalog. What it no longer holds is forgotten.
+// Load passes the figures of the ConfigMap to the catalog. The catalog forgets figures that the ConfigMap no longer has.
 func (m *Memory) Load(ctx context.Context) error {
 	m.mu.Lock()
 	writes := m.writes
@@ -68,14 +68,15 @@ func (m *Memory) Load(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.out = time.Time{}
-	if m.writes == writes { // otherwise what was read may be from before the write
+	if m.writes == writes { // otherwise the data may be older than the write
 		m.absorb(parse(configMap.Data))
 	}
 	return nil
 }
 
-// absorb takes over what the ConfigMap holds and did not hold before, as it is. What it held before and does not hold now was deleted to
-// be learned anew. What it holds as before is older than what nodes have shown since.
+// absorb compares the figures of the ConfigMap with m.stored, its figures at the last read or write. New and changed figures replace the
+// learned figures. If a figure is gone, a user has deleted it, and the catalog forgets it to learn it anew. Figures that have not changed
+// do not replace the learned figures, which may be newer.
 func (m *Memory) absorb(held map[string]catalog.Figures) {
 	for instanceType := range m.stored {
 		if _, still := held[instanceType]; !still {
@@ -91,7 +92,7 @@ func (m *Memory) absorb(held map[string]catalog.Figures) {
 	m.market.Learn(changed)
 }
 
-// Save writes what the catalog has learned if the ConfigMap does not hold it yet.
+// Save writes the figures that the catalog has learned and the ConfigMap does not have yet.
 func (m *Memory) Save(ctx context.Context) error {
 	m.mu.Lock()
 	idle := len(m.news()) == 0 || time.Now().Before(m.out)
@@ -105,23 +106,23 @@ func (m *Memory) Save(ctx context.Context) error {
 	return nil
 }
 
-// note keeps which nodes have shown what was learned of a plan.
+// note records which nodes have shown the learned figures of a key.
 func (m *Memory) note(instanceType string, nodes []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.from[instanceType] = nodes
 }
 
-// news returns the figures that the catalog has and the ConfigMap has not. Figures that the catalog did not take, because they cannot
-// be, are news too once a node has shown better ones.
+// news returns the learned figures that differ from the figures of the ConfigMap. They can also replace an impossible figure of the
+// ConfigMap, which the catalog has ignored.
 func (m *Memory) news() map[string]catalog.Figures {
 	news := m.market.Learned()
 	maps.DeleteFunc(news, func(instanceType string, f catalog.Figures) bool { return m.stored[instanceType] == f })
 	return news
 }
 
-// write brings the ConfigMap, as it is now, up to date; keys that the catalog does not know stay. The update carries
-// the version that was read and fails if another client has written since.
+// write reads the ConfigMap and writes the news into it. Keys that the catalog does not know stay. The update carries the version that was
+// read, so it fails if another client has written since the read.
 func (m *Memory) write(ctx context.Context) error {
 	configMap := &corev1.ConfigMap{}
 	if err := m.reader.Get(ctx, m.configMap, configMap); err != nil {
@@ -151,7 +152,8 @@ func (m *Memory) write(ctx context.Context) error {
 	return nil
 }
 
-// missing returns nil for an absent ConfigMap, and for a ConfigMap that the operator may not use: nothing depends on it.
+// missing returns nil for an absent ConfigMap, and for a ConfigMap that the operator may not use: the operator works without it. The first
+// time it writes a line in the log.
 func (m *Memory) missing(ctx context.Context, err error) error {
 	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return err
@@ -166,11 +168,11 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 	return nil
 }
 
-// sources writes which nodes have shown the news.
+// sources writes into the annotation which nodes have shown the news.
 func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]catalog.Figures) {
 	var known map[string][]string
 	if err := json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known); err != nil || known == nil {
-		known = map[string][]string{} // an unreadable value is written anew
+		known = map[string][]string{} // an unreadable value is replaced
 	}
 	m.mu.Lock()
 	for instanceType := range news {
@@ -212,11 +214,11 @@ func encode(f catalog.Figures) string {
 	return string(text)
 }
 
-// A field is one figure as the ConfigMap has it.
+// A field is one figure with its name and unit in the ConfigMap.
 type field struct {
 	name   corev1.ResourceName
 	value  *int64
-	unit   int64 // of the value, in thousandths of the resource's
+	unit   int64 // of value, in thousandths of the resource's unit
 	format resource.Format
 }
 
@@ -231,5 +233,5 @@ func fieldsOf(f *catalog.Figures) []field {
 	}
 }
 
-// reserved begins the names of what nodes keep from pods.
+// reserved begins the names of reservations: the resources that a node keeps from pods.
 const reserved = "reserved-"

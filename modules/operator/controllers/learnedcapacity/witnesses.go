@@ -12,30 +12,31 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-// AnnotationSources is on the ConfigMap: by its keys, the nodes that have shown what was learned, in JSON.
+// AnnotationSources is on the ConfigMap. It has, in JSON, the nodes that have shown the figures of each key.
 const AnnotationSources = "karpenter.k8s.linode/learned-from"
 
 const (
-	// newest is how many nodes decide. The median of three is right even if one node reports a wrong figure, and two new nodes change it.
+	// newest is the number of nodes that decide, the newest of a key. The median of three is right even if one node reports a wrong
+	// figure. If Linode changes a plan, two new nodes change the median.
 	newest = 3
-	// mostWitnesses bounds how many nodes of a plan are kept, for when newer ones go.
+	// mostWitnesses bounds how many nodes of a key are kept. The older nodes count when newer nodes are gone.
 	mostWitnesses = 20
 )
 
-// witnesses keeps what living nodes have shown, by key of the catalog.
+// witnesses keeps the figures that living nodes have shown, by key of the catalog.
 type witnesses struct {
 	mu   sync.Mutex
 	keys map[string][]witness
 }
 
-// A witness is a node with what it has shown.
+// A witness is a node with the figures that it has shown.
 type witness struct {
 	node    string
 	created time.Time
 	shown   catalog.Figures
 }
 
-// hear notes what a node shows, and returns the confirmed figures of the key and the nodes that confirm them: the newest living nodes.
+// hear records the figures of a node. It returns the confirmed figures of the key, and the newest living nodes, which confirm them.
 func (w *witnesses) hear(key string, heard witness, alive func(node string) bool) (catalog.Figures, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,8 +60,9 @@ func (w *witnesses) hear(key string, heard witness, alive func(node string) bool
 	return confirmed(figures), names
 }
 
-// confirmed takes the second smallest value of each figure, and the second largest of reservations: the median of three nodes, and of two
-// nodes the value that promises more. One kubelet can report anything about itself. A value that a node does not report is 0.
+// confirmed returns the second smallest value of each capacity, and the second largest value of each reservation. With three nodes this is
+// the median; with two nodes it is the value that leaves more for pods. With one node nothing is confirmed, because a kubelet can report
+// any figure. A value of 0 means that the node does not report the figure, and does not count.
 func confirmed(all []catalog.Figures) (result catalog.Figures) {
 	for i, field := range fieldsOf(&result) {
 		var values []int64
@@ -80,7 +82,7 @@ func confirmed(all []catalog.Figures) (result catalog.Figures) {
 	return result
 }
 
-// Shown returns the figures that a node reports. A figure that the answer lacks is 0.
+// Shown returns the figures that a node reports. A figure that the status lacks is 0.
 func Shown(status corev1.NodeStatus) catalog.Figures {
 	kept := func(name corev1.ResourceName, value func(corev1.ResourceList) int64) int64 {
 		if _, known := status.Allocatable[name]; !known {

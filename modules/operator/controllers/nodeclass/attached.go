@@ -9,14 +9,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
 
-// firewall is an answer about a firewall, with the entities behind it.
+// firewall is the API's answer about a firewall, with the entities behind it.
 type firewall struct {
 	status.Firewall
 	entities []api.FirewallEntity // never nil
 	read     time.Time
 }
 
-// vpc is an answer about a VPC, with the Linodes in each subnet.
+// vpc is the API's answer about a VPC, with the Linodes in each subnet.
 type vpc struct {
 	status.VPC
 	linodes map[int][]int
@@ -43,7 +43,7 @@ func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
 	for _, subnet := range found.Subnets {
 		answer.Subnets = append(answer.Subnets, subnet.ID)
 		answer.SubnetLabels[subnet.ID] = subnet.Label
-		if networks, err := subnet.IPv6.Get(); err == nil && len(networks) > 0 { // null, and absent from older answers, without any
+		if networks, err := subnet.IPv6.Get(); err == nil && len(networks) > 0 { // null or absent for a subnet without IPv6
 			answer.IPv6Subnets = append(answer.IPv6Subnets, subnet.ID)
 		}
 		for _, attached := range subnet.Linodes {
@@ -53,7 +53,8 @@ func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
 	return answer, nil
 }
 
-// Protected returns the entities behind a firewall, and when that was read; nil when it is not known.
+// Protected returns the entities behind a firewall, and the time of the read. It returns nil if the firewall does not exist or the read
+// failed.
 func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]api.FirewallEntity, time.Time, error) {
 	found, err := l.firewalls(ctx, firewallID, l.age)
 	if found == nil {
@@ -62,7 +63,8 @@ func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]api.FirewallE
 	return found.entities, found.read, nil
 }
 
-// Connected returns the Linodes in each subnet of a VPC, and when that was read; nil when it is not known.
+// Connected returns the Linodes in each subnet of a VPC, and the time of the read. It returns nil if the VPC does not exist or the read
+// failed.
 func (l *Lookup) Connected(ctx context.Context, vpcID int) (map[int][]int, time.Time, error) {
 	found, err := l.vpcs(ctx, vpcID, l.age)
 	if found == nil {

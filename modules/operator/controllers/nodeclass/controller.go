@@ -5,20 +5,21 @@
 //   - A class in use stays until its last NodeClaim is gone, and its event names the NodeClaims for which it waits.
 //   - The status follows the spec and, on an interval, the Linode API. A class that is not ready is checked again after 30 seconds,
 //     and then with growing pauses up to Config.Interval, 5 minutes.
-//   - A hash of an older version is replaced on the class and on its NodeClaims, and no node is replaced for it, wherever the process is
-//     killed.
-//   - There is one event for each change of the class's status, none for a reconcile without a change, and none after a restart: the
-//     status shows what was reported. An event is lost if the process is killed between the two writes.
+//   - A hash of an older version is replaced on the class and on its NodeClaims. No node drifts because of this, even if the process is
+//     killed between two of the writes.
+//   - Each change of the class's status publishes one event. A reconcile without a change publishes no event, and neither does a restart,
+//     because the stored status shows which facts were reported. An event is lost if the process is killed after the write of the status
+//     and before the event.
 //
 // Package status of module nodeclass decides whether a class is ready, by the mode of the cluster. Karpenter core makes no nodes for
 // NodePools whose class is not ready. Package cmd/controller registers it; it runs on the leader only.
 //
-// The Lookup reads the objects that a class names, for Config.Lookup at most four minutes old, and for a class that is not Ready at most
-// 20 seconds old (Lookup.Young). It keeps a missing object and an error for 20 seconds. Reconciles that need the same object at the same
-// time share one request.
+// The Lookup reads the objects that a class names. Its answers are at most four minutes old (mode.AnswerTTL), and for a class that is not
+// Ready at most 20 seconds old (Lookup.Young). It remembers a missing object and an error for 20 seconds. Reconciles that need the same
+// object at the same time share one request.
 //
-// An annotation of the class has the tags that it has had, 200 at most, the newest last. A write that meets a change of another client is
-// repeated by the next reconcile.
+// An annotation of the class has its present and past tags, 200 at most, the newest last. If another client has changed the class since the
+// read, the next reconcile repeats the write.
 package nodeclass
 
 import (
@@ -49,18 +50,18 @@ import (
 type Config struct {
 	// Cluster returns the known facts about the cluster. Required. It must not read the Linode API every time.
 	Cluster func(context.Context) status.Cluster
-	// Lookup reads what a class names; nil skips these checks. It must not read the Linode API every time.
+	// Lookup reads the objects that a class names; nil skips these checks. It must not read the Linode API every time.
 	Lookup status.Lookup
-	// Recheck is Lookup for a class that is not ready, with younger answers: what it waits for may be there by now. nil = Lookup.
+	// Recheck is Lookup with younger answers, for a class that is not ready: the object for which it waits may exist by now. nil = Lookup.
 	Recheck status.Lookup
-	// Reader reads NodeClaims from the API server and not from a cache, once before a class may go: a NodeClaim
-	// that the cache does not have yet may use the class. Required.
+	// Reader reads NodeClaims from the API server and not from a cache, before a class may go: a NodeClaim that the cache does not have
+	// yet may use the class. Required.
 	Reader client.Reader
 	// Interval between checks of a class that does not change; 0 = 5 min.
 	Interval time.Duration
 }
 
-// A class that is not ready, or that the Linode API did not answer about, is first looked at again after this time.
+// retryInterval is the first pause of a class that is not ready, or whose check failed with an error of the Linode API.
 const retryInterval = 30 * time.Second
 
 // Controller reconciles LinodeNodeClasses.
@@ -99,7 +100,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 		}
 		c.publish(before, nodeClass)
 	}
-	// The conditions have the failed checks; core's backoff for an error would send more requests.
+	// The conditions show failed checks. No error is returned, because the backoff after an error would send more requests.
 	return reconcile.Result{RequeueAfter: c.pause(nodeClass, evaluated)}, nil
 }
 
@@ -110,8 +111,8 @@ func (c *Controller) lookup(nodeClass *v1alpha1.LinodeNodeClass) status.Lookup {
 	return c.cfg.Lookup
 }
 
-// pause is how long a class may stay as it is. One that is not ready is about to be corrected, or not for days: the
-// longer it has been so, the longer the pause.
+// pause returns the time until the next check of a class. A user corrects a class that is not ready within minutes or within days. So the
+// pause is as long as the class has not been ready, between 30 seconds and Config.Interval.
 func (c *Controller) pause(nodeClass *v1alpha1.LinodeNodeClass, evaluated status.Result) time.Duration {
 	if evaluated.Ready() && evaluated.Err == nil {
 		return c.cfg.Interval
@@ -123,7 +124,7 @@ func (c *Controller) pause(nodeClass *v1alpha1.LinodeNodeClass, evaluated status
 // annotate sets the finalizer and the hash.
 func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode) error {
 	hash := nodeClass.Hash(mode)
-	// NodeClaims first: until the class has the present version, no NodeClaim can count as drifted.
+	// The NodeClaims get the present version before the class: while the versions differ, no NodeClaim counts as drifted.
 	if err := c.migrateNodeClaims(ctx, nodeClass, hash); err != nil {
 		return err
 	}
@@ -138,9 +139,9 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return c.kube.Patch(ctx, nodeClass, controllers.Lock(stored))
 }
 
-// migrateNodeClaims gives the class's NodeClaims the hash of the present version, at every reconcile, because a replica of an older release
-// may finish a launch late. A hash of another version cannot be compared, so the node counts as up to date, except where it has been found
-// drifted already: then the old hash, which will differ, stays.
+// migrateNodeClaims gives the class's NodeClaims the hash of the present version. It does so at every reconcile, because a replica of an
+// older release may finish a launch late. A hash of another version cannot be compared, so the node counts as up to date and gets the
+// class's hash. A NodeClaim with the condition Drifted keeps its old hash, which differs from the class's hash, so it stays drifted.
 func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, hash string) error {
 	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.
 	return nil
 }
 
-// upToDate reports whether a NodeClaim's hash is of the present version, or is still to come with its launch.
+// upToDate returns whether a NodeClaim's hash has the present version, or whether the NodeClaim gets its hash with its launch.
 func upToDate(nodeClaim *karpv1.NodeClaim) bool {
 	version, hashed := nodeClaim.Annotations[v1alpha1.AnnotationHashVersion]
 	_, ok := nodeClaim.Annotations[v1alpha1.AnnotationHash]
@@ -186,7 +187,7 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 			}
 			c.publish(before, nodeClass)
 		}
-		return reconcile.Result{RequeueAfter: c.cfg.Interval}, nil // the deletion of a NodeClaim comes back at once
+		return reconcile.Result{RequeueAfter: c.cfg.Interval}, nil // the deletion of a NodeClaim starts a reconcile at once
 	}
 	stored := nodeClass.DeepCopy()
 	controllerutil.RemoveFinalizer(nodeClass, v1alpha1.Finalizer)
@@ -194,15 +195,16 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return controllers.Requeue(err)
 }
 
-// nodeClaims returns the NodeClaims of the class, which are the cache's own: there may be a thousand, at every reconcile.
+// nodeClaims returns the NodeClaims of the class. It does not copy them out of the cache, because each reconcile may read a thousand of
+// them. The caller must not change them.
 func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	err := c.kube.List(ctx, list, nodeclaimutils.ForNodeClass(nodeClass), client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }
 
-// users returns the names of the NodeClaims that use the class. Only when the cache has none they are read from the API server,
-// which has no index on the class.
+// users returns the names of the NodeClaims that use the class. If the cache has no such NodeClaim, it reads all NodeClaims from the API
+// server, which has no index on the class.
 func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]string, error) {
 	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
 	if err != nil {
@@ -226,7 +228,7 @@ func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeCl
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	changes := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}) // not own writes of the status
+	changes := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}) // no writes of the status
 	return controllers.For(m, "linodenodeclass", &v1alpha1.LinodeNodeClass{}, 10, changes).
 		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: deleted}).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))

@@ -17,8 +17,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// publish reports what has changed in the conditions: the class has become ready, or is not and why; and further conditions that are worth
-// knowing, such as a firewall that is switched off. Ready, which is the last of the conditions, comes first.
+// publish publishes an event for each changed condition that a user should know: the class has become ready, or why it is not ready, and
+// notices such as a disabled firewall. It begins with Ready, which is the last of the conditions.
 func (c *Controller) publish(before, after *v1alpha1.LinodeNodeClass) {
 	for _, is := range slices.Backward(after.Status.Conditions) {
 		e := events.Event{InvolvedObject: after, Type: corev1.EventTypeWarning, Reason: is.Reason, Message: is.Message}
@@ -38,7 +38,7 @@ func (c *Controller) publish(before, after *v1alpha1.LinodeNodeClass) {
 
 var notices = []string{v1alpha1.ReasonFieldsWithoutEffect, v1alpha1.ReasonFirewallDisabled, v1alpha1.ReasonImageDeprecated}
 
-// deleted queues the class of a NodeClaim that is gone; nothing else about a NodeClaim matters to its class.
+// deleted queues the class of a deleted NodeClaim. No other event of a NodeClaim concerns its class.
 func deleted(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if ref := e.Object.(*karpv1.NodeClaim).Spec.NodeClassRef; nodeclaim.Ours(ref) {
 		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: ref.Name}})

@@ -9,15 +9,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// AnnotationTagHistory is on the LinodeNodeClass: its tags, present and past, as a list in JSON, the latest last. Only a tag that a class
-// has had is taken off an instance; every other one is a user's. An annotation of a NodeClaim would prove nothing, because its writer
-// could name any tag.
+// AnnotationTagHistory is on the LinodeNodeClass: its present and past tags, as a list in JSON, the latest last. Package upkeep removes
+// only tags in this list from an instance; all other tags belong to a user. The annotation of a NodeClaim would prove nothing, because
+// its writer could name any tag.
 const AnnotationTagHistory = v1alpha1.Group + "/user-tags-history"
 
 // mostTags bounds the annotation: 200 tags of 50 characters are 10 kB.
 const mostTags = 200
 
-// TagHistory returns the tags that a class has had and has now. A record that is missing, or was not written here, is empty.
+// TagHistory returns the past and present tags of a class. A missing or unreadable annotation counts as empty.
 func TagHistory(class *v1alpha1.LinodeNodeClass) []string {
 	var past []string
 	if err := json.Unmarshal([]byte(class.Annotations[AnnotationTagHistory]), &past); err != nil {

@@ -18,8 +18,8 @@ import (
 
 // Lookup reads the objects that LinodeNodeClasses name from the Linode API. It remembers answers, so that events do not become requests: a
 // found object for the time given to NewLookup, a missing object and an error for 20 seconds. Reconciles of classes that need the same
-// object at the same time share one request. Every method returns nil without an error when the API has answered that there is no such
-// object. Safe for concurrent use.
+// object at the same time share one request. Each method returns nil without an error if the API has answered that the object does not
+// exist. Lookup is safe for concurrent use.
 type Lookup struct {
 	firewalls  reader[int, firewall]
 	images     reader[string, api.Image]
@@ -27,7 +27,7 @@ type Lookup struct {
 	regions    reader[string, api.Region]
 	vpcs       reader[int, vpc]
 	newest     reader[string, api.Image] // by pattern
-	age        time.Duration             // of answers that are still given
+	age        time.Duration             // the largest age of a remembered answer that is still returned
 }
 
 var _ status.Lookup = (*Lookup)(nil)
@@ -47,7 +47,8 @@ func NewLookup(client *linode.Client, ttl time.Duration) *Lookup {
 	}
 }
 
-// Young shares this Lookup's memory and gives no answer older than 20 seconds: an object for which a class waits is about to change.
+// Young returns a Lookup that shares this Lookup's memory and returns no answer older than 20 seconds. It serves classes that are not
+// ready, because a user may be about to change the object for which the class waits.
 func (l *Lookup) Young() *Lookup {
 	young := *l
 	young.age = min(l.age, doubtTTL)
@@ -80,7 +81,7 @@ func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementG
 		return nil, err
 	}
 	group := &status.PlacementGroup{Label: found.Label, Region: found.Region, Members: len(found.Members)}
-	if region, err := l.regions(ctx, found.Region, l.age); err == nil && region != nil { // without the region's answer no limit is known
+	if region, err := l.regions(ctx, found.Region, l.age); err == nil && region != nil { // without the region the limit is not known
 		group.Limit = memberLimit(region.PlacementGroupLimits, found.PlacementGroupPolicy == "flexible")
 	}
 	return group, nil
@@ -104,7 +105,7 @@ func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
 	return &found.VPC, nil
 }
 
-// NewestImage returns the newest image that can be deployed and whose label the pattern matches, "" for none.
+// NewestImage returns the newest image whose label matches the pattern and that can be deployed, "" if there is no such image.
 func (l *Lookup) NewestImage(ctx context.Context, pattern string) (id, label string, err error) {
 	found, err := l.newest(ctx, pattern, l.age)
 	if found == nil {
@@ -113,8 +114,8 @@ func (l *Lookup) NewestImage(ctx context.Context, pattern string) (id, label str
 	return found.ID, found.Label, nil
 }
 
-// Generation returns which kind of network interfaces the account gives new Linodes, from a memory that is up to ttl old; "" when the
-// account's settings do not contain it.
+// Generation returns a function that returns the kind of network interfaces that the account gives new Linodes. The answer is up to ttl
+// old, and "" if the account's settings do not contain it.
 func Generation(client *linode.Client, ttl time.Duration) func(context.Context) (instances.Generation, error) {
 	settings := remembered(ttl, func(ctx context.Context, _ struct{}) (*api.AccountSettings, error) {
 		return client.GetAccountSettings(ctx)
@@ -146,7 +147,7 @@ func newestImage(images iter.Seq2[api.Image, error], matches func(label string) 
 	return newest, nil
 }
 
-// memberLimit is how many Linodes a placement group may have, 0 for no known limit.
+// memberLimit returns how many Linodes a placement group may have, 0 if no limit is known.
 func memberLimit(limits *api.PlacementGroupLimits, flexible bool) int {
 	if limits == nil {
 		return 0
@@ -159,7 +160,7 @@ func memberLimit(limits *api.PlacementGroupLimits, flexible bool) int {
 
 func cloudInit(image api.Image) bool { return slices.Contains(image.Capabilities, "cloud-init") }
 
-// glob returns what matches a pattern with * for any text.
+// glob returns a function that matches labels with a pattern in which * stands for any text.
 func glob(pattern string) func(string) bool {
 	parts := strings.Split(pattern, "*")
 	for i := range parts {

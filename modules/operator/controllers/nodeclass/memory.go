@@ -13,21 +13,22 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
 
-// How long is remembered that an object is missing, and that the API gave no answer. It is short, because a user
-// may be about to make it right, and long enough that events do not become requests.
+// doubtTTL is the time for which a missing object or an error is remembered. It is short, because a user may be about to correct the
+// cause, and long enough that events do not become requests.
 const doubtTTL = 20 * time.Second
 
-// A reader returns the object with an ID, from an answer of at most this age; nil without an error if the API has answered that it does
-// not exist.
+// A reader returns the object with an ID, from an answer that is at most as old as age. It returns nil without an error if the API has
+// answered that the object does not exist.
 type reader[K comparable, V any] func(ctx context.Context, id K, age time.Duration) (*V, error)
 
 type answer[V any] struct {
-	found *V // nil: it does not exist, or is not known
+	found *V // nil: the object does not exist, or the read failed
 	err   error
 	read  time.Time
 }
 
-// remembered keeps what read has found for ttl, and reads an object that is missing or too old. No lock is held while it does.
+// remembered returns a reader that remembers each found object for ttl, and calls read if it remembers no answer or an older one than the
+// caller accepts. It holds no lock while it reads.
 func remembered[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) reader[K, V] {
 	answers, reading := cache.NewExpiring(), &singleflight.Group{}
 	return func(ctx context.Context, id K, age time.Duration) (*V, error) {
@@ -41,7 +42,7 @@ func remembered[K comparable, V any](ttl time.Duration, read func(context.Contex
 			if err != nil || found == nil {
 				a, lasts = answer[V]{nil, missing(err), began}, min(ttl, doubtTTL)
 			}
-			if !errors.Is(err, context.Canceled) { // the caller has left, which proves nothing
+			if !errors.Is(err, context.Canceled) { // a caller that gives up proves nothing about the object
 				answers.Set(id, a, lasts)
 			}
 			return a, nil

@@ -17,23 +17,23 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog/requirement"
 )
 
-// Reasons of events about NodePools that core accepts, or leaves out, in silence.
+// Reasons of events about NodePools that core accepts or ignores without an event.
 const (
-	EventUnknownNodeClass     = "UnknownNodeClass"     // nodeClassRef is of a kind that this provider does not serve
-	EventLabelOfOtherProvider = "LabelOfOtherProvider" // a requirement is about a label of another cloud's provider
-	EventNoLimits             = "NoLimits"             // neither the NodePool nor a setting bounds what it buys
+	EventUnknownNodeClass     = "UnknownNodeClass"     // nodeClassRef has a kind that this provider does not serve
+	EventLabelOfOtherProvider = "LabelOfOtherProvider" // a requirement names a label of another cloud's provider
+	EventNoLimits             = "NoLimits"             // neither the NodePool nor a setting bounds its purchases
 	EventNodePoolNotReady     = "NodePoolNotReady"     // the NodePool gets no nodes until a condition is true
 )
 
 const (
-	// reminder is after how long an event is repeated while its cause lasts; the API server keeps events for an hour.
+	// reminder is the time between two events about the same lasting cause. The API server keeps events for an hour.
 	reminder = 30 * time.Minute
-	// settling is how long a NodePool may be not ready before it is reported: a NodePool that is applied together with its class is not
-	// ready at first.
+	// settling is the time for which a NodePool may be not ready without an event: a NodePool that is applied together with its class is
+	// not ready at first.
 	settling = 10 * time.Second
 )
 
-// warn publishes an event about a NodePool, once until its text changes or reminder has passed.
+// warn publishes an event about a NodePool. It publishes an event with the same text again only after reminder.
 func (c *Controller) warn(nodePool *karpv1.NodePool, reason, message string) {
 	c.recorder.Publish(events.Event{
 		InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: reason, Message: message,
@@ -41,8 +41,8 @@ func (c *Controller) warn(nodePool *karpv1.NodePool, reason, message string) {
 	})
 }
 
-// unserved returns the error of a reference to a class of a kind that is not this provider's; empty if another provider has
-// answered for the NodePool, which its condition shows.
+// unserved returns a message about a nodeClassRef of a kind that this provider does not serve. It returns "" if the condition
+// NodeClassReady shows that another provider serves the NodePool.
 func unserved(nodePool *karpv1.NodePool) string {
 	ref := nodePool.Spec.Template.Spec.NodeClassRef
 	if ready := observed(nodePool).Get(karpv1.ConditionTypeNodeClassReady); ref == nil || !ready.IsUnknown() {
@@ -54,7 +54,7 @@ func unserved(nodePool *karpv1.NodePool) string {
 		v1alpha1.Kind)
 }
 
-// labelsOfOtherProviders returns a message for each requirement on a label that another cloud's provider gives its nodes.
+// labelsOfOtherProviders returns a message for each requirement on a label of another cloud's provider.
 func labelsOfOtherProviders(nodePool *karpv1.NodePool) (messages []string) {
 	for _, selector := range nodePool.Spec.Template.Spec.Requirements {
 		ours, elsewhere := requirement.Equivalent(selector.Key)
@@ -71,7 +71,8 @@ func labelsOfOtherProviders(nodePool *karpv1.NodePool) (messages []string) {
 	return messages
 }
 
-// notReady returns why a NodePool is not ready, and when to look again: soon if it has been so for a moment only.
+// notReady returns why a NodePool is not ready, and the time until the next look. It returns no message for a NodePool that became not
+// ready less than settling ago, and the rest of settling as the time.
 func (c *Controller) notReady(ctx context.Context, nodePool *karpv1.NodePool) (message string, again time.Duration, err error) {
 	ready := observed(nodePool).Root()
 	if !ready.IsFalse() {
@@ -90,7 +91,7 @@ func (c *Controller) notReady(ctx context.Context, nodePool *karpv1.NodePool) (m
 	return "the NodePool gets no nodes: " + strings.Join(reasons, "; ") + hint, interval, err
 }
 
-// otherClasses names the existing LinodeNodeClasses if the class that a NodePool names does not exist.
+// otherClasses returns a sentence with the names of existing LinodeNodeClasses if the class of a NodePool does not exist, "" if it exists.
 func (c *Controller) otherClasses(ctx context.Context, name string) (string, error) {
 	list := &v1alpha1.LinodeNodeClassList{}
 	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -113,7 +114,7 @@ func (c *Controller) otherClasses(ctx context.Context, name string) (string, err
 	return fmt.Sprintf(". There is no LinodeNodeClass %s, nor any other", name), nil
 }
 
-// observed returns the stored conditions, without the conditions that core adds in place of missing ones.
+// observed returns the stored conditions. Without the option WithObservedOnly, core adds an Unknown condition for each missing condition.
 func observed(nodePool *karpv1.NodePool) status.ConditionSet {
 	return nodePool.StatusConditions(status.WithObservedOnly())
 }

@@ -1,22 +1,23 @@
 // Package nodepoolstatus shows on a NodePool the causes that keep it from getting or replacing nodes, as conditions:
 //
-//   - NodesJoining is False while nodes of it were launched and never joined, or its launches were given up, until a node joins.
+//   - NodesJoining is False after nodes of the NodePool were launched and never joined, or after its launches were given up, until a node
+//     joins.
 //   - PurchasesDelivered is False while LKE has accepted purchases of a plan that the NodePool may take, and made no Linode. It names the
 //     causes that LKE Enterprise does not report: no capacity, and the account's limit of Linodes or vCPUs.
 //   - DriftStalled is True while nodes have drifted and no replacement can be made first: a limit of the account or the cluster is
 //     reached, or a static NodePool has no room between its replicas and its limit.
-//   - EmptyNodesStay is True while empty nodes are billed because another node of the NodePool uses up the disruption budgets: its pods
-//     may not be evicted, or it is not ready. The condition names that node, the pod and its PodDisruptionBudget.
+//   - EmptyNodesStay is True while empty nodes are billed because another node uses up the disruption budgets of the NodePool. This node
+//     has pods that may not be evicted, or is not ready. The condition names the node, the pod and its PodDisruptionBudget.
 //   - InstanceTypesAvailable is False while no plan that meets the NodePool's requirements can be bought: no plan meets them, or all are
 //     refused, paused, without a price or sold out, or the Linode API refuses the token.
 //   - LimitsSet is False while neither the NodePool's limits nor a setting bounds its purchases.
 //
-// The controller looks at each NodePool every minute. A condition that no longer holds is removed. Each change is an event too, and a
-// warning that lasts is repeated every 30 minutes. Core does not read these conditions.
+// The controller looks at each NodePool every minute. It removes a condition that no longer holds. It publishes an event when a condition
+// appears or changes, and repeats the event about missing limits every 30 minutes. Core does not read these conditions.
 //
-// The package also publishes events about settings that core accepts or ignores in silence: a nodeClassRef of a kind that is not served,
-// requirements on labels of other clouds' providers, and a NodePool that is not ready. Package cmd/controller registers it; it runs on
-// the leader only and makes no request to the Linode API.
+// The package also publishes events about settings that core accepts or ignores without an event: a nodeClassRef of a kind that is not
+// served, requirements on labels of other clouds' providers, and a NodePool that is not ready. It repeats these events every 30 minutes.
+// Package cmd/controller registers it; it runs on the leader only and makes no request to the Linode API.
 package nodepoolstatus
 
 import (
@@ -56,14 +57,14 @@ const (
 	ConditionLimits       = "LimitsSet"
 )
 
-// interval is how soon a condition follows what it shows.
+// interval is the time between two looks at a NodePool, and so the longest delay of its conditions.
 const interval = time.Minute
 
-// Provider has what fails; *cloudprovider.CloudProvider does.
+// Provider has the facts that the conditions show; *cloudprovider.CloudProvider implements it.
 type Provider interface {
 	Failures(nodePool string) []launches.Pause
 	Limited(ctx context.Context, nodePool *karpv1.NodePool) bool
-	// Overdue returns which plans rest because no Linode came of a purchase, "" for none.
+	// Overdue returns which plans rest because LKE accepted a purchase and made no Linode, "" if no plan does.
 	Overdue(nodePool *karpv1.NodePool) string
 	// Unbuyable returns why the NodePool can get no node now, "" if it can.
 	Unbuyable(ctx context.Context, nodePool *karpv1.NodePool) string
@@ -81,7 +82,7 @@ type Controller struct {
 // Token returns whether the Linode API refuses the operator's token.
 type Token struct {
 	Refused func() bool
-	Changed <-chan event.GenericEvent // has an event each time that Refused returns something else
+	Changed <-chan event.GenericEvent // receives an event each time that the result of Refused changes
 }
 
 // NewController returns a Controller. kube may read from a cache. bounded: a setting bounds the nodes of all NodePools together.
@@ -134,7 +135,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// advise publishes what core leaves out in silence, and returns when to look again.
+// advise publishes events about settings that core accepts or ignores without an event, and returns the time until the next look.
 func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (time.Duration, error) {
 	for _, message := range labelsOfOtherProviders(nodePool) {
 		c.warn(nodePool, EventLabelOfOtherProvider, message)
@@ -149,7 +150,7 @@ func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (tim
 	return again, err
 }
 
-// unbounded is a message about a NodePool that may buy without end; empty if anything bounds it.
+// unbounded returns a message about a NodePool that may buy any number of nodes, "" if a limit or a setting bounds it.
 func (c *Controller) unbounded(nodePool *karpv1.NodePool) string {
 	if c.bounded || len(nodePool.Spec.Limits) > 0 || nodePool.Spec.Replicas != nil {
 		return ""
@@ -157,7 +158,7 @@ func (c *Controller) unbounded(nodePool *karpv1.NodePool) string {
 	return "Nothing bounds how many nodes this NodePool may buy: set its spec.limits, or settings.maxNodes (MAX_NODES)"
 }
 
-// show sets a condition, or removes it when there is no message, and publishes an event when it is news.
+// show sets a condition, or removes it if the message is empty. It publishes an event if the condition is new or has changed.
 func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) {
 	if set(nodePool, condition, is, reason, message) {
 		name := condition
@@ -171,7 +172,7 @@ func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1
 	}
 }
 
-// set sets a condition, or removes it when there is no message, and returns whether there is a message that is news.
+// set sets a condition, or removes it if the message is empty. It returns whether it has set a new or changed condition.
 func set(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) (news bool) {
 	conditions := nodePool.StatusConditions()
 	if message == "" {
@@ -181,7 +182,8 @@ func set(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus,
 	return conditions.Set(status.Condition{Type: condition, Status: is, Reason: reason, Message: message})
 }
 
-// failing is a reason and a message about what fails; empty if nothing does. The times in it change with failures only.
+// failing returns a reason and a message about failed launches, "" if there are no failures. The times in the message change only with a
+// new failure, so the same failures give the same text.
 func failing(failures []launches.Pause) (reason, message string) {
 	switch {
 	case len(failures) == 0:
@@ -196,7 +198,7 @@ func failing(failures []launches.Pause) (reason, message string) {
 		f.InARow, f.Plan, f.Until.UTC().Format(time.RFC3339), len(failures))
 }
 
-// stalled is a message about why drifted nodes cannot be replaced; empty if they can, or none has drifted.
+// stalled returns why drifted nodes cannot be replaced, "" if they can be replaced or if no node has drifted.
 func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (string, error) {
 	var why string
 	switch {
@@ -237,11 +239,11 @@ func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }
 
-// all returns requests for all NodePools, which a token concerns.
+// all returns requests for all NodePools: the state of the token concerns each of them.
 func (c *Controller) all(ctx context.Context, _ client.Object) (requests []reconcile.Request) {
 	list := &karpv1.NodePoolList{}
 	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // each is reconciled after the interval
+		return nil // each NodePool is reconciled after interval
 	}
 	for i := range list.Items {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})

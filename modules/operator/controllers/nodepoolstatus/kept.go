@@ -12,8 +12,9 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leaving"
 )
 
-// kept is a message about empty nodes that stay because other nodes use up the budgets; empty if none do. Pods and PodDisruptionBudgets are
-// read only for a NodePool that has a node which leaves or is not ready, by core's index of pods by node.
+// kept returns a message about empty nodes that stay because other nodes use up the disruption budgets, "" if no empty node stays for
+// this. It reads PodDisruptionBudgets and pods, with core's index of pods by node, only if nodes that leave or are not ready use up the
+// budgets.
 func (c *Controller) kept(ctx context.Context, nodePool *karpv1.NodePool) (string, error) {
 	of := client.MatchingLabels{karpv1.NodePoolLabelKey: nodePool.Name}
 	claims, nodes := &karpv1.NodeClaimList{}, &corev1.NodeList{}

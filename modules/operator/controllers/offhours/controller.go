@@ -1,15 +1,17 @@
 // Package offhours keeps NodePools without nodes in their off-hours. Package offhours of the operator decides when.
 //
-// In off-hours the controller first sets the NodePool's limit on nodes to 0, so that core makes no other node, and then deletes its
-// NodeClaims, which core drains as for `kubectl delete nodeclaim`: budgets of pods hold, disruption budgets of the NodePool do not. A node
-// stays while karpenter.sh/do-not-disrupt is on it, its NodeClaim or one of its pods, because a deletion would evict the other pods from
-// it and then wait. The controller looks again each minute.
+// In off-hours the controller first sets the NodePool's limit on nodes to 0, so that core makes no new node. Then it deletes the NodeClaims
+// of the NodePool, which core drains as after `kubectl delete nodeclaim`: PodDisruptionBudgets are respected, the disruption budgets of the
+// NodePool are not. A node stays while the annotation karpenter.sh/do-not-disrupt is on the node, its NodeClaim or one of its pods: a
+// deletion would evict all other pods and then wait for this pod. The controller looks at such a node again each minute.
 //
-// At the end it restores the limit. The condition OffHours of a NodePool shows the present state and its end, or the error of a
-// schedule. Registered by cmd/controller; it runs on the leader only and makes no request to the Linode API.
+// At the end of the off-hours the controller restores the limit. The condition OffHours of a NodePool shows the present state and its end,
+// or the error of the schedule. Package cmd/controller registers the controller; it runs on the leader only and makes no request to the
+// Linode API.
 //
 // Events are OffHoursBegan, OffHoursEnded, OffHoursNodeKept and OffHoursInvalid on the NodePool. An error of the API server ends a
-// reconcile, and the next one continues: limit, copy and condition are in the NodePool, so a restarted operator restores the limit, too.
+// reconcile, and the next reconcile continues. The limit, the copy of the user's limit and the condition are in the NodePool, so a
+// restarted operator restores the limit, too.
 package offhours
 
 import (
@@ -42,7 +44,7 @@ const (
 	EventKept    = "OffHoursNodeKept"
 )
 
-// protectedAgain is how soon a node that stays in off-hours is looked at again.
+// protectedAgain is the time until the next look at a node that stays in off-hours.
 const protectedAgain = time.Minute
 
 // Controller holds and wakes NodePools.
@@ -57,7 +59,7 @@ func NewController(kube client.Client, recorder events.Recorder, clk clock.Clock
 	return &Controller{kube: kube, recorder: recorder, clock: clk}
 }
 
-// Reconcile brings one NodePool to what its schedule asks for now.
+// Reconcile brings one NodePool to the state that its schedule requires now.
 func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (reconcile.Result, error) {
 	if !nodePool.DeletionTimestamp.IsZero() || !nodeclaim.Ours(nodePool.Spec.Template.Spec.NodeClassRef) {
 		return reconcile.Result{}, nil
@@ -66,7 +68,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	changed := nodePool.DeepCopy()
 	spec, condition := decision.Apply(changed)
 	if spec {
-		// The answer replaces the object, the status of the cluster included.
+		// The response of the API server replaces changed and its status, so the condition is set again below.
 		if err := c.kube.Patch(ctx, changed, controllers.Lock(stored)); err != nil {
 			return controllers.Requeue(err)
 		}
@@ -96,7 +98,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	return result, err
 }
 
-// empty deletes the NodeClaims of a NodePool, and returns whether one is kept.
+// empty deletes the NodeClaims of a NodePool, and returns whether a NodeClaim stays because of do-not-disrupt.
 func (c *Controller) empty(ctx context.Context, nodePool *karpv1.NodePool) (kept bool, err error) {
 	list := &karpv1.NodeClaimList{}
 	if err := c.kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: nodePool.Name}); err != nil {
@@ -125,7 +127,7 @@ func (c *Controller) empty(ctx context.Context, nodePool *karpv1.NodePool) (kept
 	return kept, nil
 }
 
-// protector names what keeps a node from being removed, "" for nothing.
+// protector returns the object with the annotation do-not-disrupt that keeps a node, "" if no object keeps it.
 func (c *Controller) protector(ctx context.Context, claim *karpv1.NodeClaim) (string, error) {
 	if claim.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true" {
 		return "the NodeClaim", nil

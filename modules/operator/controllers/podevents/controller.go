@@ -1,21 +1,22 @@
-// Package podevents publishes on pending pods what core leaves out:
+// Package podevents publishes events on pending pods about causes that core's events do not name:
 //
 //   - The Linode API refuses the token. Core's last event is that the pod should schedule on a NodeClaim.
-//   - No NodePool is ready. Core then plans nothing, and publishes no event: the pod has only the scheduler's, as if there were no
-//     Karpenter.
-//   - The rest of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
-//     instance type has enough resources", and no word of the limits.
+//   - No NodePool is ready. Core then plans nothing and publishes no event. The pod has only the events of the Kubernetes scheduler, as
+//     in a cluster without Karpenter.
+//   - The rest of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event contains "no instance
+//     type has enough resources" and does not mention the limits.
 //   - The NodePools that could make a node for the pod are in their off-hours. Core's event names the limit that package offhours sets.
-//   - The pod requires a zone that there is not, such as one of another cloud. Core's event lists all requirements and does not name the
-//     zone that there is.
-//   - The pod requests more than any node can have, such as a cpu of 1e9999999. The cache bounds it (package quantity), and core's event
-//     says only that no instance type has enough resources.
+//   - The pod requires a zone that does not exist at Linode, such as a zone of another cloud. Core's event lists all requirements and does
+//     not name the only existing zone.
+//   - The pod requests more than any node can have, such as a cpu of 1e9999999. The cache reduces the request to a bound (package
+//     quantity). Core's event is only that no instance type has enough resources.
 //
 // If several causes apply, a pod gets the event of the first in this order: an impossible request, the token, no NodePool, the zone,
 // off-hours and limits. A pod with several node selector terms gets no event about its zone, because another term may fit.
 //
-// It looks every 30 seconds, reads from the cache only, publishes events on at most 50 pods in a round and one per pod in five minutes.
-// Static NodePools do not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
+// The controller looks every 30 seconds and reads from the cache only. It publishes events on at most 50 pods in a round, and the same
+// event on a pod once in five minutes. Static NodePools do not count, because they make no nodes for pods. Package cmd/controller registers
+// it; it runs on the leader only.
 package podevents
 
 import (
@@ -51,10 +52,10 @@ const (
 const (
 	interval     = 30 * time.Second
 	podsPerRound = 50
-	silence      = 5 * time.Minute // as long as core's own event on a pod is not repeated
+	silence      = 5 * time.Minute // an event on a pod is not repeated within this time, as in core
 )
 
-// Types has the instance types of a NodePool, from memory; core's CloudProvider does.
+// Types has the instance types of a NodePool, from memory; core's CloudProvider implements it.
 type Types interface {
 	GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error)
 }
@@ -73,7 +74,7 @@ func NewController(kube client.Client, types Types, refused func() bool, recorde
 	return &Controller{kube: kube, types: types, refused: refused, recorder: recorder}
 }
 
-// Reconcile reports once to each pod that waits.
+// Reconcile publishes at most one event on each pod that waits for a node.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	list := &karpv1.NodePoolList{}
 	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -110,7 +111,8 @@ func (c *Controller) warn(pod *corev1.Pod, reason, message string) {
 	})
 }
 
-// whyNone returns why no NodePool makes nodes for pods; empty if one does, or became not ready or was made a moment ago.
+// whyNone returns why no NodePool makes nodes for pods. It returns "" if a NodePool is ready, or if the condition Ready of a NodePool
+// changed less than ten seconds ago.
 func whyNone(nodePools []karpv1.NodePool) string {
 	const settling = 10 * time.Second
 	var names []string

@@ -11,7 +11,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/quantity"
 )
 
-// impossible returns a message about a request that was bounded because no node can have it; empty without one.
+// impossible returns a message about a request that is larger than any node, "" if the pod has no such request. Package quantity has
+// reduced such a request to its bound.
 func impossible(pod *corev1.Pod) string {
 	requests := resources.RequestsForPods(pod)
 	for _, name := range slices.Sorted(maps.Keys(requests)) {

@@ -15,18 +15,19 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/offhours"
 )
 
-// A bound is a NodePool whose limits exclude some of its plans and not all of them, or one in its off-hours.
+// A bound is a ready NodePool with its plans: within has the plans that its limits still allow, beyond the plans that its limits or its
+// off-hours exclude.
 type bound struct {
 	nodePool     string
 	requirements scheduling.Requirements
 	taints       scheduling.Taints
 	left         string // the rest of the limits that exclude plans
-	held         string // why it makes no node in its off-hours
+	held         string // why the NodePool makes no node in its off-hours, "" outside of them
 	within       []*cloudprovider.InstanceType
 	beyond       []*cloudprovider.InstanceType
 }
 
-// bounds returns the ready NodePools, in order of their names. One whose plans are not known is left out: core logs why.
+// bounds returns the ready NodePools, in order of their names. It leaves out a NodePool whose plans are not known; core logs the error.
 func (c *Controller) bounds(ctx context.Context, nodePools []karpv1.NodePool) (all []bound) {
 	for i := range nodePools {
 		nodePool := &nodePools[i]
@@ -82,8 +83,9 @@ func exceeded(it *cloudprovider.InstanceType, left corev1.ResourceList) (names [
 	return names
 }
 
-// heldBack is the reason and the message of an event about limits or off-hours alone keeping a pod from a node; empty if a NodePool may
-// still make a node that holds it, or none could. DaemonSets are not counted, so that a pod which only they displace gets no such message.
+// heldBack returns the reason and the message of an event on a pod that gets no node only because of limits or off-hours. It returns "" if
+// a NodePool may still make a node that holds the pod, or if no NodePool could make such a node at any time. It does not count the
+// requests of DaemonSets: a pod gets no such event if it lacks room only because of DaemonSets.
 func heldBack(pod *corev1.Pod, bounds []bound) (reason, message string) {
 	requests, wanted := resources.RequestsForPods(pod), scheduling.NewStrictPodRequirements(pod)
 	for _, b := range bounds {

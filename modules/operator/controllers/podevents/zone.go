@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// elsewhere returns a message about a pod that requires a zone of another cloud; empty if a zone of the plans meets it. Core's text then
-// has the requirement among all others, and not that a zone is the region.
+// elsewhere returns a message about a pod that requires a zone which no plan has, such as a zone of another cloud. It returns "" if a zone
+// of the plans meets the requirement. Core's event lists all requirements and does not explain that the zone is the region.
 func elsewhere(pod *corev1.Pod, bounds []bound) string {
 	if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil &&
 		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil &&

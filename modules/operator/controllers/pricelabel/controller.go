@@ -2,9 +2,9 @@
 // program eks-node-viewer shows.
 //
 // It is opt-in, because the label belongs to another program. A node of Karpenter is a Node with the label karpenter.sh/nodepool. Existing
-// nodes get the label too. The controller looks at each node after each of its events and again after Config.Interval, so the label
-// follows the region's price, and a value that a user wrote is replaced. A node with an unknown plan, and a node that is being deleted,
-// keep their label. Prices are Linode's: a NodeOverlay changes what Karpenter plans with, and not what a node costs.
+// nodes get the label too. The controller looks at each node after each of its events and again after an interval. So the label follows
+// the region's price, and the controller replaces a value that a user wrote. A node with an unknown plan, and a node that is being
+// deleted, keep their label. Prices are Linode's: a NodeOverlay changes the price with which Karpenter plans, not the price of the node.
 //
 // Package cmd/controller registers it; it runs on the leader only, makes no request to the Linode API, and needs the right to patch Nodes.
 package pricelabel
@@ -23,10 +23,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 )
 
-// Label is where eks-node-viewer looks for a price.
+// Label is the label from which eks-node-viewer reads the price of a node.
 const Label = "eks-node-viewer/instance-price"
 
-// Catalog has the prices; *catalog.Catalog is one.
+// Catalog has the prices; *catalog.Catalog implements it.
 type Catalog interface {
 	HourlyUSD(plan string) (usd float64, known bool)
 }

@@ -1,9 +1,10 @@
-// Package rollout keeps the condition RolledOut on NodePools: True when all nodes are made as the NodePool and its LinodeNodeClass are
-// now. Package rollout of the operator decides it.
+// Package rollout keeps the condition RolledOut on NodePools. It is True when all nodes were made from the current NodePool and
+// LinodeNodeClass. Package rollout of the operator decides this.
 //
-// GitOps tools wait for the condition: docs/rollouts.md has the health checks for Argo CD and Flux. The controller writes it when it
-// changes, and when the generation of the NodePool changes: by observedGeneration a reader knows that the condition is about the last
-// change. Core does not read it. Package cmd/controller registers it; it runs on the leader only and makes no request to the Linode API.
+// GitOps tools wait for the condition: docs/rollouts.md has the health checks for Argo CD and Flux. The controller writes the condition
+// when it changes, and when the generation of the NodePool changes: observedGeneration shows that the condition is about the last change
+// of the NodePool. Core does not read it. Package cmd/controller registers the controller; it runs on the leader only and makes no request
+// to the Linode API.
 //
 // The condition's reasons are NodesUpToDate, NodesOutdated, ReplicasMissing and ChangeNotObserved. A conflict with another writer leads to
 // another reconcile.

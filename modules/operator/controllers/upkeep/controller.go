@@ -1,18 +1,21 @@
-// Package upkeep keeps running instances as their LinodeNodeClass specifies, where that needs no new instance: their tags and, in
-// instance mode, their Cloud Firewall ([Firewalls]; package firewalls of that mode decides). All other fields of a class are drift.
+// Package upkeep keeps running instances as their LinodeNodeClass specifies, as far as this needs no new instance: it sets their tags and,
+// in instance mode, their Cloud Firewall ([Firewalls]; package firewalls of this mode decides). A change of any other field of a class
+// counts as drift.
 //
 // One reconciler does both, for every NodeClaim with an instance: on events of the NodeClaim and its class, and every two minutes if the
-// class has tags or a firewall. At rest it sends no request: it compares the class with the last list of instances and with the last
-// answer about the firewall, which other packages read. The two parts are independent: an error of one does not stop the other.
+// class has tags or a firewall. While nothing changes it sends no request: it compares the class with the last list of instances and with
+// the last answer about the firewall, which other packages read. The two parts are independent: an error of one part does not stop the
+// other part.
 //
-// Tags are changed on the running instance, and no node is replaced for them. Only tags that came from the class are replaced: a
-// NodeClaim's annotation lists the tags applied last, and the class's history the tags that it has had. Example: the class had team=a and
-// gets team=b; a user added keep=me. The instance then has team=b and keep=me. The annotation is written after the tags, so a restart in
-// between repeats the change, which then writes nothing. A NodeClaim without a readable annotation gets the class's tags and loses none.
-// If a user took off a tag of the class, the tag is put on again, at most once in ten minutes.
+// Tags are changed on the running instance, and no node is replaced for them. The package removes only tags that came from the class: a
+// NodeClaim's annotation lists the tags applied last, and the class's history lists its present and past tags. Example: the class had
+// team=a and gets team=b; a user added keep=me. The instance then has team=b and keep=me. The annotation is written after the tags. After
+// a restart between the two writes, the change is repeated and finds nothing to write. A NodeClaim without a readable annotation gets the
+// class's tags and loses no tag. If a user removes a tag of the class from the instance, the package puts the tag on again, at most once in
+// ten minutes.
 //
 // A change of tags costs a read and a write for each instance. The claim on the instance is never lost: the engine writes under the
-// instance's lock and refuses tags that are not a user's. A refused change is not tried again for ten minutes. The package does not
+// instance's lock and refuses tags that a user may not set. A refused change is not tried again for ten minutes. The package does not
 // change names of instances: in lke mode LKE chooses them, and they are the names of the nodes.
 //
 // Package cmd/controller registers it; it runs on the leader only.
@@ -39,7 +42,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Engine changes tags; *allocator.Allocator is one.
+// Engine changes tags; *allocator.Allocator implements it.
 type Engine interface {
 	SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error
 }
@@ -50,8 +53,8 @@ type Inventory interface {
 	Tags(instanceID int) (tags []string, known bool)
 }
 
-// Firewalls keeps instances behind the firewall of their class; *firewalls.Keeper does. again is the time to the next look, 0 for none
-// before an event.
+// Firewalls keeps instances behind the firewall of their class; *firewalls.Keeper implements it. again is the time until the next look;
+// with 0 only an event leads to the next look.
 type Firewalls interface {
 	Keep(ctx context.Context, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) (again time.Duration, err error)
 }
@@ -62,12 +65,12 @@ type Controller struct {
 	engine    Engine
 	listed    Inventory
 	firewalls Firewalls
-	refused   *cache.Expiring // by UID: the tags that could not be set
-	written   *cache.Expiring // UIDs of NodeClaims whose instance had its tags set, which a list may not show yet
+	refused   *cache.Expiring // by the NodeClaim's UID: the tags that could not be set
+	written   *cache.Expiring // UIDs of NodeClaims whose instance got its tags lately; the list may not show the tags yet
 }
 
-// NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
-// NodeClaims. firewalls is nil where instances have none of their own, as in lke mode.
+// NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of NodeClaims. firewalls is
+// nil in modes without a firewall for each instance, such as lke mode.
 func NewController(kube client.Client, engine Engine, listed Inventory, firewalls Firewalls) *Controller {
 	return &Controller{kube: kube, engine: engine, listed: listed, firewalls: firewalls,
 		refused: cache.NewExpiring(), written: cache.NewExpiring()}
@@ -110,7 +113,7 @@ func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }
 
-// launches lets a NodeClaim pass that has got its instance: the class's tags may have changed on the way.
+// launches passes the event with which a NodeClaim gets its instance: the class's tags may have changed during the launch.
 func launches(e event.UpdateEvent) bool {
 	return e.ObjectOld.(*karpv1.NodeClaim).Status.ProviderID != e.ObjectNew.(*karpv1.NodeClaim).Status.ProviderID
 }

@@ -20,20 +20,21 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// A change that was refused is tried again after this time: pools of another release, for example, are not ours to write to, and each
-// attempt costs requests. A restart forgets it, which costs one attempt each.
+// refusalPause is the time after which a refused change is tried again, because each attempt costs requests. Example: the engine refuses to
+// write to a pool of another release. After a restart of the operator each refused change is tried once more.
 const refusalPause = 10 * time.Minute
 
-// sweep is how often tags are compared with the last list; a new one comes as often.
+// sweep is the time between two comparisons of tags with the last list of instances. Core requests a new list as often.
 const sweep = 2 * time.Minute
 
-// keepTags brings the tags of an instance up to date, and returns the time to the next look, 0 for none before an event.
+// keepTags brings the tags of an instance up to date, and returns the time until the next look. With 0 only an event leads to the next
+// look.
 func (c *Controller) keepTags(ctx context.Context, id int, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) (
 	time.Duration, error) {
-	// A class that was refused, or is not judged yet, may hold tags that are not the user's to set.
+	// A class that failed its validation, or is not validated yet, may have tags that a user may not set.
 	validated := nodeClass.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded)
 	if !validated.IsTrue() || validated.ObservedGeneration != nodeClass.Generation {
-		return 0, nil // its status comes as an event
+		return 0, nil // the change of the class's status is an event
 	}
 	last, known := lastApplied(nodeClaim)
 	wanted := sets.New(nodeClass.Spec.Tags...)
@@ -42,9 +43,9 @@ func (c *Controller) keepTags(ctx context.Context, id int, nodeClaim *karpv1.Nod
 		return next(wanted), nil
 	}
 	if refused, is := c.refused.Get(nodeClaim.UID); is && wanted.Equal(refused.(sets.Set[string])) {
-		return sweep, nil // without a request, until the pause ends
+		return sweep, nil // no request until refusalPause has passed
 	}
-	// a tag that is there already costs nothing
+	// add has all tags of the class: SetTags does not write a tag that the instance already has.
 	remove, add := removable(last.Difference(wanted), nodeclass.TagHistory(nodeClass)), sets.List(wanted)
 	err := c.engine.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch claims.KindOf(err) {
@@ -66,8 +67,8 @@ func (c *Controller) keepTags(ctx context.Context, id int, nodeClaim *karpv1.Nod
 	return next(wanted), err
 }
 
-// lacks returns whether the last list shows an instance without a tag that was put on it. SetTags reads the instance before it writes,
-// which is the second reading.
+// lacks returns whether the last list shows an instance without a tag that was put on it. The list may lag, but SetTags reads the instance
+// before it writes.
 func (c *Controller) lacks(instanceID int, uid types.UID, wanted sets.Set[string]) bool {
 	if _, lately := c.written.Get(uid); lately {
 		return false
@@ -76,7 +77,7 @@ func (c *Controller) lacks(instanceID int, uid types.UID, wanted sets.Set[string
 	return known && !sets.New(tags...).IsSuperset(wanted)
 }
 
-// next is the time until the next look at an instance's tags, 0 if an event has to come first.
+// next returns the time until the next look at an instance's tags: sweep, or 0 if the class has no tags.
 func next(wanted sets.Set[string]) time.Duration {
 	if len(wanted) == 0 {
 		return 0
@@ -84,8 +85,8 @@ func next(wanted sets.Set[string]) time.Duration {
 	return sweep
 }
 
-// remember notes what was applied. Were the process killed before, the same change would be made again, which changes
-// nothing.
+// remember records the applied tags in the NodeClaim's annotation. If the process is killed before this write, the next process makes the
+// same change again and finds nothing to change.
 func (c *Controller) remember(ctx context.Context, nodeClaim *karpv1.NodeClaim, tags []string) error {
 	text, _ := json.Marshal(tags) // strings always encode
 	stored := nodeClaim.DeepCopy()
@@ -96,7 +97,7 @@ func (c *Controller) remember(ctx context.Context, nodeClaim *karpv1.NodeClaim, 
 	return nil
 }
 
-// lastApplied reads what was applied last; false when that is not known, or not readable.
+// lastApplied returns the tags that were applied last. It returns false if the annotation is missing or not readable.
 func lastApplied(nodeClaim *karpv1.NodeClaim) (sets.Set[string], bool) {
 	var tags []string
 	err := json.Unmarshal([]byte(nodeClaim.Annotations[v1alpha1.AnnotationLastAppliedUserTags]), &tags)
@@ -106,7 +107,8 @@ func lastApplied(nodeClaim *karpv1.NodeClaim) (sets.Set[string], bool) {
 	return sets.New(tags...), err == nil
 }
 
-// removable are the tags that the class has had, and none that the provider manages: the annotation is its writer's.
+// removable returns the given tags that the class has had and that the provider does not manage. The given tags come from an annotation,
+// in which a writer of NodeClaims could name any tag.
 func removable(tags sets.Set[string], had []string) []string {
 	return slices.DeleteFunc(sets.List(tags), func(tag string) bool { return !slices.Contains(had, tag) || v1alpha1.IsRestrictedTag(tag) })
 }
