@@ -33,12 +33,12 @@
 //
 // # Errors
 //
-// Engines and their backends return *[Error]. [Kind] determines what a caller does
-// next, and the set is closed: callers branch on [KindOf], never on the text. [Effect]
-// reports whether a failed request changed the platform. An error without an
-// *[Error] in its chain has KindUnavailable and EffectUnknown, which is the cautious
-// reading of both: it may be repeated, after a read. The text of an error contains
-// one kind, that of the outermost *[Error].
+// Engines and their backends return *[Error]. [Kind] determines what a caller does next,
+// and the set is closed: callers branch on [KindOf], never on the text. [Effect] reports
+// whether a failed request changed the platform. An error without an *[Error] in its
+// chain has KindUnavailable and EffectUnknown, which is the cautious reading of both:
+// the request may be repeated, after a read. The text of an error contains only one
+// kind, the kind of the outermost *[Error].
 //
 // # Concurrency
 //
