@@ -1,9 +1,10 @@
 // Package claims contains the vocabulary of engines that give each claimant
 // exactly one machine: claimants, nodes, errors with a kind and a known effect,
 // the tags that record claims, sweeps, ceilings and hooks. Modules lkepool (nodes
-// of LKE pools) and instances (plain Linodes) return these types, so that a
-// caller handles every engine in the same way, and package refusal of module
-// linode maps errors of the API client to these kinds and effects.
+// of LKE pools), instances (plain Linodes) and clusterapi (Machines of Cluster API)
+// return these types, so that a caller handles every engine in the same way.
+// Package refusal of module linode maps errors of the API client to these kinds and
+// effects.
 //
 // The package makes no request and starts no goroutine, and imports nothing but
 // the standard library. Packages below it serve engines: effects runs their

@@ -11,7 +11,7 @@ import (
 // needs reports whether an instance is to be built up (building), and whether the time for that is over (late).
 type needs struct{ building, late bool }
 
-// needs returns what is to be done to build an instance up.
+// needs returns the needs of an instance: see the type.
 func (t builder) needs(n *known.Node) needs {
 	unfinished, ran := t.known.Unfinished(n), t.known.Build(n).Ran()
 	return needs{

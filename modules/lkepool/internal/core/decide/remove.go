@@ -191,7 +191,8 @@ func (t remover) last(p *known.Pool, n *known.Node) bool {
 	return true
 }
 
-// finishRemovals sends the removals of instances whose tags announce a removal, repeats unanswered removals, and deletes retired pools.
+// finishRemovals sends the removals of instances whose tags announce a removal, repeats unanswered removals, and goes on with the
+// deletion of pools that this process has begun to delete.
 func (t remover) finishRemovals() {
 	for p := range t.known.Pools() {
 		if r := p.Record(); p.Ours() && !r.Removing.IsZero() && r.Gone.IsZero() {

@@ -96,9 +96,9 @@ func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool)
 			continue
 		}
 		reads++
-		// The first read comes VerifyAgain after the instance was met: then the next list shows the instance, and a 404 cannot be older
-		// than the instance. Reads that are answered 404 keep the same distance until the pool is known to be late: a read every second
-		// would cost a hundred requests.
+		// On LKE Enterprise the first read comes VerifyAgain after the instance was met: then the next list shows the instance, and a
+		// 404 cannot be older than the instance. On Standard it comes at once. Reads that are answered 404 keep the distance until the
+		// pool is known to be late: a read every second would cost a hundred requests.
 		read, since := t.known.Request(instance(n.ID())), later(n.First(), n.Record().Missing)
 		if claims.KindOf(read.Err) == claims.KindNotFound {
 			since = later(since, read.Ended)

@@ -18,8 +18,9 @@ type Pace struct {
 	flowing bool
 	// Dense: a look costs little, so more of them are taken while nodes arrive.
 	Dense bool
-	// Few is the largest number of nodes for which the pause is Near, or a tenth of
-	// the time that has passed if that is longer. Few nodes do not need more looks.
+	// Few is the largest number of nodes for which the pause is Near, or a tenth
+	// of the time that has passed if that is longer. Few nodes arrive soon, so
+	// that the looks are few, too.
 	Few  int
 	Near time.Duration
 }
@@ -70,7 +71,7 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 		return p.pause
 	case arrived <= 0:
 		// The pause depends on the time that has passed and not on the number of
-		// looks, because looks for other claimants come in between.
+		// looks, because looks for other purchases come in between.
 		p.pause = min(elapsed+elapsed/2+first, longestPause)
 		if p.flowing {
 			// The last ones are late, but hardly by much.
