@@ -159,8 +159,10 @@ func (d *decider) claim(m *clusterapi.Machine, by claims.Claimant, reason string
 		Value: clusterapi.ClaimValue(by), Reason: reason})
 }
 
-// fence changes the version of each free Machine that an earlier process may be claiming, and reports whether all
-// have changed. Until then such a claim could take effect in addition to the claim that is written now.
+// fence changes the version of each free Machine that an earlier process may be claiming, and reports whether all have
+// changed. Until then such a claim could take effect in addition to the claim that is written now. Example: a claim of a
+// Machine with version 5 has no answer when its process dies. The fence gives the Machine version 6, so the API server
+// refuses the old claim with 409.
 func (d *decider) fence() bool {
 	fenced := true
 	for _, m := range d.machines {

@@ -74,8 +74,9 @@ func (k showing) listed(r *event.Result) {
 	}
 }
 
-// seenInList applies an entry of a list. The list adds instances. It changes a known instance only if it began more than the list lag
-// after the newest answer that shows the instance, because that answer may show an event that happened as late as the answer.
+// seenInList applies an entry of a list. The list adds instances. It changes a known instance only if it began more than the list lag after
+// the newest answer that shows the instance, because that answer may show an event that happened as late as the answer. Example: a read is
+// answered at 10:00:00. A list that begins at 10:01:00 changes nothing, a list that begins at 10:02:01 does.
 func (k showing) seenInList(i event.Instance, began time.Time) {
 	id, lag := i.InstanceID, k.settings.ListLag
 	if n := k.nodes[id]; n != nil && !n.rec.Gone.IsZero() {
@@ -101,8 +102,8 @@ func (k showing) seenInList(i event.Instance, began time.Time) {
 	k.keepTags(n)
 }
 
-// lacked applies a list that lacks an instance. The list proves nothing if it began less than the list lag after Existed, because it may
-// be older than the instance.
+// lacked applies a list that lacks an instance. The list proves nothing if it began less than the list lag after Existed, because it may be
+// older than the instance. Example: this process met the instance at 10:00:00. Only lists that begin at 10:02:00 or later count.
 func (k showing) lacked(n *Node, began time.Time) {
 	if !began.Before(k.View().Existed(n.ID()).Add(k.settings.ListLag)) {
 		k.endIfProven(n, began)

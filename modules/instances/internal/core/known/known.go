@@ -114,7 +114,8 @@ func (k *Known) Begin(after claims.Predecessor) {
 	}
 }
 
-// settledAt returns the time from which direct readings show every write of the previous leader.
+// settledAt returns the time from which direct readings show every write of the previous leader. Example: this process began to lead at
+// 10:00:00, after a process that may still write. With LateEffect 2 min and SettleTime 4 s, that time is 10:02:04.
 func (t *terms) settledAt() time.Time { return t.started.Add(t.landing + t.settings.SettleTime) }
 
 // shownAt returns the time from which lists show every instance made by the previous leader.

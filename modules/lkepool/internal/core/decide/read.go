@@ -139,7 +139,8 @@ func (t reader) seenNode(n *known.Node) bool {
 	return r.Seen(since) && t.lately(instance(n.ID()), r.Read)
 }
 
-// seenPool reports whether a pool was read right before, and the read began after every own write and after the pool was aside.
+// seenPool reports whether a pool was read right before, and the read began after every own write and after the time until which the pool
+// was aside.
 func (t reader) seenPool(p *known.Pool) bool {
 	r := p.Record()
 	return r.Seen(later(t.known.Settled(), later(r.Aside, time.Time{}))) && t.lately(pool(p.ID()), r.Read)

@@ -106,7 +106,8 @@ func differs(known, read lkepool.Instance) record.Difference {
 }
 
 // showClaim applies the claim that a reading shows. A tag counts at once. The absence of a tag counts only if it shows that an own write
-// had no effect: in a direct read that began when the write could not take effect any more.
+// had no effect: in a direct read that began when the write could not take effect any more. Example: the write of a claim's tag gets no
+// answer at 10:00:00. A read that begins at 10:02:04 or later and shows no claim frees the instance.
 func (k instanceReadings) showClaim(n *Node, d event.Done, reading lkepool.Instance, direct bool) {
 	who, busy := k.who(reading.Tags), k.request(Target{Op: event.OpMark, ID: n.ID()}).Busy > 0
 	c := n.claim

@@ -45,8 +45,10 @@ func (n *Node) Leaving() bool {
 	return n.rec.Value.State == lkepool.Leaving || !n.rec.Removing.IsZero() || !n.rec.Gone.IsZero()
 }
 
-// leavesAt is Leaving for a reading that began at began. If the removal was accepted after or longer before began, and the reading still
-// shows the instance, the removal had no effect, and leavesAt returns false.
+// leavesAt reports whether the instance is Leaving, for a reading that began at began. An accepted removal has had no effect if a reading
+// still shows the instance that began the duration after, or more, later than the acceptance: leavesAt then returns false. Example: the
+// platform accepts the removal at 10:00:00, and after is 1 min. A reading that began at 10:01:00 and shows the instance shows that the
+// removal had no effect.
 func (n *Node) leavesAt(began time.Time, after time.Duration) bool {
 	if r := &n.rec; r.Removed.IsZero() || !r.Gone.IsZero() || r.Value.State == lkepool.Leaving || began.Before(r.Removed.Add(after)) {
 		return n.Leaving()

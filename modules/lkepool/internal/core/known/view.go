@@ -189,8 +189,8 @@ func (k *Known) health(n *Node) claims.Health {
 // Describe returns an instance as a caller sees it.
 func (v Objects) Describe(n *Node) lkepool.Node { return instanceReadings{v.k}.describe(n) }
 
-// Hopeless reports whether an instance is of no use to a claimant. Either reads of it are Hopeless. Or writes of its tags have
-// failed, and a later read shows that no write had its effect.
+// Hopeless reports whether an instance is of no use to a claimant. Either reads of it are hopeless ([Request.Hopeless]). Or three writes of
+// its tags in a row have failed, and a later read shows that no write had its effect.
 func (v Requests) Hopeless(n *Node) bool {
 	mark := v.k.View().Request(Target{Op: event.OpMark, ID: n.ID()})
 	switch {

@@ -49,7 +49,8 @@ func (k writeAnswers) answerPool(p *Pool, value lkepool.Pool) lkepool.Pool {
 }
 
 // purchaseFailed handles a purchase that ended in an error. If the purchase may have had its effect, the engine looks for it before it buys
-// anything else for the key. It sets the pool aside: missing nodes then come in another pool.
+// anything else for the key. It sets the pool aside: missing nodes then come in another pool. Example: the PUT of count 4 gets no answer at
+// 10:00:00. Nothing is bought for the key before 10:00:04, and the pool is not made larger before 10:02:04.
 func (k writeAnswers) purchaseFailed(key *Key, d event.Done) (news News) {
 	if p, ok := k.pools.get(d.Action.PoolID); ok {
 		if mayHaveEffect(d.Err) {
