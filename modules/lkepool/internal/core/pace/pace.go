@@ -74,7 +74,7 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 		// looks, because looks for other purchases come in between.
 		p.pause = min(elapsed+elapsed/2+first, longestPause)
 		if p.flowing {
-			// The last ones are late, but hardly by much.
+			// The last nodes are late, but probably not by much.
 			p.pause = min(p.pause, p.late(first, elapsed))
 		}
 		return p.pause
