@@ -14,9 +14,9 @@ type Ceilings struct {
 	// MaxHourlyPrice bounds the hourly price of all nodes, in the unit of
 	// HourlyPrice; 0 means no bound.
 	MaxHourlyPrice float64
-	// HourlyPrice returns the price of one node, false for an unknown one. While the
-	// price of a type in use is unknown, MaxHourlyPrice lets nothing be bought. It
-	// is required with MaxHourlyPrice, and must not block.
+	// HourlyPrice returns the price of one node of a type, and false if the price is
+	// unknown. While the price of a type in use is unknown, MaxHourlyPrice allows no
+	// purchase. MaxHourlyPrice requires this function, which must not block.
 	HourlyPrice func(instanceType string) (price float64, known bool)
 }
 
@@ -36,9 +36,9 @@ func (c Ceilings) Check(op string) error {
 	return nil
 }
 
-// Fit returns how many of the wanted nodes of a type may be bought in addition to the nodes
-// that exist or are being bought, which owned counts by instance type. If none may, it
-// returns a KindQuotaExceeded error whose Field names the ceiling.
+// Fit returns how many of the wanted nodes of a type may be bought. owned counts the nodes
+// that exist or are being bought, by instance type. If no node may be bought, Fit returns a
+// KindQuotaExceeded error whose Field names the ceiling.
 func (c Ceilings) Fit(op, instanceType string, wanted int, owned map[string]int) (int, error) {
 	if c.MaxNodes > 0 {
 		total := 0

@@ -4,17 +4,19 @@ package claims
 type Claimant struct {
 	// Name is unique in the cluster at any time.
 	Name string
-	// UID distinguishes two claimants that have one name after another. Without a
-	// UID the name alone counts.
+	// UID distinguishes two claimants of the same name, of which the second was
+	// created after the end of the first. Without a UID only the names are
+	// compared.
 	UID string
 }
 
-// ClaimID identifies a claimant in the form that tags record. [Tags.ID] makes it of
-// a [Claimant], [Tags.ClaimIn] reads it from tags. The zero value identifies none.
+// ClaimID identifies a claimant in the form that tags record. [Tags.ID] makes it of a
+// [Claimant], [Tags.ClaimIn] reads it from tags. The zero value identifies no
+// claimant.
 type ClaimID struct {
 	// Value is the claimant's name, or a part of a long name and a hash.
 	Value string
-	// UID is a hash of the claimant's UID, "" for none.
+	// UID is a hash of the claimant's UID, "" without a UID.
 	UID string
 }
 

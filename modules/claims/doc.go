@@ -1,9 +1,10 @@
 // Package claims contains the vocabulary of engines that give each claimant
 // exactly one machine: claimants, nodes, errors with a kind and a known effect,
 // the tags that record claims, sweeps, ceilings and hooks. Modules lkepool (nodes
-// of LKE pools) and instances (plain Linodes) return these types, so that a
-// caller handles every engine in the same way, and package refusal of module
-// linode maps errors of the API client to these kinds and effects.
+// of LKE pools), instances (plain Linodes) and clusterapi (Machines of Cluster API)
+// return these types, so that a caller handles every engine in the same way.
+// Package refusal of module linode maps errors of the API client to these kinds and
+// effects.
 //
 // The package makes no request and starts no goroutine, and imports nothing but
 // the standard library. Packages below it serve engines: effects runs their
@@ -33,12 +34,12 @@
 //
 // # Errors
 //
-// Engines and their backends return *[Error]. [Kind] determines what a caller does
-// next, and the set is closed: callers branch on [KindOf], never on the text. [Effect]
-// reports whether a failed request changed the platform. An error without an
-// *[Error] in its chain has KindUnavailable and EffectUnknown, which is the cautious
-// reading of both: it may be repeated, after a read. The text of an error contains
-// one kind, that of the outermost *[Error].
+// Engines and their backends return *[Error]. [Kind] determines what a caller does next,
+// and the set is closed: callers branch on [KindOf], never on the text. [Effect] reports
+// whether a failed request changed the platform. An error without an *[Error] in its
+// chain has KindUnavailable and EffectUnknown, which is the cautious reading of both:
+// the request may be repeated, after a read. The text of an error contains only one
+// kind, the kind of the outermost *[Error].
 //
 // # Concurrency
 //

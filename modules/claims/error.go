@@ -71,7 +71,7 @@ type Error struct {
 	Object string
 	// Field names the value at fault, for example "Key.InstanceType".
 	Field string
-	// RetryAfter is the shortest useful pause, 0 for none known.
+	// RetryAfter is the shortest useful pause, 0 if it is not known.
 	RetryAfter time.Duration
 	// Effect reports how the request changed the platform.
 	Effect Effect
@@ -103,8 +103,8 @@ func (e *Error) text(between string) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reason returns the text of an error for the text of another error: without its kind if
-// it is itself an *Error.
+// Reason returns the text of an error for use in the text of another error. The text of an
+// *Error is then without its kind.
 func Reason(err error) string {
 	if e, ok := err.(*Error); ok { //nolint:errorlint // the error itself, whose text this is
 		return e.text("")
@@ -152,8 +152,8 @@ func Invalid(op, field, format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Op: op, Field: field, Effect: EffectNone, Err: fmt.Errorf(format, args...)}
 }
 
-// CheckDurations returns the KindInvalid error of a negative duration, of several the one whose field comes first in the alphabet. Fields
-// have the names of settings, such as "Config.ListLag".
+// CheckDurations returns a KindInvalid error if a duration is negative. Of several negative durations the error names the field that comes
+// first in the alphabet. Fields have the names of settings, such as "Config.ListLag".
 func CheckDurations(op string, durations map[string]time.Duration) error {
 	for _, field := range slices.Sorted(maps.Keys(durations)) {
 		if value := durations[field]; value < 0 {

@@ -10,13 +10,13 @@ type Node struct {
 	// InstanceType is the plan, for example "g6-standard-2".
 	InstanceType string
 	Region       string
-	// Status is the API's, for example "running".
+	// Status is the status in the API, for example "running".
 	Status string
 	// Health reports whether the instance still serves its claimant.
 	Health Health
 	// Claim is the claimant's name as tags record it ([Tags.Value]), "" for a free node.
 	Claim string
-	// Created is the API's time, on the API's clock.
+	// Created is the time of creation, on the API's clock.
 	Created time.Time
 	Tags    []string
 }

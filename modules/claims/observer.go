@@ -18,7 +18,7 @@ type ActionEnd struct {
 	Op, Reason string
 	// NodePool and InstanceType are set for purchases and claims where known.
 	NodePool, InstanceType string
-	// PoolID and InstanceID are 0 for requests about no pool or instance.
+	// PoolID is 0 if the request concerns no pool, InstanceID 0 if it concerns no instance.
 	PoolID, InstanceID int
 	// Bought counts the nodes requested of the platform, Claimed the claims written.
 	Bought, Claimed int
@@ -29,7 +29,7 @@ type ActionEnd struct {
 // ClaimEnd describes one call for a claimant's node that ended.
 type ClaimEnd struct {
 	Claimant Claimant
-	// NodePool is "" in an engine without pools, Region where the platform chooses it.
+	// NodePool is "" in an engine without pools. Region is "" where the platform chooses the region.
 	NodePool, InstanceType, Region string
 	Wait                           time.Duration
 	// Err is nil if the claimant has its node; KindOf returns the outcome.

@@ -4,11 +4,12 @@ package claims
 type Predecessor int
 
 const (
-	// MayStillWrite is a process that may have writes under way, or such as failed and take
-	// effect later: it died, or nothing is known about it.
+	// MayStillWrite is a process that died, or a process about which nothing is known. Its
+	// writes may be under way, and its writes that failed may still take effect.
 	MayStillWrite Predecessor = iota
-	// Ended is a process that left no write which may still take effect, also none of an
-	// earlier process: each write was answered with success or a refusal, or is older than
-	// writes may be late. Ended also holds if there was no process.
+	// Ended is a process after which no write may still take effect, neither its own nor a
+	// write of an earlier process. The API answered each write with success or a refusal, or
+	// the time LateEffect has passed since the write failed. Ended also means that there was
+	// no process.
 	Ended
 )

@@ -8,8 +8,9 @@ import (
 // Records are the caller's own records of the claimants of instances. They have precedence over tags: an instance with a holder is never
 // given to another claimant, whatever its tags are, and the engine rewrites a tag that names another claimant.
 //
-// The records must be complete when a process begins to lead: they must have all values that a process before it has stored. For
-// Kubernetes that takes one list from the API server itself, because a cache may be older. A value that is stored later may show late.
+// The records must be complete when a process begins to lead: they must have all values that earlier processes have stored. For
+// Kubernetes that takes one list from the API server itself, because a cache may be older. A value that is stored later may become
+// visible with a delay.
 type Records interface {
 	// Holder returns the claimant that has an instance, false for none. It makes no request and does not block.
 	Holder(instanceID int) (Claimant, bool)
@@ -18,7 +19,7 @@ type Records interface {
 // Holder returns the claimant that has an instance, and implements [Records] with one function.
 type Holder func(instanceID int) (Claimant, bool)
 
-// Holder calls the function. A nil one has no records.
+// Holder calls the function. A nil Holder has no records.
 func (h Holder) Holder(instanceID int) (Claimant, bool) {
 	if h == nil {
 		return Claimant{}, false
@@ -40,8 +41,8 @@ func (m *RecordMap) Holder(instanceID int) (Claimant, bool) {
 	return who, held
 }
 
-// Store records that a claimant has an instance. Call it when Claim has returned, after the claim was written to where it survives a
-// restart; and for each stored claim before the process begins to lead.
+// Store records that a claimant has an instance. Call it when Claim has returned and the claim is stored where it survives a restart.
+// Also call it for each stored claim before the process begins to lead.
 func (m *RecordMap) Store(instanceID int, who Claimant) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -22,8 +22,8 @@ const (
 
 	cutHash, uidHash = 8, 16
 	uidKey           = "claim-uid"
-	// longestOwn bounds what follows the domain in a tag of an engine: a slash, the
-	// key, "=" and a value. The claim's UID has the longest one.
+	// longestOwn bounds the part of an engine's tag after the domain: a slash, the
+	// key, "=" and a value. The tag with the claim's UID has the longest part.
 	longestOwn = len("/"+uidKey+"=") + uidHash
 	// shortestValue leaves room for one character, the mark and the hash of a name.
 	shortestValue = 1 + len(CutMark) + cutHash
@@ -31,7 +31,7 @@ const (
 
 // Tags configures the keys of the tags that record claims. The zero value has the
 // keys of the Karpenter operator. Machines keep their tags: after a change of keys
-// an engine no longer recognises what it made before.
+// an engine no longer recognises the machines that it made before.
 type Tags struct {
 	// ClaimKey is the key of the tag with the claimant's name; "" means DefaultClaimKey.
 	ClaimKey string
@@ -160,8 +160,8 @@ func Shorten(value string, room int) string {
 }
 
 // Cut returns the start of the value, CutMark and a hash of the text, at most room
-// bytes long. It serves values that are identified by more than they show. A
-// character that would be split is dropped.
+// bytes long. Text identifies the object where two objects may have the same value.
+// A character that would be split is dropped.
 func Cut(value, text string, room int) string {
 	kept := value[:min(len(value), room-cutHash-len(CutMark))]
 	return strings.ToValidUTF8(kept, "") + CutMark + hash(text)[:cutHash]

@@ -3,7 +3,7 @@ package clusterapi
 import "context"
 
 // Backend reads and writes one cluster's objects. Errors are *claims.Error; a failed precondition is
-// KindConflict with EffectNone. Package kube has the one over the Kubernetes API.
+// KindConflict with EffectNone. Package kube has the Backend over the Kubernetes API.
 type Backend interface {
 	// Read reads MachineDeployments, MachineSets and then Machines, each at least as new as the call.
 	Read(ctx context.Context) (World, error)

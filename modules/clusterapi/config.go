@@ -19,8 +19,9 @@ type Config struct {
 	// StuckTimeout is how long a deployment may have fewer Machines than replicas until its
 	// claimants are refused with KindInsufficientCapacity. 0 means 2m.
 	StuckTimeout time.Duration
-	// CacheLag is how far Cluster API's cache of Machines may lag behind its cache of MachineSets: a count is
-	// lowered when all marks for deletion have been seen for that long. 0 means 2s.
+	// CacheLag is how far Cluster API's cache of Machines may lag behind its cache of MachineSets. A count is
+	// lowered only when all marks for deletion have been seen for that long. Example: a reading at 10:00:00
+	// shows the last mark for the first time, so the count is lowered at 10:00:02 or later. 0 means 2s.
 	CacheLag time.Duration
 	// InstanceType returns the type of a deployment's Machines, which Ceilings count. Nil counts all as one type.
 	InstanceType func(deployment string) string

@@ -6,14 +6,14 @@
 //
 // On a MachineDeployment, set by its owner:
 //
-//	label       karpenter.k8s.linode/enabled: "true"      opts in; nothing without it is read for use or changed
-//	annotation  karpenter.k8s.linode/hourly-price: "0.05" price in USD of one Machine, where the catalogue's does not apply
+//	label       karpenter.k8s.linode/enabled: "true"      opts in; a MachineDeployment without it is neither used nor changed
+//	annotation  karpenter.k8s.linode/hourly-price: "0.05" price in USD of one Machine, instead of the price in the catalogue
 //	spec.rollout.strategy.type: OnDelete                  required; a new template is drift, which Karpenter replaces under budgets
 //
 // On a Machine, written by this package:
 //
 //	annotation  karpenter.k8s.linode/claim: <NodeClaim>/<UID>      the claim, the only durable record
-//	annotation  cluster.x-k8s.io/delete-machine                    Cluster API's own: this Machine goes when replicas is lowered
+//	annotation  cluster.x-k8s.io/delete-machine                    Cluster API's own: this Machine goes first when replicas is lowered
 //
 // Settings of the operator (environment, flag, chart value):
 //

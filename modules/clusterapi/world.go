@@ -23,7 +23,7 @@ type Deployment struct {
 	// NodeLabels are the labels in the template of Machines, Taints its taints as key=value:effect.
 	NodeLabels map[string]string
 	Taints     []Taint
-	// Refusal is why the deployment is not used, with a cure; "" if it is.
+	// Refusal is why the deployment is not used, with a cure; "" if the deployment is used.
 	Refusal string
 	// Replicas is spec.replicas. Observed reports that the controller has acted on the current spec.
 	Replicas int
@@ -73,10 +73,10 @@ type Machine struct {
 	// NodeName is the name of the infrastructure provider's machine. CAPL labels the Linode with it, and the node is named as the Linode is.
 	// Cluster API's own nodeRef is no source: it names any Node that has ProviderID, which a kubelet sets.
 	NodeName string
-	// Phase is Cluster API's, and Pending the message of the first condition that is not met.
+	// Phase is the phase in Cluster API, and Pending the message of the first condition that is not met.
 	Phase, Pending string
 	Created        time.Time
-	// Failure is why the machine cannot be made, nil if it can.
+	// Failure is why the machine cannot be made, nil if it can be made.
 	Failure *claims.Error
 }
 
@@ -90,6 +90,6 @@ type Request struct {
 	Claimant claims.Claimant
 	// Deployments are the deployments whose Machines serve, the preferred first.
 	Deployments []string
-	// InstanceType counts under Config.Ceilings.
+	// InstanceType is the type under which the Machine counts for Config.Ceilings.
 	InstanceType string
 }

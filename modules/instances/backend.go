@@ -23,7 +23,7 @@ type Reader interface {
 	// Tagged lists the instances with a tag, Find lists the instances with a label or a tag.
 	Tagged(ctx context.Context, tag string) ([]Instance, error)
 	Find(ctx context.Context, label, tag string) ([]Instance, error)
-	// Instance reads one; claims.KindNotFound only for a 404.
+	// Instance reads one instance. It returns claims.KindNotFound only for a 404.
 	Instance(ctx context.Context, id int) (Instance, error)
 	// Disks and Configs list the disks and configurations of an instance. Disk reads
 	// one disk, which counts against no limit of lists.
@@ -38,11 +38,11 @@ type Writer interface {
 	// Create makes an instance. ErrLabelTaken is the cause of its claims.KindConflict
 	// when the label is in use.
 	Create(ctx context.Context, c Creation) (Instance, error)
-	// Delete removes an instance; claims.KindNotFound only for a 404.
+	// Delete removes an instance. It returns claims.KindNotFound only for a 404.
 	Delete(ctx context.Context, id int) error
 	// Tag replaces the tags and returns the instance as stored.
 	Tag(ctx context.Context, id int, tags []string) (Instance, error)
-	// AddDisk makes a disk, Attach sets the devices of a configuration, Boot starts it.
+	// AddDisk makes a disk, Attach sets the devices of a configuration, Boot starts the instance with a configuration.
 	AddDisk(ctx context.Context, id int, disk Disk) (DiskState, error)
 	Attach(ctx context.Context, id, configID int, devices map[string]int) error
 	Boot(ctx context.Context, id, configID int) error

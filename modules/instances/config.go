@@ -21,7 +21,7 @@ type Config struct {
 	LabelPrefix string
 	// SettleTime bounds the lag of a direct read behind writes. 0 means 4s.
 	SettleTime time.Duration
-	// LateEffect bounds the time after its failure, or the death of its sender, at which a
+	// LateEffect bounds the time after its failure, or the death of its sender, in which a
 	// write may still take effect. 0 means 2m.
 	LateEffect time.Duration
 	// ListLag bounds the lag of a list behind writes. 0 means 2m.
@@ -29,8 +29,8 @@ type Config struct {
 	// OrphanTTL delays the collection of an instance whose claimant no longer exists.
 	// 0 means 5m.
 	OrphanTTL time.Duration
-	// BootTimeout delays the health Stopped of an instance that does not run, from when
-	// this process first saw it. 0 means 10m.
+	// BootTimeout is how long after this process first saw it an instance that does not
+	// run gets the health Stopped. 0 means 10m.
 	BootTimeout time.Duration
 	// FinishTimeout bounds the time for disks, configuration and boot. 0 means 10m.
 	FinishTimeout time.Duration
@@ -39,8 +39,8 @@ type Config struct {
 	// Creations bounds the creations in 15 seconds, for accounts with less than the
 	// documented limit. 0 means 20.
 	Creations int
-	// Records are the caller's own records of who has which instance: see [claims.Records] for what they have to hold. An instance with a
-	// holder that exists is never collected. For programs that store their claims themselves there is claims.RecordMap.
+	// Records are the caller's own records of the claimants of instances: see [claims.Records] for their content. An instance with a holder
+	// that exists is never collected. Programs that store their claims themselves use claims.RecordMap.
 	Records claims.Records
 	// Tags configures the keys of the tags that record claims.
 	Tags claims.Tags
@@ -71,8 +71,9 @@ func (s settings) engine() core.Settings {
 	}.WithDefaults()
 }
 
-// withDefaults returns an error for values that cannot work. Zero values of the engine's
-// settings stay: it has its own defaults.
+// withDefaults returns the settings, and an error for values that cannot work. It leaves
+// zero values of the engine's settings as they are, because the engine has its own
+// defaults.
 func (c Config) withDefaults() (settings, error) {
 	if err := claims.CheckDurations("configure", map[string]time.Duration{
 		"Config.SettleTime": c.SettleTime, "Config.LateEffect": c.LateEffect, "Config.ListLag": c.ListLag,

@@ -29,12 +29,12 @@
 //
 // # Shape
 //
-// The engine is a state machine without goroutine, clock, I/O or context, in
-// internal/core. Its parts are packages: the record of the platform (known), the waiting
-// calls (callers), and the decisions (decide). A call requests its next step until it is
-// answered: an effect, a wait, or the answer. This package has the vocabulary and the shell:
-// order.go takes from a Spec the part that the engine needs, shell.go runs calls and, with
-// package claims/effects, effects, and requests.go turns effects into calls of the [Backend].
+// The engine is a state machine without goroutine, clock, I/O or context, in internal/core. Its
+// parts are packages: the record of the platform (known), the waiting calls (callers), and the
+// decisions (decide). A call requests its next step until it is answered: an effect, a wait, or
+// the answer. This package has the vocabulary and the shell. order.go takes from a Spec the
+// part that the engine needs. shell.go runs calls, and runs effects with package
+// claims/effects. requests.go turns effects into calls of the [Backend].
 //
 // # Guarantees
 //
@@ -43,21 +43,21 @@
 // Config.LateEffect of its failure or of the death of its sender, or never. Direct reads may
 // answer 404 for many existing instances at once.
 //
-//   - A claimant has one instance. The engine creates none while an instance with the
+//   - A claimant has one instance. The engine creates no instance while an instance with the
 //     claimant's label exists, or an instance of the claimant that was read under another label.
 //   - A taken label is a claims.KindConflict if a reading shows that the instance with the
 //     label belongs to another owner. If no list shows that instance, the label is a conflict
 //     only if the API refuses it again after a search and a list that must show the instance.
 //   - An instance that a list lacks, or that answered 404, still counts. claims.KindNotFound
-//     means a proof: two direct reads, at least SettleTime apart, answered 404, and a list
-//     lacks the instance that began after both reads and ListLag after the instance was first
-//     seen. After an accepted removal, two such reads are a proof, or one read and a later
+//     means a proof: two direct reads, at least SettleTime apart, answered 404, and a list that
+//     began after both reads, and ListLag after the instance was first seen, lacks the
+//     instance. After an accepted removal, two such reads are a proof, or one read and a later
 //     list. The first 404 is timed from its response.
 //   - An instance whose removal was sent, and may have been accepted, is never returned to a
 //     claimant again. The engine repeats the removal.
 //   - The engine does not replace tags while another write of them may still take effect,
 //     unless that write has the same tags or a reading shows its effect. It requests a data
-//     disk again only if a list of the disks lacks it that began after that time.
+//     disk again only if a list of the disks that began after that time lacks the disk.
 //   - Ceilings count each instance until it is proven gone, and each creation without an
 //     answer until a list must show its instance. Under ceilings, a process that begins to
 //     lead creates nothing for ListLag, and for LateEffect more if the previous process may
@@ -69,16 +69,16 @@
 //     the claim again, with all tags that the instance had beside it. If a user removes only a
 //     tag of the caller, the tag stays away until SetTags adds it.
 //   - A write of tags loses no tag that a process of this cluster has written. For this, a
-//     process that begins to lead writes no tags to an instance that it did not make for
-//     SettleTime, and for LateEffect more if the previous process may still write.
-//   - At most 20 creations are sent in 15 seconds (Config.Creations), in the order of arrival.
-//     A claimant keeps its position for a while when its caller leaves. A claimant whose label
-//     is being searched lets the others pass. claims.KindProvisioning names the position and
-//     the time of the next slot.
-//   - Disks and the boot are steps that continue from the state in the API, each after a
-//     reading of the instance, with or without the tag of unfinished instances. The engine
-//     repeats a step without an answer after SettleTime, and reads only the changed part
-//     again. It removes an instance with that tag that was not started within
+//     process that begins to lead waits before it writes tags to an instance that it did not
+//     make: for SettleTime, and for LateEffect more if the previous process may still write.
+//   - At most 20 creations are sent in 15 seconds (Config.Creations), in the order of arrival. A
+//     claimant keeps its position for two minutes after its caller has left. A claimant whose
+//     label is being searched lets the others pass. claims.KindProvisioning names the position
+//     and the time of the next slot.
+//   - The disks and the boot are steps. Each step continues from the state in the API, after a
+//     reading of the instance, whether or not a user has removed the tag of unfinished
+//     instances. The engine repeats a step without an answer after SettleTime, and reads only
+//     the changed part again. It removes an unfinished instance that was not started within
 //     Config.FinishTimeout.
 //   - The engine decides again about a write that waited for 5 s before it was sent, and about
 //     a creation that waited for 20 s.
@@ -100,7 +100,7 @@
 //   - A write that takes effect later than LateEffect may undo later tags, make a disk twice,
 //     or exceed a ceiling.
 //   - Direct reads older than SettleTime may undo tags that another process or a user wrote.
-//     Two 404s that come together then prove that an instance is gone.
+//     Two wrong 404s that come together then prove that an instance is gone.
 //   - Lists older than ListLag, or lists that lack an instance, may complete such a proof,
 //     exceed a ceiling after a start, and hide a renamed instance, which is then made again.
 //     In all other cases labels prevent a second instance, at any time.

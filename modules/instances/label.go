@@ -20,10 +20,10 @@ const (
 // a doubled separator.
 var plainLabel = regexp.MustCompile(`^[a-z]([-.]?[a-z0-9])+$`)
 
-// Label returns the label of a claimant's instance: prefix, a hyphen and the
-// claimant's name. If that is longer than 62 characters, or no valid label of the API
-// and name of a node, Label returns a readable part and a hash of both, 63 characters
-// long. Only such labels have that length, so none equals the label of another name.
+// Label returns the label of a claimant's instance: prefix, a hyphen and the claimant's
+// name. If that is longer than 62 characters, or no valid label of the API and name of
+// a node, Label returns a readable part and a hash of both, 63 characters long. Only
+// such labels have that length, so no such label equals the label of another name.
 func Label(prefix, claimant string) string {
 	whole := prefix + "-" + claimant
 	if len(whole) < cutLabel && len(whole) >= 3 && plainLabel.MatchString(whole) {

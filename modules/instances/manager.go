@@ -17,8 +17,8 @@ type Manager struct {
 	shell *shell
 }
 
-// New returns a Manager over a backend. It makes no request. The process leads from
-// then on, after a predecessor that claims.MayStillWrite; see Begin.
+// New returns a Manager over a backend. It makes no request. The Manager begins to
+// lead at once, as after Begin(claims.MayStillWrite).
 func New(backend Backend, cfg Config) (*Manager, error) {
 	settings, err := cfg.withDefaults()
 	if err != nil {
@@ -35,10 +35,10 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 // call it when they are elected; waiting callers keep waiting.
 //
 // After a predecessor that claims.MayStillWrite, the Manager does not modify the
-// predecessor's instances for Config.LateEffect, except for removals: it writes no tags,
-// adds no disks, and returns no unfinished instance. Under Config.Ceilings it creates
-// nothing for that time and 2 minutes more. After a predecessor that has claims.Ended,
-// these times are SettleTime and 2 minutes.
+// predecessor's instances for Config.LateEffect and Config.SettleTime, except for
+// removals: it writes no tags, adds no disks, and returns no unfinished instance. Under
+// Config.Ceilings it creates nothing for Config.LateEffect and Config.ListLag. After a
+// predecessor that claims.Ended, these times are without Config.LateEffect.
 func (m *Manager) Begin(after claims.Predecessor) { m.shell.begin(after) }
 
 // Create returns the claimant's instance: the existing instance, whatever the spec, or
@@ -60,9 +60,10 @@ func (m *Manager) Create(ctx context.Context, spec Spec) (Instance, error) {
 	return Instance(result.Instance), err
 }
 
-// Get reads one instance. claims.KindNotFound is proven: two 404s SettleTime apart, or
-// one after an accepted removal. claims.KindConflict means that it exists and is not
-// this cluster's.
+// Get reads one instance. claims.KindNotFound is proven: two 404s SettleTime apart and a
+// list that lacks the instance, or, after an accepted removal, two such 404s, or one 404
+// and a later list. claims.KindConflict means that the instance exists and does not
+// belong to this cluster.
 func (m *Manager) Get(ctx context.Context, instanceID int) (Instance, error) {
 	if err := checkID("get", instanceID); err != nil {
 		return Instance{}, err
@@ -73,7 +74,7 @@ func (m *Manager) Get(ctx context.Context, instanceID int) (Instance, error) {
 
 // List returns all instances of this cluster that have a claim, in the order of
 // their IDs. An instance stays in the result until it is proven gone. The result
-// is never partial: an error instead.
+// is never partial: List returns an error instead.
 func (m *Manager) List(ctx context.Context) ([]Instance, error) {
 	result := m.shell.ask(ctx, core.Ask{Kind: core.AskList})
 	var all []Instance
@@ -100,10 +101,9 @@ func (m *Manager) Delete(ctx context.Context, instanceID int, by claims.Claimant
 	return m.shell.ask(ctx, core.Ask{Kind: core.AskDelete, ID: instanceID, By: m.cfg.own.ID(by)}).Err
 }
 
-// SetTags removes tags from an instance and adds others. It keeps all other tags,
-// the claim's included, and writes nothing if nothing changes.
-// claims.KindConflict means that the instance is not the claimant's; the zero Claimant
-// matches any.
+// SetTags removes tags from an instance and adds others. It keeps all other tags, the
+// claim's included, and writes nothing if nothing changes. claims.KindConflict means
+// that the instance is not the claimant's; the zero Claimant matches any claimant.
 func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error {
 	const op = "set tags"
 	if err := checkID(op, instanceID); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core"
 )
 
-// newOrder returns the request for an instance, and what the engine has to know of it.
+// newOrder returns the request for an instance, and the part of it that the engine needs.
 func newOrder(cfg *settings, spec Spec) (Creation, *core.Order, error) {
 	const op = "create"
 	if err := spec.check(op, cfg.own); err != nil {
@@ -40,7 +40,7 @@ func newOrder(cfg *settings, spec Spec) (Creation, *core.Order, error) {
 	return creation, order, nil
 }
 
-// formOf returns the request without what belongs to its claimant.
+// formOf returns the request without the values that belong to its claimant.
 func formOf(spec Spec) (string, error) {
 	spec.Claimant, spec.UserData = claims.Claimant{}, UserData{}
 	text, err := json.Marshal(spec)

@@ -13,8 +13,8 @@ type requests struct {
 	own     core.Tags
 }
 
-// send makes the request of an effect. A creation, and a disk, belong to the call in which
-// they were decided.
+// send makes the request of an effect. creation is the request of the call that decided the
+// effect: it has the instance of OpCreate, and the disk of OpAddDisk.
 func (q requests) send(ctx context.Context, r *core.Result, creation Creation) {
 	e := r.Effect
 	switch e.Op {

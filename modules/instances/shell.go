@@ -35,7 +35,7 @@ func newShell(backend Backend, cfg settings) *shell {
 	}
 }
 
-// caller is a call with the instance that it makes, if it makes one.
+// caller is a call, with the request for an instance if the call makes one.
 type caller struct {
 	*core.Call
 	creation Creation
@@ -49,7 +49,7 @@ func (s *shell) begin(after claims.Predecessor) {
 	s.wake()
 }
 
-// survey returns what a sweep has to deal with.
+// survey returns the findings of a sweep.
 func (s *shell) survey(alive []claims.ClaimID) core.Survey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *shell) ask(ctx context.Context, ask core.Ask) core.Answer {
 	return s.call(ctx, ask, Creation{})
 }
 
-// call is ask with the request for the instance that it makes.
+// call runs a call, like ask. creation is the request for the instance that the call makes.
 func (s *shell) call(ctx context.Context, ask core.Ask, creation Creation) core.Answer {
 	c := s.enter(ask, creation)
 	defer s.exit(c)
@@ -139,8 +139,8 @@ func (s *shell) wake() {
 	s.changed = make(chan struct{})
 }
 
-// start makes a request in a separate goroutine. A read continues while any caller waits
-// for it, and ends with the last one. The caller holds mu.
+// start makes a request in a separate goroutine. A read continues while any caller waits,
+// and ends with the last caller. The caller of start holds mu.
 func (s *shell) start(ctx context.Context, e core.Effect, creation Creation) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last++

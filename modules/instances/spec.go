@@ -2,10 +2,10 @@ package instances
 
 import "github.com/karpenter-linode/karpenter-linode/modules/claims"
 
-// Spec describes one instance. Claimant, InstanceType, Region and Image are required;
-// the platform chooses the rest where it is zero.
+// Spec describes one instance. Claimant, InstanceType, Region and Image are required.
+// Where another field is zero, the platform chooses its value.
 type Spec struct {
-	// Claimant identifies the instance: another call for it returns the same one.
+	// Claimant identifies the instance: another call for it returns the same instance.
 	Claimant claims.Claimant
 	// InstanceType is the plan, for example "g6-standard-2".
 	InstanceType string
@@ -66,8 +66,8 @@ const (
 // Interface describes one network interface. Exactly one of Public, VPC and VLAN is set.
 type Interface struct {
 	Public bool
-	// Ranges contains prefix lengths, "/56" or "/64". One range of IPv6 of each is routed
-	// to a public interface of GenerationLinode.
+	// Ranges contains prefix lengths, "/56" or "/64", for public interfaces of
+	// GenerationLinode. For each length one range of IPv6 is routed to the interface.
 	Ranges []string
 	VPC    *VPCInterface
 	VLAN   *VLANInterface
@@ -78,7 +78,7 @@ type Interface struct {
 // VPCInterface connects to a subnet of a VPC.
 type VPCInterface struct {
 	SubnetID int
-	// Address is in the subnet, "" for any.
+	// Address is an address in the subnet, "" for any address.
 	Address string
 	// NAT adds a public address, mapped 1:1.
 	NAT bool
@@ -90,8 +90,8 @@ type VPCInterface struct {
 type VPCIPv6 struct {
 	// SLAAC lets the host choose an address from the interface's own /64.
 	SLAAC bool
-	// Ranges contains prefix lengths such as "/64". One range of each is routed to the
-	// interface.
+	// Ranges contains prefix lengths such as "/64". For each length one range is routed
+	// to the interface.
 	Ranges []string
 	// Public makes the addresses reachable from the internet; nil leaves the choice to
 	// the platform.
@@ -117,7 +117,7 @@ type PlacementGroup struct {
 type Storage struct {
 	// BootMB is the size of the boot disk, 0 for the rest of the plan. Data requires it.
 	BootMB int
-	// SwapMB is the size of the swap disk; nil is the platform's 512, 0 none.
+	// SwapMB is the size of the swap disk. nil means the platform's default of 512, 0 no swap disk.
 	SwapMB *int
 	// Encryption is "", "enabled" or "disabled".
 	Encryption string

@@ -19,7 +19,7 @@ const (
 	maxDevices    = 8 // sda to sdh
 )
 
-// objectName matches names of Kubernetes objects, and upper case in names of clusters.
+// objectName matches the names of Kubernetes objects, and the names of clusters, which may have upper case.
 var objectName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // check returns an error for a request that can never work.

@@ -21,18 +21,18 @@ type Backend interface {
 type Reader interface {
 	// Pools lists all pools of the cluster, pools of other owners included, so
 	// that their nodes are recognised and left alone. Instances lists the
-	// cluster's instances. Neither reads one node at a time.
+	// cluster's instances. Neither sends a request for each node.
 	Pools(ctx context.Context) ([]Pool, error)
 	Instances(ctx context.Context) ([]Instance, error)
-	// Pool and Instance read one object; KindNotFound only for a 404.
+	// Pool and Instance read one object. They return KindNotFound only for a 404.
 	Pool(ctx context.Context, id int) (Pool, error)
 	Instance(ctx context.Context, id int) (Instance, error)
 }
 
-// Writer changes the platform's state. Error.Effect of a failure records the
-// known effect of the change. Each call sends at most one request that may have an effect,
-// and sends it before [SendBefore]: an earlier request without an answer may take
-// effect after a later one.
+// Writer changes the platform's state. Error.Effect of a failure records the known effect of
+// the change. Each call sends at most one request that may have an effect, because an
+// earlier request without an answer may take effect after a later request. It sends this
+// request before the time in [SendBefore].
 type Writer interface {
 	// Create makes a pool of spec.Count nodes.
 	Create(ctx context.Context, spec PoolSpec) (Pool, error)
@@ -55,8 +55,9 @@ func WithSendBefore(ctx context.Context, before time.Time) context.Context {
 	return effects.WithSendBefore(ctx, before)
 }
 
-// SendBefore returns until when the request of a write may be sent, false for no
-// bound. A Backend that waits, for a rate limit for example, compares it after that.
+// SendBefore returns the time until which the request of a write may be sent, and
+// false if there is no bound. A Backend that waits, for example for a rate limit,
+// checks the time after the wait.
 func SendBefore(ctx context.Context) (before time.Time, bounded bool) {
 	return effects.SendBefore(ctx)
 }

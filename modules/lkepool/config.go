@@ -12,15 +12,15 @@ import (
 // Config tunes an Allocator. Records is required; everything else has a default.
 type Config struct {
 	// SettleTime bounds how far a direct read of a pool or an instance may lag
-	// behind writes. For that long an own write outranks a read, and
-	// nothing is bought, overwritten or removed after leading begins. 0 means 4s.
+	// behind writes. For this time an own write outranks reads, and nothing is
+	// bought, overwritten or removed after this process begins to lead. 0 means 4s.
 	SettleTime time.Duration
-	// LateEffect bounds how long after its failure a write may still take effect. Until
-	// then an object with a write that was not answered is set aside, and a process
-	// that follows another one makes no pool larger that it finds. 0 means 2m.
+	// LateEffect bounds how long after its failure a write may still take effect. For
+	// this time and SettleTime an object with an unanswered write is aside, and a process
+	// that follows another process makes no pool larger that it found. 0 means 2m.
 	LateEffect time.Duration
-	// ListLag bounds how far a list may lag behind writes. Until then after the start, and
-	// after a purchase without an answer, lists are not taken for complete. 0 means 2m.
+	// ListLag bounds how far a list may lag behind writes. For this time after the start,
+	// and after a purchase without an answer, lists do not count as complete. 0 means 2m.
 	ListLag time.Duration
 	// RetryDelay is the first pause after a failed request and before the first
 	// look for nodes that were bought; pauses grow from there. 0 means 2s.
@@ -31,13 +31,14 @@ type Config struct {
 	// BootTimeout is how long an instance may have been known and not
 	// running until it counts as dead. 0 means 10m.
 	BootTimeout time.Duration
-	// PendingTimeout is how long a slot must have been without an instance to be removed by Collect.
-	// Claimants wait for as long as nodes of the platform usually take: see the package's doc. 0 means 15m.
+	// PendingTimeout is how long a slot must have been without an instance until Collect removes it.
+	// Claimants wait for another time, which follows from the nodes that came before: see the package's doc.
+	// 0 means 15m.
 	PendingTimeout time.Duration
 	// Ceilings bound the nodes of all keys together.
 	Ceilings claims.Ceilings
-	// Records are the caller's own records of who has which instance, and required: see [claims.Records] for what they have to hold. They
-	// outrank tags. For programs that store their claims themselves there is claims.RecordMap.
+	// Records are the caller's own records of the claimants of instances. They are required, and outrank tags: see [claims.Records] for
+	// their content. Programs that store their claims themselves use claims.RecordMap.
 	Records claims.Records
 	// Tags configures the keys of the tags on pools and instances.
 	Tags claims.Tags

@@ -7,10 +7,10 @@ type Request struct {
 	// Claimant gets the same node whenever it claims again.
 	Claimant claims.Claimant
 	Key      Key
-	// PoolTags are identity tags: on the pool when it is created, and on the
-	// claimed instance.
+	// PoolTags are identity tags. The pool gets them when it is created, and the
+	// claimed instance gets them, too.
 	PoolTags []string
-	// Tags are the user's own, on the instance only.
+	// Tags are the user's own tags. Only the instance gets them.
 	Tags []string
 }
 
@@ -22,8 +22,8 @@ type Node struct {
 	NodeID string
 	// PoolID is 0 for an instance that its pool does not list any more.
 	PoolID int
-	// Template is the pool's now, which may differ from the key the node was
-	// claimed with when another client edited the pool.
+	// Template is the pool's present template. It differs from the template in the
+	// key of the claim if another client edited the pool.
 	Template
 }
 

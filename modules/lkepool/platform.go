@@ -7,8 +7,8 @@ type Limits struct {
 	// PoolSize is the largest count of one pool.
 	PoolSize int
 	// NodesLag reports that a pool's node list may lack new members for a minute,
-	// and that instances name their pool themselves. Then arrivals are seen in the
-	// list of instances, otherwise in the pool.
+	// and that instances name their pool themselves. The engine then sees arrivals
+	// in the list of instances, otherwise in the pool.
 	NodesLag bool
 }
 
@@ -46,7 +46,7 @@ type Instance struct {
 	Created time.Time
 	// PoolID is the pool that the instance itself names, 0 if it names none.
 	PoolID int
-	// Foreign reports that the instance is not of this cluster.
+	// Foreign reports that the instance does not belong to this cluster.
 	Foreign bool
 }
 
@@ -54,10 +54,10 @@ type Instance struct {
 type State int
 
 const (
-	// Up instances run, are on their way to it, or are busy with something that
-	// ends there.
+	// Up instances run, are starting, or are busy with a job after which they run
+	// again.
 	Up State = iota
-	// Down instances do not run; a young one is down before its first boot.
+	// Down instances do not run. A young instance is Down before its first boot.
 	Down
 	// Leaving instances are being deleted.
 	Leaving

@@ -8,8 +8,8 @@ import (
 )
 
 // Template contains what an LKE pool fixes for all of its nodes. A changed template
-// is another key, hence another pool; the old pool drains and goes. A new field
-// also needs a row in templateFields.
+// is another key, hence another pool; the old pool goes with its last node. A new
+// field also needs a row in templateFields.
 type Template struct {
 	Labels map[string]string
 	Taints []Taint
@@ -40,13 +40,13 @@ type Isolation struct {
 type templateField struct {
 	// value returns the field in the form that Hash encodes and Equal compares.
 	value func(Template) any
-	// later marks a field that pools made before it existed lack: while it is zero
-	// Hash leaves it out, so that these pools keep their hash.
+	// later marks a field that was added when pools without it existed. While the
+	// field is zero, Hash leaves it out, so that these pools keep their hash.
 	later bool
 	// fits reports whether a pool that has the first value serves a key that wants
-	// the second. Nil accepts any.
+	// the second value. Nil accepts any value.
 	fits func(has, want Template) bool
-	// clone replaces what a copy of the struct would share. Nil for plain values.
+	// clone copies the part that a copy of the struct would share. Nil for plain values.
 	clone func(*Template)
 }
 
@@ -67,7 +67,7 @@ var templateFields = []templateField{
 	},
 	{
 		value: func(t Template) any { return sortedTaints(t.Taints) },
-		// One taint more keeps away the pods that the node is meant for.
+		// An additional taint keeps away the pods that the node is meant for.
 		fits: func(has, want Template) bool {
 			return slices.Equal(sortedTaints(has.Taints), sortedTaints(want.Taints))
 		},
@@ -102,9 +102,9 @@ func (t Template) Equal(other Template) bool {
 	return !slices.ContainsFunc(templateFields, func(f templateField) bool { return !sameValue(f.value(t), f.value(other)) })
 }
 
-// Fits reports whether nodes of a pool with this template meet the requirements of
-// a key with the wanted one. A pool that was edited so that they do not gets no new
-// claimants; it is not changed back.
+// Fits reports whether nodes of a pool with this template meet the requirements of a
+// key with the wanted template. A pool that another client edited so that its nodes
+// do not meet them gets no new claimants; the engine does not change it back.
 func (t Template) Fits(want Template) bool {
 	return !slices.ContainsFunc(templateFields, func(f templateField) bool { return f.fits != nil && !f.fits(t, want) })
 }

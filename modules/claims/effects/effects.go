@@ -9,23 +9,25 @@
 //
 // # Guarantees
 //
-// Two writes with one lock never overlap, because overlapping writes have no order. Writes
-// that share a lock may overlap each other, but not a write that holds the lock alone. A
-// write that has no lock or no slot at NotAfter is not sent ([Outcome].Unsent), and the
-// caller decides again. The context of a sent write has NotAfter as [SendBefore], so a client
-// that waits for a rate limit, or repeats after a 429, keeps to it, too. The Runner does not
-// cancel a write with ctx, because the effect would be unknown. A read ends with ctx and
-// reports [Outcome].Cancelled: for other callers the object has to be read again.
+// Two writes with one lock never overlap, because overlapping writes have no order. Writes that
+// share a lock may overlap each other, but not a write that holds the lock alone. A write that
+// has not got its lock and a slot by NotAfter is not sent ([Outcome].Unsent), and the caller
+// decides again. The context of a sent write has NotAfter as [SendBefore]: a client that waits
+// for a rate limit, or repeats the request after a 429, keeps to NotAfter, too. The Runner does
+// not cancel a write with ctx, because the effect would be unknown. A read ends with ctx and
+// reports [Outcome].Cancelled. If other callers need the object, it has to be read again.
 //
 // # Not guaranteed
 //
 // A write that was sent may take effect later than its answer, and after its timeout.
 //
-// Runner and Loop are safe for concurrent use. A Runner starts no goroutine, a Loop one while
-// callers wait or requests are under way, and one for each request.
+// # Concurrency and errors
 //
-// The callers are the engines' shells. Errors are the backend's; ErrUnsent is the cause of a
-// write that was not sent in time.
+// Runner and Loop are safe for concurrent use. A Runner starts no goroutine. A Loop starts one
+// goroutine for each request, and runs one more while callers wait or requests are under way.
+//
+// The callers are the engines' shells. Errors are the backend's errors; ErrUnsent is the error
+// of a write that was not sent in time.
 package effects
 
 import (
@@ -51,19 +53,19 @@ func NewRunner(parallel int, clock Clock) *Runner {
 
 // Request describes one request.
 type Request struct {
-	// NotAfter is until when a write may be sent. The zero time makes the request a read.
+	// NotAfter is the latest time at which a write is sent. The zero time makes the request a read.
 	NotAfter time.Time
-	// Lock names the object that a write changes, "" for none. Shared lets writes overlap
-	// that commute.
+	// Lock names the object that a write changes, "" without a lock. Shared: the write may
+	// overlap other shared writes with this lock, because their order does not matter.
 	Lock   string
 	Shared bool
-	// Timeout ends the request, from when it is sent.
+	// Timeout ends the request, counted from the moment at which it is sent.
 	Timeout time.Duration
 }
 
 // Outcome describes how a request ended.
 type Outcome struct {
-	// Began is when it was sent, or when it began to wait if it was not.
+	// Began is when the request was sent. For a request that was not sent, Began is when it began to wait.
 	Began time.Time
 	// Unsent: a write waited until NotAfter, and was not sent.
 	Unsent bool
@@ -71,7 +73,7 @@ type Outcome struct {
 	Cancelled bool
 }
 
-// ErrUnsent is the error of a write that waited for longer than it could be sent.
+// ErrUnsent is the error of a write that had not been sent by Request.NotAfter.
 var ErrUnsent = errors.New("it waited for longer than it could be sent")
 
 // Do runs a request and returns the error of send.
@@ -128,13 +130,14 @@ func limited(ctx context.Context, timeout time.Duration, send func(context.Conte
 
 type sendBeforeKey struct{}
 
-// WithSendBefore returns the context of a write that is to be sent until a time.
+// WithSendBefore returns the context of a write that must not be sent after a time.
 func WithSendBefore(ctx context.Context, before time.Time) context.Context {
 	return context.WithValue(ctx, sendBeforeKey{}, before)
 }
 
-// SendBefore returns until when the request of a write may be sent, on the system's
-// clock, and false for no bound. A backend whose client waits hands it on.
+// SendBefore returns the time until which a write may be sent, on the system's clock,
+// and false if there is no bound. If a backend's client may wait, the backend passes
+// the time on to it.
 func SendBefore(ctx context.Context) (before time.Time, bounded bool) {
 	before, bounded = ctx.Value(sendBeforeKey{}).(time.Time)
 	return before, bounded

@@ -11,7 +11,7 @@ type locks struct {
 	held map[string]*heldLock
 }
 
-// heldLock is the state of one lock: how many share it, or that one has it alone.
+// heldLock is the state of one lock: how many writes share it, or whether one write has it alone.
 type heldLock struct {
 	shared int
 	alone  bool
@@ -40,7 +40,7 @@ func (l locks) take(ctx context.Context, name string, shared bool) (release func
 	}
 }
 
-// try takes the lock and returns nil, or returns a channel that is closed when to try again.
+// try takes the lock and returns nil, or returns a channel that is closed when the caller may try again.
 func (l locks) try(name string, shared bool) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Core is an engine as a state machine: events go in, actions come out. It needs no
-// lock.
+// Core is an engine as a state machine: events go in, actions come out. The Loop
+// makes one call at a time, so a Core needs no lock.
 type Core[E, A any] interface {
 	Handle(e E, now time.Time) []A
 	// Wake returns when Handle needs a tick at the latest, the zero time for never.
@@ -22,17 +22,18 @@ type LoopConfig[Q, E, A, R any] struct {
 	// Core returns the core that runs. It is called while the Loop is locked.
 	Core  func() Core[E, A]
 	Clock Clock
-	// Timer returns a channel that is sent to after the time, and what stops it.
+	// Timer returns a channel that receives a value after the time, and a function that stops the timer.
 	Timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
-	// Came is the event that a caller came, Left that its context ended for a cause, and Tick
-	// that time has passed.
+	// Came returns the event of a new caller. Left returns the event of a caller whose context
+	// ended, with the cause. Tick is the event that time has passed.
 	Came func(token int, request Q) E
 	Left func(token int, cause error) E
 	Tick E
 	// Answer returns the caller that an action answers, and false if the action is a request.
 	Answer func(A) (token int, result R, is bool)
-	// Run makes a request, and returns the event of its end. ctx ends when no caller waits;
-	// Runner.Do keeps that from writes, because their effect would be unknown.
+	// Run makes a request, and returns the event of its end. ctx ends when no caller waits.
+	// Runner.Do lets ctx end only reads, because a cancelled write would have an unknown
+	// effect.
 	Run func(ctx context.Context, request A) E
 }
 
@@ -59,7 +60,7 @@ func NewLoop[Q, E, A, R any](cfg LoopConfig[Q, E, A, R]) *Loop[Q, E, A, R] {
 	return &Loop[Q, E, A, R]{cfg: cfg, wake: make(chan struct{}, 1), callers: map[int]chan R{}}
 }
 
-// Locked runs a function while the core handles no event: it may use the core, or replace it.
+// Locked runs a function while the core handles no event. The function may use the core, or replace it.
 func (l *Loop[Q, E, A, R]) Locked(what func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,8 +76,8 @@ func (l *Loop[Q, E, A, R]) Nudge() {
 	}
 }
 
-// Call puts a request to the core, and waits for its answer. When ctx ends the core gets
-// the event for that, and has to answer at once.
+// Call puts a request to the core, and waits for its answer. When ctx ends, the core gets
+// the event of LoopConfig.Left, and has to answer at once.
 func (l *Loop[Q, E, A, R]) Call(ctx context.Context, request Q) R {
 	done := make(chan R, 1)
 	l.mu.Lock()
@@ -141,7 +142,7 @@ func (l *Loop[Q, E, A, R]) wait(until time.Time) {
 	}
 }
 
-// step handles the events in the inbox: callers are answered, requests begun. It returns when
+// step handles the events in the inbox: it answers callers and begins requests. It returns when
 // the core needs a tick, and false when the loop may end.
 func (l *Loop[Q, E, A, R]) step() (wake time.Time, more bool) {
 	l.mu.Lock()

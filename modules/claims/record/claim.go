@@ -6,7 +6,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Source is where a claim is known from. A higher one outranks a lower one: see [Claim.Outranks].
+// Source is where a claim is known from. A higher source outranks a lower source: see [Claim.Outranks].
 type Source int
 
 const (
@@ -35,9 +35,9 @@ func (c Claim) Held() bool { return c.Source > Sent }
 // Of reports whether the claim belongs to this claimant, also if it was only sent.
 func (c Claim) Of(who claims.ClaimID) bool { return c.Source > None && c.Claimant.Is(who) }
 
-// Vouched reports whether more than a tag shows the claim, so that a tag with another claim is written again.
+// Vouched reports whether more than a tag shows the claim. The engine then replaces a tag with another claim.
 func (c Claim) Vouched() bool { return c.Source >= Stored }
 
-// Outranks reports whether the claim is kept when another source names another claimant. Between equal ones the newer one counts, so it is
-// kept only against a lower one.
+// Outranks reports whether the claim is kept when another source names another claimant. Of two claims with equal sources the newer claim
+// counts, so the claim is kept only against a lower source.
 func (c Claim) Outranks(other Source) bool { return c.Source > other }

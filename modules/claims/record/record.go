@@ -6,9 +6,9 @@ import "time"
 type Origin int
 
 const (
-	// Inherited objects may be older than this process, so the leader before may have written to them.
+	// Inherited objects may be older than this process, so the previous leader may have written to them.
 	Inherited Origin = iota
-	// Arrived objects are own: this process made them, or saw them come.
+	// Arrived objects are new: this process made them, or saw them arrive.
 	Arrived
 )
 
@@ -21,15 +21,17 @@ type Record[V any] struct {
 	Value V
 	// Read is when the newest direct reading began that shows Value.
 	Read time.Time
-	// Shown is when the newest answer came that shows Value: the one to an own write included.
+	// Shown is when the newest answer that shows Value arrived. The answer to an own write counts, too.
 	Shown time.Time
 	// Wrote is when the newest own write to the object ended.
 	Wrote time.Time
-	// Missing is when the first direct read was answered 404, of the 404s since it was shown. Zero means that it is shown.
+	// Missing is when a direct read was first answered 404 after the object was last shown. It is zero if no read was
+	// answered 404 since then.
 	Missing time.Time
-	// Aside is until when a write may still take effect that was not answered with success.
+	// Aside is until when the object is aside: a write without an answer of success may still take effect.
 	Aside time.Time
-	// Removing is when a removal was sent first, Removed when the newest one was accepted.
+	// Removing is when a removal was first sent or announced by a tag. Removed is when the platform accepted the newest
+	// removal.
 	Removing, Removed time.Time
 	// Gone is when it was proven that the object does not exist any more.
 	Gone   time.Time
@@ -48,7 +50,7 @@ type Reading[V any] struct {
 type Difference int
 
 const (
-	// Same: both have what the engine rests on.
+	// Same: both are equal in everything that the engine relies on.
 	Same Difference = iota
 	// More: the reading has all of the known value, and more.
 	More
@@ -62,11 +64,12 @@ type Verdict int
 const (
 	// Ignored: the reading may be older than the record, and differs from it.
 	Ignored Verdict = iota
-	// Agreed: it agrees with the record.
+	// Agreed: the reading agrees with the record.
 	Agreed
 	// Replaced: Value is the value of the reading.
 	Replaced
-	// Contradicted: it may be older or newer than the record. A direct read that begins Settle after [Record.Shown] decides.
+	// Contradicted: the reading may be older or newer than the record. A direct read that begins Settle after [Record.Shown]
+	// decides.
 	Contradicted
 )
 
@@ -96,7 +99,9 @@ func (r *Record[V]) Merge(in Reading[V], b Bounds, differ func(known, read V) Di
 	return r.take(in, Replaced)
 }
 
-// agree follows a reading that agrees with the record. One that may be older than an own write changes nothing else.
+// agree applies a reading that agrees with the record. A list, and a read that began before the newest own write, change
+// nothing. A read that began less than Settle after that write sets Read and Shown, but keeps Value: the parts of Value
+// that differ does not compare may be older in the reading.
 func (r *Record[V]) agree(in Reading[V], b Bounds) Verdict {
 	switch {
 	case !in.Direct || in.Began.Before(r.Wrote):
@@ -108,7 +113,7 @@ func (r *Record[V]) agree(in Reading[V], b Bounds) Verdict {
 	return Agreed
 }
 
-// take believes a reading.
+// take replaces the recorded value with the value of a reading.
 func (r *Record[V]) take(in Reading[V], verdict Verdict) Verdict {
 	r.Value, r.Shown = in.Value, in.Answered
 	if in.Direct {
@@ -117,7 +122,7 @@ func (r *Record[V]) take(in Reading[V], verdict Verdict) Verdict {
 	return verdict
 }
 
-// covers reports whether the reading shows the platform at that time or later.
+// covers reports whether the reading shows the platform as it was at that time or later.
 func (in Reading[V]) covers(at time.Time, b Bounds) bool {
 	late := b.Lag
 	if in.Direct {
@@ -147,7 +152,7 @@ func (r *Record[V]) Answer(value V, at time.Time) {
 	r.Missing, r.Gone = time.Time{}, time.Time{}
 }
 
-// Lose applies an own write that was not answered with success, and that may take effect.
+// Lose applies an own write that was not answered with success, and may still take effect.
 func (r *Record[V]) Lose(at time.Time, b Bounds) {
 	r.Wrote = at
 	if until := at.Add(b.Late + b.Settle); until.After(r.Aside) {
@@ -169,7 +174,7 @@ func (r *Record[V]) Usable(now time.Time) bool {
 	return r.Missing.IsZero() && r.Removing.IsZero() && r.Gone.IsZero() && !now.Before(r.Aside)
 }
 
-// Seen reports whether a direct read that began at since or later shows the object as it is known, after every own write.
+// Seen reports whether a direct read shows the object, and began at since or later and after every own write.
 func (r *Record[V]) Seen(since time.Time) bool {
 	return r.Missing.IsZero() && r.Gone.IsZero() && !r.Read.IsZero() && !r.Read.Before(since) && !r.Read.Before(r.Wrote)
 }

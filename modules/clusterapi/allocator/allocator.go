@@ -15,8 +15,8 @@ type Allocator struct {
 	shell *shell
 }
 
-// New returns an Allocator over a backend. It makes no request. The process is taken to lead from now on, after a
-// predecessor that may still write; see Begin.
+// New returns an Allocator over a backend. It makes no request. The Allocator begins to lead at once, as after
+// Begin.
 func New(backend clusterapi.Backend, cfg clusterapi.Config) (*Allocator, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -28,13 +28,14 @@ func New(backend clusterapi.Backend, cfg clusterapi.Config) (*Allocator, error) 
 	return &Allocator{cfg: cfg, shell: newShell(backend, cfg)}, nil
 }
 
-// Begin informs the Allocator that this process begins to lead now. What it has read is forgotten; callers keep waiting.
-// The version of each Machine that is free then is changed before it is handed out: a write of the process before may land
-// late, also when that process ended in order.
+// Begin informs the Allocator that this process begins to lead now. The Allocator forgets everything that it has read;
+// callers keep waiting. It changes the version of each Machine that its first reading shows free, before it hands the Machine
+// out: a write of an earlier process may take effect late, also when that process ended in order.
 func (a *Allocator) Begin() { a.shell.begin() }
 
-// Claim returns the claimant's Machine once the Machine has a provider ID: the Machine that it has, a free one, or a new one.
-// It waits until ctx ends, and then returns KindProvisioning with the reason of the wait; the next call continues.
+// Claim returns the claimant's Machine once the Machine has a provider ID: the Machine that the claimant has, a free Machine,
+// or a new Machine. It waits until ctx ends, and then returns KindProvisioning with the reason of the wait; the next call
+// continues.
 func (a *Allocator) Claim(ctx context.Context, r clusterapi.Request) (clusterapi.Machine, error) {
 	began := a.cfg.Clock.Now()
 	err := check(r)
@@ -62,9 +63,9 @@ func check(r clusterapi.Request) error {
 	return nil
 }
 
-// Release removes the claimant's Machine: it is marked for deletion, and then replicas is lowered.
-// It returns nil when Cluster API deletes the Machine, KindNotFound when it is gone, KindProvisioning when ctx ends before,
-// and KindConflict for a Machine of another claimant.
+// Release removes the claimant's Machine: it is marked for deletion, and then replicas is lowered. It returns nil when
+// Cluster API deletes the Machine, KindNotFound when it is gone, KindProvisioning when ctx ends before that, and KindConflict
+// for a Machine of another claimant.
 func (a *Allocator) Release(ctx context.Context, providerID string, by claims.Claimant) error {
 	if providerID == "" || by.Name == "" {
 		return claims.Invalid("release", "providerID", "%q and claimant %q must both be set", providerID, by.Name)
@@ -78,7 +79,7 @@ func (a *Allocator) World(ctx context.Context) (clusterapi.World, error) {
 	return answer.World, answer.Err
 }
 
-// Get returns the Machine with a provider ID, KindNotFound if a reading of all lacks it.
+// Get returns the Machine with a provider ID, KindNotFound if a reading of all Machines lacks it.
 func (a *Allocator) Get(ctx context.Context, providerID string) (clusterapi.Machine, error) {
 	world, err := a.World(ctx)
 	if err != nil {
@@ -104,7 +105,8 @@ func (a *Allocator) List(ctx context.Context) ([]clusterapi.Machine, error) {
 	return claimed, err
 }
 
-// Collect removes Machines that nothing needs: free ones, and Machines whose claimants do not exist.
+// Collect removes Machines that no claimant needs: Machines that have been free, or whose claimants have not existed, for
+// Config.OrphanTTL.
 func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	if how.Alive == nil {
 		return claims.Collected{}, claims.Invalid("collect", "Sweep.Alive", "is nil")
@@ -142,7 +144,8 @@ func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Colle
 	return collected, errors.Join(failed...)
 }
 
-// remove removes one Machine if it may go now. One that was claimed since, or is gone, is no error.
+// remove removes one Machine if it may go now. It is no error if the Machine was claimed since, is gone, or is not deleted
+// yet when ctx ends.
 func (a *Allocator) remove(ctx context.Context, m clusterapi.Machine, how claims.Sweep) (bool, error) {
 	if how.Vacate != nil {
 		if vacant, err := how.Vacate(ctx, m.Node()); err != nil || !vacant {

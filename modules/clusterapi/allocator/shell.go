@@ -15,7 +15,7 @@ const (
 	parallel = 16
 	// requestTimeout ends one request; a reading is three lists.
 	requestTimeout = 15 * time.Second
-	// sendBefore is how long a write may wait for a slot until it is decided again.
+	// sendBefore is how long a write may wait for a slot. After that it is decided again.
 	sendBefore = 10 * time.Second
 )
 
@@ -25,7 +25,7 @@ type shell struct {
 	cfg     clusterapi.Config
 	runner  *effects.Runner
 	loop    *effects.Loop[core.Ask, core.Event, core.Action, core.Answer]
-	// core is locked by the loop.
+	// core is guarded by the lock of loop.
 	core *core.Core
 }
 

@@ -61,7 +61,7 @@ func (b *Backend) Write(ctx context.Context, w clusterapi.Write) error {
 	return failure(string(w.Op), w.Object, err)
 }
 
-// annotations are set by a merge patch; nil removes one.
+// annotations are set by a merge patch; nil removes an annotation.
 type annotations map[string]any
 
 // patch changes annotations, and replicas if they are given, of an object with a version.

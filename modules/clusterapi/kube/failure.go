@@ -13,8 +13,8 @@ import (
 // package refusal of module linode.
 const refused = "[400]"
 
-// busy is the one such answer that passes: another job of the same Linode is running. CAPL boots a Linode right after it was made, gets
-// this answer, and tries again.
+// busy is the only such answer that passes by itself: another job of the same Linode is running. CAPL boots a Linode right after it was
+// made, gets this answer, and tries again.
 const busy = "Linode busy."
 
 var (

@@ -21,9 +21,9 @@ import (
 
 func secondsOf(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// Read reads deployments and sets, then Machines, and the infrastructure provider's machines if some Machine has no provider ID yet. Only
-// deployments that have opted in are looked at, with their Machines and every other Machine that a claimant has. A detail of one object
-// that cannot be read is missing of that object: no other deployment's nodes wait for it.
+// Read reads deployments and sets, then Machines, and the infrastructure provider's machines if some Machine has no provider ID yet. The
+// result has only deployments that have opted in, their Machines, and every other Machine that has a claim. A detail of one object that
+// cannot be read is missing in that object, and the nodes of other deployments do not wait for it.
 func (b *Backend) Read(ctx context.Context) (clusterapi.World, error) {
 	const op = "read cluster"
 	ofCluster := labels.Set{clusterLabel: b.cluster}.String()
@@ -63,10 +63,11 @@ func (b *Backend) Read(ctx context.Context) (clusterapi.World, error) {
 // item is an object as far as it can be decoded.
 type item[T any] struct {
 	of      T
-	problem string // why of has nothing but metadata, "" if it is whole
+	problem string // why of has only metadata, "" if of is complete
 }
 
-// list reads all objects that match a selector, as new as the request. An object with a field of another shape has its metadata alone.
+// list reads all objects that match a selector, as new as the request. If a field of an object has an unknown type, the object has only
+// its metadata.
 func list[T any](ctx context.Context, of dynamic.ResourceInterface, selector string) ([]item[T], error) {
 	found, err := of.List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
@@ -90,8 +91,8 @@ func list[T any](ctx context.Context, of dynamic.ResourceInterface, selector str
 
 // infrastructure lists the machines of the kinds that Machines without provider ID have: their conditions contain
 // refusals that the Machine does not mirror. CAPL notes a refused creation in a condition of its own
-// (internal/controller/linodemachine_controller.go, reconcilePreflightCreate), and sets Ready only later.
-// A kind that cannot be read has a problem instead: its provider is not installed, or the right is missing.
+// (internal/controller/linodemachine_controller.go, reconcilePreflightCreate), and sets Ready only later. A kind
+// that cannot be read has a problem instead: its provider is not installed, or the right to list it is missing.
 func (b *Backend) infrastructure(ctx context.Context, machines []item[machine]) infrastructure {
 	kinds := map[schema.GroupKind]bool{}
 	for _, m := range machines {
@@ -141,8 +142,8 @@ func (b *Backend) Template(ctx context.Context, ref clusterapi.TemplateRef) (*un
 	return found, failure(op, ref.Kind+" "+ref.Name, err)
 }
 
-// OtherClusters returns the names of other Clusters that have MachineDeployments or Machines in the namespace: a right on one object of
-// these kinds is a right on all of a namespace.
+// OtherClusters returns the names of other Clusters that have MachineDeployments or Machines in the namespace: a right on objects of
+// these kinds covers all objects of a namespace.
 func (b *Backend) OtherClusters(ctx context.Context) ([]string, error) {
 	others := map[string]bool{}
 	for _, resource := range []string{"machinedeployments", "machines"} {

@@ -7,10 +7,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// home is where the files are that this package writes.
+// home is the folder of the files that this package writes.
 const home = "/var/lib/karpenter-bootstrap/"
 
-// cloudConfig is the part of cloud-init's format that is used.
+// cloudConfig is the part of cloud-init's format that this package uses.
 type cloudConfig struct {
 	Hostname string     `yaml:"hostname"`
 	Files    []file     `yaml:"write_files"`
@@ -24,7 +24,7 @@ type file struct {
 	Content     string `yaml:"content"`
 }
 
-// add writes a file that root alone may read: it may hold a token.
+// add writes a file that only root may read, because it may hold a token.
 func (c *cloudConfig) add(path, content string) {
 	c.Files = append(c.Files, file{Path: path, Owner: "root:root", Permissions: "0600", Content: content})
 }
@@ -39,7 +39,7 @@ func (c *cloudConfig) addYAML(path string, documents ...any) error {
 	return nil
 }
 
-// commands writes the user's commands as a script. Each fails the whole.
+// commands writes the user's commands as a script, which ends at the first command that fails.
 func (c *cloudConfig) commands(path string, commands []string) {
 	c.add(path, "set -eu\n"+strings.Join(append(commands, ""), "\n"))
 }

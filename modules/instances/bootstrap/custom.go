@@ -24,17 +24,17 @@ const (
 	VarEndpoint      = "KARPENTER_ENDPOINT"       // host:port
 	VarCACertHashes  = "KARPENTER_CA_CERT_HASHES" // sha256:<hex>,sha256:<hex>
 	VarKubeVersion   = "KARPENTER_KUBERNETES_VERSION"
-	VarNodeNetworks  = "KARPENTER_NODE_NETWORKS" // 192.168.128.0/17,...: where the address for --node-ip is, empty for any
+	VarNodeNetworks  = "KARPENTER_NODE_NETWORKS" // 192.168.128.0/17,...: the networks of the address for --node-ip, empty for any
 	VarToken         = "KARPENTER_TOKEN"
 	variablePrefix   = "KARPENTER_"
 	cloudConfigStart = "#cloud-config"
 )
 
 var (
-	// variable is ${KARPENTER_X}; with another $ before it stands for itself.
+	// variable matches ${KARPENTER_X}. With another $ before it, it stands for itself.
 	variable = regexp.MustCompile(`\$?\$\{(` + variablePrefix + `[A-Za-z0-9_]*)\}`)
-	// inert lists the characters allowed in a value. None has a meaning in a
-	// string of YAML, JSON or a quoted word of a shell.
+	// inert lists the characters allowed in a value. No such character has a
+	// meaning in a string of YAML or JSON, or in a quoted word of a shell.
 	inert = regexp.MustCompile(`^[A-Za-z0-9 ._:/=,<%+\[\]-]*$`)
 	// shells are the interpreters whose scripts can have variables.
 	shells = regexp.MustCompile(`^#!\s*(/usr)?/bin/(env\s+)?(ba|da|a)?sh(\s|$)`)
@@ -54,17 +54,16 @@ var _ = row(Type{
 // isIgnition reports whether a text is the JSON of an Ignition config.
 func isIgnition(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
 
-// Custom returns a user's own user data with its variables filled in: a
-// cloud-config, a shell script, or an Ignition config. Other texts that look like
-// variables are left alone, so that scripts keep their own.
+// Custom returns a user's own user data with its variables filled in: a cloud-config, a
+// shell script, or an Ignition config. Other texts that look like variables are left
+// alone, so that scripts keep their own variables.
 //
-// Values are escaped for their place. In a shell script, in a file with a shell
-// script, and in commands that are a string, the variables become variables of the
-// shell, which expands them like its own. In a command that is a list, and in any other
-// text of a document, they become a part of that text after the document was parsed,
-// so that they cannot change its structure; in a data: URL percent-encoded. A
-// document inside a document, such as a YAML file in write_files, has to quote them.
-// A variable in a key, an unknown variable, and a variable in a script for another
+// Values are escaped for their place. In a shell script, in a file with a shell script,
+// and in commands that are a string, the variables become variables of the shell, which
+// expands them like its own. In a command that is a list, and in any other text of a
+// document, they become a part of that text after the document was parsed, so that they
+// cannot change its structure. In a data: URL they are percent-encoded. A document inside
+// a document, such as a YAML file in write_files, has to quote them.
 // interpreter are errors.
 //
 // The token is passed on without a change; its format depends on the user's way to join.
@@ -88,9 +87,9 @@ func Custom(text []byte, c Config, token string) ([]byte, error) {
 	return nil, wrong("userData", "must begin with #cloud-config, with #! and a shell, or be the JSON of an Ignition config")
 }
 
-// Unregistered returns the variables without which nodes do not have the labels,
-// taints and kubelet settings that were planned with; none if the text has what
-// it takes.
+// Unregistered returns variables that a text lacks, and without which nodes do not
+// have the labels, taints and kubelet settings that Karpenter planned with. It
+// returns none if the text has VarKubeletArgs, which contains labels and taints.
 func Unregistered(text []byte) []string {
 	used := map[string]bool{}
 	for _, match := range variable.FindAllSubmatch(text, -1) {

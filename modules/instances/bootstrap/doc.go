@@ -8,12 +8,12 @@
 // User data is a tree of values that a YAML library writes. Scripts are constant:
 // each value that differs from node to node is in a file of its own, and each argument
 // stays one argument. A name, label, token or version therefore
-// never becomes a part of a command or of the document's structure. Values are
-// checked before that all the same, because kubelet and kubeadm have formats of
-// their own: an [Error] names the field, and never has a secret in its text.
+// never becomes a part of a command or of the document's structure. In addition,
+// values are checked before, because kubelet and kubeadm have formats of their
+// own: an [Error] names the field, and never has a secret in its text.
 //
 // [Custom] substitutes variables in the scalars of a parsed document, and quotes
-// them where they stand in a shell command; see there.
+// them where they stand in a shell command; see its doc.
 //
 // # The contract with the operator
 //
@@ -24,22 +24,23 @@
 //
 // # A further type
 //
-// A [Type] is a row of traits with a renderer, in one file of its own: [Types] has
-// it from there, and callers decide by its traits. Beside that file a type needs its
+// A [Type] is a row of traits with a renderer, in one file of its own. [Types] returns
+// the row, and callers decide by its traits. In addition to that file a type needs its
 // name in the schema of LinodeNodeClass (nodeclass/v1alpha1, bootstrap.go) and a
 // simulated boot (tools/localcluster/simulatedboot).
 //
 // # The second boot
 //
-// User data is read at the first boot alone. What a node needs at each boot is
-// therefore in files that systemd reads, and in units that are enabled or masked.
+// A Linode reads user data only at its first boot. So settings that a node needs at
+// each boot are in files that systemd reads, and in units that are enabled or
+// masked.
 //
 // # Secrets
 //
-// The token is in the user data, which every process on the node can read from
-// the Metadata service until that is blocked for pods. kubeadm's token should
-// be of one node and short-lived; the file that holds it is removed after the join.
-// The token of k3s and RKE2 is the cluster's own.
+// The token is in the user data, which every process on the node can read from the
+// Metadata service until that service is blocked for pods. kubeadm's token should be
+// for one node and short-lived; the file that holds it is removed after the join. The
+// token of k3s and RKE2 is the cluster's own.
 //
 // # Errors
 //

@@ -1,6 +1,6 @@
 package bootstrap
 
-// Files that systemd reads at each boot. Settings that the first boot makes with modprobe, sysctl or swapoff alone are lost at the second
+// Files that systemd reads at each boot. Settings that the first boot makes only with modprobe, sysctl or swapoff are lost at the second
 // boot, and the host of a Linode may reboot it at any time.
 const (
 	modulesFile = "/etc/modules-load.d/karpenter.conf"
@@ -21,7 +21,7 @@ const kernelScript = `modprobe -a $(cat ` + modulesFile + `) || true
 sysctl -e -p ` + sysctlFile + `
 `
 
-// swapScript turns swap off for every boot: without its target systemd starts no swap, of /etc/fstab or of a generator.
+// swapScript turns swap off for every boot: without swap.target systemd starts no swap, neither from /etc/fstab nor from a generator.
 const swapScript = `swapoff -a
 systemctl mask swap.target
 `

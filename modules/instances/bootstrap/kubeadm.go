@@ -14,7 +14,7 @@ var _ = row(Type{
 var bootstrapToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 
 // kubeadmScript runs as root at the first boot. The commands before the join get the version in a variable, which an install step may
-// follow; nodeIP has the lines that find the node's address.
+// use; nodeIP has the lines that find the node's address.
 func kubeadmScript(version, nodeIP string) string {
 	return `set -eu
 cd ` + home + `
@@ -98,8 +98,8 @@ func joinConfiguration(c Config, token string) map[string]any {
 	}
 }
 
-// taintObjects never returns nil: kubeadm takes an empty list for none, and no list
-// for its own default.
+// taintObjects never returns nil: kubeadm reads an empty list as no taints, and a
+// missing list as its own default.
 func taintObjects(n Node) []any {
 	taints := []any{}
 	for _, t := range n.sortedTaints() {

@@ -26,11 +26,12 @@ type Kubelet struct {
 	// ServerTLSBootstrap: the kubelet requests its serving certificate from the cluster
 	// instead of signing one itself.
 	ServerTLSBootstrap bool
-	// AllowSwap: the kubelet starts although swap is on, which the user data then leaves on. Pods use it only as far as the kubelet's own
+	// AllowSwap: the kubelet starts although swap is on, and the user data leaves swap on. Pods use swap only as far as the kubelet's own
 	// defaults let them.
 	AllowSwap bool
-	// Extra has further fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) as they are in JSON. None of ManagedField may be
-	// among them; that names and values are the kubelet's is the caller's to check. Custom refuses them, k3s and RKE2 before v1.32 do.
+	// Extra has further fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) in the form of JSON. It must not have a field for
+	// which ManagedField returns a reason. The caller checks that the kubelet accepts names and values. Custom refuses Extra, and so do k3s
+	// and RKE2 before v1.32.
 	Extra map[string]any
 }
 
@@ -170,7 +171,7 @@ func (k *Kubelet) configuration() map[string]any {
 	return fields
 }
 
-// configured is a KubeletConfiguration with some fields.
+// configured returns a KubeletConfiguration with these fields.
 func configured(fields map[string]any) map[string]any {
 	document := maps.Clone(fields)
 	document["apiVersion"], document["kind"] = "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"

@@ -52,9 +52,9 @@ type Taint struct{ Key, Value, Effect string }
 
 // Cluster describes the cluster that the node joins.
 type Cluster struct {
-	// Endpoint is host and port of the API server, of the server for k3s and RKE2.
+	// Endpoint is host and port of the API server; for k3s and RKE2, of the server.
 	Endpoint string
-	// CACertHashes are of the form sha256:<hex>; kubeadm alone uses them.
+	// CACertHashes have the form sha256:<hex>. Only kubeadm and Custom use them.
 	CACertHashes []string
 	// Version is for example v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1; "" for the
 	// version of the image or the installer.
@@ -129,7 +129,7 @@ func checkKey(field, key string) error {
 	return nil
 }
 
-// older returns whether a version is known and before a minor version of Kubernetes 1.
+// older reports whether a version is known, and older than a minor version of Kubernetes 1.
 func older(version string, minor int) bool {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 3 {

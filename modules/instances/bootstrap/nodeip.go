@@ -2,7 +2,7 @@ package bootstrap
 
 import "strings"
 
-// Network names the network whose address of a machine is its node's address in the cluster.
+// Network names the network in which a machine has the address that its node has in the cluster.
 type Network string
 
 // Values of Network.
@@ -11,12 +11,12 @@ const (
 	AnyNetwork Network = ""
 	// PrivateNetwork is 192.168.128.0/17, the network of Linodes' private addresses.
 	PrivateNetwork Network = "private"
-	// VPCNetwork is the VPC: every private network but that one, which no subnet of a VPC may overlap.
+	// VPCNetwork is the VPC: every private network except 192.168.128.0/17, which no subnet of a VPC may overlap.
 	VPCNetwork Network = "vpc"
 )
 
-// A Linode's address is chosen when it is made, so that no user data can contain it: the machine looks for it at its first boot, before
-// a network plugin has added others.
+// A Linode's address is chosen when it is made, so that no user data can contain it: the machine looks for it at its first boot, before a
+// network plugin has added other addresses.
 const (
 	nodeIPScript = home + "nodeip.sh"
 	nodeIPFile   = home + "node-ip"
@@ -27,7 +27,7 @@ const (
 	vpcPattern     = "10.*|172.1[6-9].*|172.2[0-9].*|172.3[01].*|192.168.*"
 )
 
-// Networks returns the network as prefixes; none where any will do.
+// Networks returns the prefixes of the network, none for AnyNetwork.
 func (n Network) Networks() []string {
 	switch n {
 	case PrivateNetwork:
@@ -66,8 +66,8 @@ func (n Network) check() error {
 	return wrong("Node.Network", "%q must be %s, %s or empty", n, PrivateNetwork, VPCNetwork)
 }
 
-// nodeIP writes the script that finds the node's address, and returns the lines of a first boot that call it and hand the address on with
-// use, which has it as $address. Both are empty where any network will do.
+// nodeIP writes the script that finds the node's address. It returns lines for the script of the first boot: they run that script, and then
+// the lines in use, which have the address as $address. For AnyNetwork it writes and returns nothing.
 func (c *cloudConfig) nodeIP(node Node, use string) string {
 	if node.Network == AnyNetwork {
 		return ""

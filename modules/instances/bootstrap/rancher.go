@@ -19,7 +19,7 @@ type distribution struct {
 	install string // the command that runs installer.sh for an agent of $version
 }
 
-// nodeIP adds the address to the agent's configuration, which it reads at each start.
+// nodeIP adds the address to the agent's configuration, which the agent reads at each start.
 func (d distribution) nodeIP() string {
 	folder := "/etc/rancher/" + d.name + "/config.yaml.d"
 	return `if [ -n "$address" ]; then

@@ -13,5 +13,6 @@ var _ = row(Type{
 	render: func(in Inputs) ([]byte, error) { return RKE2(in.Config, in.Token, in.Installer) },
 })
 
-// RKE2 returns the cloud-config of an agent of RKE2, whose servers listen for agents at port 9345. The parameters are K3s's.
+// RKE2 returns the cloud-config of an agent of RKE2, whose servers listen for agents at port 9345. The parameters are the
+// same as for K3s.
 func RKE2(c Config, token, installer string) ([]byte, error) { return rke2.agent(c, token, installer) }

@@ -15,10 +15,10 @@ var _ = row(Type{
 })
 
 // Talos returns a user's machine config of a worker with the node's name, labels,
-// taints and kubelet settings. It is sent as it is
+// taints and kubelet settings. The config is sent without compression
 // (instances.UserData.Verbatim), and the instance boots linode/direct-disk.
-// Endpoint, CA and token are in the user's config; Before and After do not exist
-// there. Documents after the first are kept.
+// Endpoint, CA and token are in the user's config. Talos has no Before and After.
+// Documents after the first are kept.
 func Talos(node Node, machineConfig []byte) ([]byte, error) {
 	const field = "machineConfig"
 	if err := node.check(); err != nil {
@@ -89,8 +89,8 @@ func decode(text []byte) ([]map[string]any, error) {
 	}
 }
 
-// tree is a table in a document, which is made where it is missing. The first
-// value on the way that is no table is the error of all.
+// tree is a table in a document. A table that is missing is made. The first
+// value that has to be a table, and is not, is the error of the whole tree.
 type tree struct {
 	field  string
 	values map[string]any

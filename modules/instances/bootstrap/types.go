@@ -13,7 +13,7 @@ type TokenSource string
 
 // Values of TokenSource.
 const (
-	// NoToken: the user's own text contains what the node joins with.
+	// NoToken: the user's own text contains the credentials with which the node joins.
 	NoToken TokenSource = ""
 	// NodeToken: each node gets its own bootstrap token.
 	NodeToken TokenSource = "node"
@@ -35,13 +35,14 @@ type Type struct {
 	// Installer is the default address that Kubernetes is installed from, in the version Cluster.Version; "" for types whose image or
 	// own user data contains Kubernetes.
 	Installer string
-	// ServesCertificates: the servers of the distribution sign the kubelet's serving certificate, so that it requests none.
+	// ServesCertificates: the servers of the distribution sign the kubelet's serving certificate, so the kubelet requests
+	// no certificate.
 	ServesCertificates bool
 	// Kernel is the kernel that a Linode of the type boots; "" for the image's own.
 	Kernel string
-	// Verbatim reports whether the reader in the image takes no gzip; nil = it does.
+	// Verbatim reports whether the reader in the image takes no gzip; nil means that it takes gzip.
 	Verbatim func(content []byte) bool
-	// Missing returns the variables that the user's own text lacks; nil = there are none.
+	// Missing returns the variables that the user's own text lacks; nil means that the type has no variables.
 	Missing func(userData []byte) []string
 
 	render func(in Inputs) ([]byte, error)

@@ -150,7 +150,7 @@ func (b *backend) Attach(ctx context.Context, id, configID int, devices map[stri
 	return nil
 }
 
-// Boot takes the API's refusal of an instance that runs for a success.
+// Boot treats it as a success if the API refuses to boot an instance that already runs.
 func (b *backend) Boot(ctx context.Context, id, configID int) error {
 	err := b.client.BootInstance(timely(ctx), id, api.InstanceBoot{ConfigID: &configID})
 	if err == nil {

@@ -70,7 +70,7 @@ func creation(c instances.Creation) api.InstanceCreate {
 	return request
 }
 
-// fields maps the first part of the API's fields to fields of instances.Spec, the way back of creation for refusals.
+// fields maps the first part of a field's path in the API to the field of instances.Spec from which creation made it.
 var fields = map[string]string{
 	"type": claims.FieldInstanceType, "region": "Spec.Region", "image": "Spec.Image", "kernel": "Spec.Kernel", "label": "label",
 	"metadata": "Spec.UserData", "tags": "Spec.Tags", "firewall_id": "Spec.Network.FirewallID",
@@ -97,7 +97,7 @@ func fieldOf(path string) string {
 	return field
 }
 
-// given returns nil for the zero value.
+// given returns a pointer to the value, and nil for the zero value.
 func given[T comparable](value T) *T {
 	var zero T
 	if value == zero {
@@ -129,8 +129,8 @@ func password() string {
 	return "aA1-" + base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// network adds the interfaces in the form of their generation. The firewall belongs to
-// the instance in the older one, and to each interface in the newer.
+// network adds the interfaces in the form of their generation. In the older generation
+// the firewall belongs to the instance, in the newer generation to each interface.
 func network(request *api.InstanceCreate, n instances.Network) {
 	request.InterfaceGeneration = given(api.InstanceCreateInterfaceGeneration(n.Generation))
 	list := n.Interfaces

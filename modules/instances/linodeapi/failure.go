@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 )
 
-// failed returns the error of a request about an instance, 0 for none.
+// failed returns the error of a request about an instance. id is 0 for a request about no instance.
 func failed(op string, id int, err error) *claims.Error {
 	e := refusal.Error(op, claims.Object("instance", id), err)
 	e.Field = fieldOf(e.Field)

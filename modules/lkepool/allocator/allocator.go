@@ -3,23 +3,23 @@
 // chooses, at most 64 at once.
 //
 // The caller is a controller, for Karpenter package mode/lke of module operator. It calls Claim for a claimant again and again until Claim
-// returns a node or a kind that it gives up for. A call waits until its context ends. The end of a call cancels no purchase: capacity that
-// was requested stays, and the next call of the claimant finds it.
+// returns a node, or an error of a kind for which the caller gives up. A call waits until its context ends. The end of a call cancels no
+// purchase: capacity that was requested stays, and the next call of the claimant finds it.
 //
 //	nodes, err := allocator.New(backend, lkepool.Config{Records: records})
 //	nodes.Begin(allocator.MayStillWrite) // at each election
 //	node, err := nodes.Claim(ctx, lkepool.Request{Claimant: claimant, Key: key})
 //
 // Errors are *claims.Error. KindProvisioning is no failure: the node is on its way. KindNotFound is a proof that the instance is gone.
-// KindConflict means that the instance is another claimant's, or not the engine's.
+// KindConflict means that the instance belongs to another claimant, or not to this engine.
 //
-// Run one Allocator for a cluster, in the process that leads: two that write at once may buy twice. New takes the process before for one
-// that may still write; a process that is elected calls Begin. Nothing is kept on disk: after a restart the tags at the platform and
-// Config.Records are the memory. An Allocator is safe for concurrent use. Without callers and without writes under way it has no
-// goroutine.
+// Run one Allocator for a cluster, in the process that leads: two Allocators that write at the same time may buy twice. New assumes that
+// writes of an earlier process may still take effect. A process that is elected calls Begin. The Allocator keeps nothing on disk: after a
+// restart it learns everything from the tags at the platform and from Config.Records. An Allocator is safe for concurrent use. Without
+// callers and without writes under way it has no goroutine.
 //
-// A call with wrong parameters is KindInvalid with the field: a claimant's name of more than 253 characters, a tag of fewer than 3 or more
-// than 50, an instance ID below 1.
+// A call with wrong parameters is KindInvalid with the field: a claimant's name with more than 253 characters, a tag with fewer than 3 or
+// more than 50 characters, an instance ID below 1.
 package allocator
 
 import (
@@ -41,8 +41,8 @@ type Allocator struct {
 	shell   *shell
 }
 
-// New returns an Allocator over a backend. It makes no request. The process is
-// taken to lead from now on, after a predecessor that MayStillWrite; see Begin.
+// New returns an Allocator over a backend. It makes no request. The Allocator
+// begins to lead at once, as after Begin(MayStillWrite).
 func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -56,36 +56,37 @@ func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 	return a, nil
 }
 
-// Predecessor classifies how the process that led before ended.
+// Predecessor classifies how the previous leader ended.
 type Predecessor = claims.Predecessor
 
 const (
-	// MayStillWrite is a process that died, or about whose end nothing is known. Its writes may be under
-	// way, or may have failed and take effect later. Pools that it made are neither made larger nor deleted for
-	// Config.LateEffect and Config.SettleTime; further nodes come in new pools.
+	// MayStillWrite is a process that died, or a process about whose end nothing is known. Its writes may be
+	// under way, and its failed writes may still take effect. For Config.LateEffect and Config.SettleTime the
+	// Allocator neither makes the pools that it found larger nor deletes them; further nodes come in new pools.
 	MayStillWrite = claims.MayStillWrite
-	// Ended is a process of which no write may take effect any more, nor a write of an
-	// earlier process: each was answered with success or a refusal, or is older than Config.LateEffect. Or
-	// there was none. The Allocator waits for Config.SettleTime, and no longer.
+	// Ended is a process after which no write may still take effect, neither its own nor a write of an
+	// earlier process. The API answered each write with success or a refusal, or Config.LateEffect has
+	// passed since the write failed. Ended also means that there was no process. The Allocator waits only
+	// for Config.SettleTime.
 	Ended = claims.Ended
 )
 
-// Begin informs the Allocator that this process begins to lead now: what it has
-// seen before is forgotten, because another process may have changed it, and
-// nothing is bought, overwritten or removed until a full reading that begins
-// Config.SettleTime from now. Programs with leader election call it when they
-// are elected; callers that wait meanwhile keep waiting.
+// Begin informs the Allocator that this process begins to lead now. The Allocator
+// forgets everything that it has seen before, because another process may have
+// changed it. It buys, overwrites and removes nothing until a full reading that
+// begins Config.SettleTime from now. Programs with leader election call Begin
+// when they are elected. Callers that wait meanwhile keep waiting.
 func (a *Allocator) Begin(after Predecessor) { a.shell.begin(a.backend.Limits(), after == Ended) }
 
-// Claim returns a node for the claimant: the one it has already, a free one, or
-// one that it makes the platform add. It waits until ctx ends, and then returns
-// KindProvisioning, or the kind of what keeps the engine from going on; capacity
-// that was requested stays, and the next call finds it.
+// Claim returns a node for the claimant: the node that the claimant has already, a
+// free node, or a new node of the platform. It waits until ctx ends, and then
+// returns KindProvisioning, or the kind of the failure that holds the engine up.
+// Capacity that was requested stays, and the next call finds it.
 //
-// A claimant that has a node already gets it whatever key is requested, so read
-// what the node is from the result, not from the request. Store the newest
-// answer: while lists lag it may be another node than the one before, which
-// Collect then removes.
+// A claimant that has a node already gets this node, whatever key it requests:
+// read the properties of the node from the result, not from the request. Store
+// the newest result. While lists lag, the result may be another node than the
+// result of an earlier call; Collect then removes the earlier node.
 func (a *Allocator) Claim(ctx context.Context, request lkepool.Request) (lkepool.Node, error) {
 	began := a.cfg.Clock.Now()
 	result := core.Answer{Err: a.check(request)}
@@ -101,9 +102,10 @@ func (a *Allocator) Claim(ctx context.Context, request lkepool.Request) (lkepool
 	return result.Node, result.Err
 }
 
-// Get reads one instance. KindNotFound is proven: two 404s ListLag and SettleTime apart with a list between them, or
-// one after an accepted removal. KindConflict means that the instance exists
-// and is not one of ours.
+// Get reads one instance. KindNotFound is a proof. Either two reads were answered 404, the second ListLag and
+// SettleTime after the first, and a list that began ListLag after the first 404 lacks the instance. Or a removal was
+// accepted, and a later read was answered 404. KindConflict means that the instance exists and does not belong to this
+// engine.
 func (a *Allocator) Get(ctx context.Context, instanceID int) (lkepool.Node, error) {
 	if err := checkID("get", instanceID); err != nil {
 		return lkepool.Node{}, err
@@ -113,22 +115,23 @@ func (a *Allocator) Get(ctx context.Context, instanceID int) (lkepool.Node, erro
 }
 
 // List returns all claimed nodes of this cluster, in the order of their IDs. It
-// reads the lists of pools and instances, and directly what they lack. An
-// instance stays in the result until it is proven gone. The result is never
-// partial: an error instead.
+// reads the lists of pools and instances, and reads objects that the lists lack
+// one by one. An instance stays in the result until it is proven gone. The result
+// is never partial: List returns an error instead.
 func (a *Allocator) List(ctx context.Context) ([]lkepool.Node, error) {
 	result := a.shell.call(ctx, core.Ask{Kind: core.AskList})
 	return result.Nodes, result.Err
 }
 
 // Release removes an instance for good. nil means that the platform accepted
-// the removal, or had accepted it before; the instance may exist for a while.
-// KindNotFound means that it does not exist, proven as for Get. KindConflict
-// means that it is another claimant's, or not ours; the zero Claimant stands
-// for any claimant.
+// the removal, now or before; the instance may exist for a while. KindNotFound
+// means that the instance does not exist, proven as for Get. KindConflict means
+// that the instance belongs to another claimant, or not to this engine. The
+// zero Claimant stands for any claimant.
 //
-// The node goes by its name; a pool's count is never lowered by number, because
-// the platform would choose which node goes. A pool goes with its last node.
+// Release removes the node by its node ID. It never lowers the count of a pool,
+// because the platform would choose the node that goes. The last node goes with
+// its pool.
 func (a *Allocator) Release(ctx context.Context, instanceID int, by claims.Claimant) error {
 	if err := checkID("release", instanceID); err != nil {
 		return err
@@ -136,10 +139,11 @@ func (a *Allocator) Release(ctx context.Context, instanceID int, by claims.Claim
 	return a.shell.call(ctx, core.Ask{Kind: core.AskRelease, ID: instanceID, By: by}).Err
 }
 
-// SetTags takes tags off a claimed instance and puts others on, and leaves
-// everything else, the claim and the platform's own tags above all. A change
-// that makes no difference writes nothing. KindConflict means that the instance
-// is not the claimant's; the zero Claimant stands for any.
+// SetTags removes tags from a claimed instance and adds tags. It leaves all other
+// tags as they are, in particular the claim and the platform's own tags. If the
+// instance has the wanted tags already, SetTags writes nothing. KindConflict
+// means that the instance is not the claimant's; the zero Claimant stands for any
+// claimant.
 func (a *Allocator) SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error {
 	const op = "set tags"
 	if err := checkID(op, instanceID); err != nil {
@@ -156,8 +160,8 @@ func (a *Allocator) SetTags(ctx context.Context, instanceID int, by claims.Claim
 	return a.shell.call(ctx, core.Ask{Kind: core.AskTags, ID: instanceID, By: by, Remove: remove, Add: add}).Err
 }
 
-// Owns reports whether a pool of the cluster was made by this engine, from the
-// record: it makes no request. While known is false, that is not certain yet:
+// Owns reports whether this engine made a pool of the cluster. It answers from
+// the record, without a request. known is false while the record cannot answer:
 // nothing was read so far, or the pool is newer than the last reading.
 func (a *Allocator) Owns(poolID int) (owned, known bool) {
 	a.shell.tell(func(c *core.Core) { owned, known = c.Owns(poolID) })
@@ -172,7 +176,7 @@ func (a *Allocator) PoolOf(instanceID int) (poolID int) {
 
 // Failed reports that a node of the key was handed out and did not join its
 // cluster: the next purchase for the key waits for a pause that grows with each
-// failure in a row. Joined ends that.
+// failure in a row. Joined ends the row.
 func (a *Allocator) Failed(key lkepool.Key) {
 	a.shell.tell(func(c *core.Core) { c.Failed(key, a.cfg.Clock.Now()) })
 }
@@ -188,10 +192,10 @@ func (a *Allocator) Joined(key lkepool.Key) { a.shell.tell(func(c *core.Core) { 
 //	a slot           without an instance for longer than PendingTimeout
 //	a pool           without nodes
 //
-// Times are measured from when this process first saw the state. A node goes
-// only when the sweep's Vacate agrees. Until then a claimant may still get it:
-// each node is read and judged again right before it goes. If there is an error,
-// the removals so far are returned with it.
+// Times are measured from when this process first saw the state. Collect removes a
+// node only if the sweep's Vacate agrees. Until then a claimant may still get the
+// node, so Collect reads and judges each node again right before it removes the
+// node. If there is an error, the removals so far are returned with it.
 func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	if err := a.shell.call(ctx, core.Ask{Kind: core.AskList}).Err; err != nil {
 		return claims.Collected{}, core.AsError("collect", err)

@@ -17,7 +17,7 @@ type shell struct {
 	cfg     lkepool.Config
 	runner  *effects.Runner
 	loop    *effects.Loop[core.Ask, core.Event, core.Action, core.Answer]
-	// core is locked by the loop.
+	// core is guarded by the lock of loop.
 	core *core.Core
 }
 
@@ -42,7 +42,7 @@ func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
 	return s
 }
 
-// answered returns whom an action answers, and with what.
+// answered returns the caller that an action answers and the answer, and false if the action is a request.
 func answered(a core.Action) (token int, answer core.Answer, is bool) {
 	if a.Op != core.OpAnswer {
 		return 0, core.Answer{}, false
@@ -50,7 +50,7 @@ func answered(a core.Action) (token int, answer core.Answer, is bool) {
 	return a.Token, *a.Answer, true
 }
 
-// call puts a request to the engine, and waits for its answer, which comes at once when ctx ends.
+// call puts a request to the engine, and waits for its answer. When ctx ends, the answer comes at once.
 func (s *shell) call(ctx context.Context, a core.Ask) core.Answer { return s.loop.Call(ctx, a) }
 
 // begin makes a new core, which keeps the callers that wait.
@@ -69,8 +69,8 @@ func (s *shell) tell(what func(*core.Core)) {
 	s.loop.Locked(func() { what(s.core) })
 }
 
-// perform makes one request. A write waits for other writes to the same object, and one
-// whose time has passed meanwhile is dropped: it is decided again.
+// perform makes one request. A write waits for other writes to the same object. A write
+// whose time passes meanwhile is dropped, and the core decides again.
 func (s *shell) perform(ctx context.Context, a core.Action) core.Done {
 	d := core.Done{Action: a}
 	request := effects.Request{Timeout: core.ReadTimeout}
@@ -90,8 +90,8 @@ func (s *shell) perform(ctx context.Context, a core.Action) core.Done {
 	return d
 }
 
-// lockOf names the object that a write changes. Removals of nodes of one pool by name
-// share it: they commute.
+// lockOf names the object that a write changes. Removals of nodes of one pool share the
+// lock, because their order does not matter.
 func lockOf(a core.Action) (name string, shared bool) {
 	switch a.Op {
 	case core.OpMark:

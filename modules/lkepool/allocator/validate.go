@@ -22,7 +22,7 @@ func (a *Allocator) check(r lkepool.Request) error {
 	if err := checkName("Request.Claimant.Name", r.Claimant.Name, longestClaimant); err != nil {
 		return err
 	}
-	// A claimant may be of no NodePool.
+	// A claimant may have no NodePool.
 	if r.Key.NodePool != "" {
 		if err := checkName("Key.NodePool", r.Key.NodePool, longestName); err != nil {
 			return err

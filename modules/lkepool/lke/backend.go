@@ -62,8 +62,8 @@ func (b *base) ReservedTag(tag string) bool {
 	return tag == b.clusterTag() || strings.HasPrefix(tag, poolTagPrefix)
 }
 
-// Pools is not filtered: whether the pool list honours X-Filter is not known, and
-// the pools of others are wanted too, to recognise their nodes.
+// Pools sends no filter: it is not known whether the pool list honours X-Filter.
+// The engine also needs the pools of other owners, to recognise their nodes.
 func (b *base) Pools(ctx context.Context) ([]lkepool.Pool, error) {
 	var pools []lkepool.Pool
 	for pool, err := range b.client.ListPools(ctx, b.cluster.ID, linode.Filter{}) {
@@ -144,7 +144,7 @@ func (b *base) create(ctx context.Context, spec lkepool.PoolSpec, version string
 	return poolOf(*pool), nil
 }
 
-// inTime passes on until when a write may be sent.
+// inTime passes the time until which a write may be sent on to the client.
 func inTime(ctx context.Context) context.Context {
 	if before, bounded := lkepool.SendBefore(ctx); bounded {
 		return linode.SendBefore(ctx, before)

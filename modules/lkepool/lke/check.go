@@ -11,10 +11,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Limits of labels and taints (Linode API facts): a label key has at most 63
-// characters without a prefix, with one 128 in all and 62 after the slash. The
-// API's description gives taint keys 63 characters, its text a prefix of up to
-// 253; 63 is safe.
+// Limits of labels and taints (Linode API facts). A label key has at most 63
+// characters without a prefix. With a prefix it has at most 128 characters, and
+// at most 62 of them after the slash. For taint keys the API's description has
+// at most 63 characters, its text a prefix of up to 253; 63 is safe.
 const (
 	longestKey         = 63
 	longestPrefixedKey = 128
@@ -28,10 +28,10 @@ var (
 	value     = regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`)
 )
 
-// reserved words that LKE refuses in label keys and as taint values.
+// reserved has the words that LKE refuses in label keys and as taint values.
 var reserved = []string{"kubernetes.io", "linode.com"}
 
-// CheckLabel returns why LKE would refuse the label on a pool, nil if it would not.
+// CheckLabel returns why LKE would refuse the label on a pool, nil if LKE accepts it.
 func CheckLabel(key, labelValue string) error {
 	name, prefixed := key, false
 	if prefix, after, ok := strings.Cut(key, "/"); ok {
@@ -56,7 +56,7 @@ func CheckLabel(key, labelValue string) error {
 	return checkValue("label "+key, labelValue)
 }
 
-// CheckTaint returns why LKE would refuse the taint on a pool, nil if it would not.
+// CheckTaint returns why LKE would refuse the taint on a pool, nil if LKE accepts it.
 func CheckTaint(taint lkepool.Taint) error {
 	name := taint.Key
 	if prefix, after, ok := strings.Cut(taint.Key, "/"); ok {

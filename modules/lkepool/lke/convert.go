@@ -51,7 +51,8 @@ func (b *base) instanceOf(i api.Instance) lkepool.Instance {
 	return instance
 }
 
-// poolIn returns the pool that a tag of an Enterprise worker names, 0 if it is no such tag as LKE writes it.
+// poolIn returns the pool that a tag of an Enterprise worker names, 0 if the tag does not have the form that
+// LKE writes.
 func poolIn(tag string) int {
 	value, ok := strings.CutPrefix(tag, poolTagPrefix)
 	if id, err := strconv.Atoi(value); ok && err == nil && id > 0 && strconv.Itoa(id) == value {
@@ -60,8 +61,9 @@ func poolIn(tag string) int {
 	return 0
 }
 
-// stateOf: a new worker is offline before its first boot (recorded), so offline
-// proves nothing about a young instance. An instance that is busy with a job is up.
+// stateOf classifies a status. A new worker is offline before its first boot
+// (recorded), so offline proves nothing about a young instance. An instance that is
+// busy with a job is up.
 func stateOf(status api.InstanceStatus) lkepool.State {
 	switch status {
 	case "deleting":
@@ -72,7 +74,7 @@ func stateOf(status api.InstanceStatus) lkepool.State {
 	return lkepool.Up
 }
 
-// creation leaves out empty fields: the API's defaults differ by tier.
+// creation leaves out empty fields, because the API's defaults differ by tier.
 func (b *base) creation(spec lkepool.PoolSpec, version string) api.LKENodePoolCreate {
 	template := spec.Key.Template
 	pool := api.LKENodePoolCreate{Type: spec.Key.InstanceType, Count: spec.Count, Tags: &spec.Tags}
@@ -99,15 +101,15 @@ func (b *base) creation(spec lkepool.PoolSpec, version string) api.LKENodePoolCr
 	}
 	if version != "" {
 		pool.K8SVersion = &version
-		// Nodes get a new version when they are replaced, and Karpenter does
-		// that; a rolling update would recycle them under running claims.
+		// Karpenter replaces nodes to give them a new version. A rolling update would
+		// recycle nodes that have claims.
 		strategy := api.LKEUpdateStrategy("on_recycle")
 		pool.UpdateStrategy = &strategy
 	}
 	return pool
 }
 
-// asText and asBool: "" is a field that is left out.
+// asText and asBool convert optional fields: "" stands for a field that is left out.
 func asText(b *bool) string {
 	if b == nil {
 		return ""

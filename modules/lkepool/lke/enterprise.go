@@ -25,8 +25,9 @@ func (e *enterprise) Instances(ctx context.Context) ([]lkepool.Instance, error) 
 	return e.instances(ctx, linode.Where("tags").Equal(e.clusterTag()))
 }
 
-// Create names a version always, because the API's description requires it
-// here: the cluster's own when the key leaves it open.
+// Create always names a version, because the API's description requires it on
+// Enterprise. If the key has no version, Create names the version of the
+// cluster.
 func (e *enterprise) Create(ctx context.Context, spec lkepool.PoolSpec) (lkepool.Pool, error) {
 	version := spec.Key.Template.KubernetesVersion
 	if version == "" {

@@ -13,8 +13,9 @@ func failed(op string, poolID int, err error) *claims.Error {
 	return refusal.Error(op, claims.Object("pool", poolID), err)
 }
 
-// unlisted translates the failure of a list. That a cluster does not exist is
-// no statement about one instance, and NotFound is for that alone.
+// unlisted translates the failure of a list. A 404 of a list means that the
+// cluster does not exist. It is no KindNotFound, which is a statement about one
+// object.
 func (b *base) unlisted(op string, err error) *claims.Error {
 	if linode.KindOf(err) == linode.KindNotFound {
 		return &claims.Error{
@@ -25,15 +26,15 @@ func (b *base) unlisted(op string, err error) *claims.Error {
 	return failed(op, 0, err)
 }
 
-// unread is a failed read before a write: the write did not happen.
+// unread translates the failure of a read that comes before a write: the write was not sent.
 func unread(op string, err error) *claims.Error {
 	e := failed(op, 0, err)
 	e.Effect = claims.EffectNone
 	return e
 }
 
-// refused translates an error of a request for more nodes. A lack of capacity or a
-// limit can be about the size or the plan, or about no field.
+// refused translates an error of a request for more nodes. The API may report a lack
+// of capacity or a limit for the size, for the plan, or for no field.
 func (b *base) refused(op string, poolID int, err error) *claims.Error {
 	e := failed(op, poolID, err)
 	for _, reason := range refusal.Of(err).Reasons() {

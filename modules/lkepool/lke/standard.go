@@ -11,7 +11,7 @@ import (
 // standard finds members through the pools' node lists.
 type standard struct{ base }
 
-// standardPoolSize is documented, and in the API's description.
+// standardPoolSize is in Linode's documentation, and in the API's description.
 const standardPoolSize = 100
 
 func (s *standard) Limits() lkepool.Limits { return lkepool.Limits{PoolSize: standardPoolSize} }
@@ -27,8 +27,9 @@ func (s *standard) Check(key lkepool.Key) error {
 }
 
 // Instances lists the cluster's workers. Their labels begin with lke<cluster>-
-// (recorded), and a renamed one is missing, which the engine finds by its ID;
-// "contains" may match others, which are left out.
+// (recorded). A renamed worker is missing; the engine finds it by its ID. The
+// filter "contains" may also match instances of other clusters, which are left
+// out.
 func (s *standard) Instances(ctx context.Context) ([]lkepool.Instance, error) {
 	return s.instances(ctx, linode.Where("label").Contains(fmt.Sprintf("lke%d-", s.cluster.ID)))
 }

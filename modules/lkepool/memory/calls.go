@@ -71,7 +71,7 @@ func (p *Platform) Create(ctx context.Context, spec lkepool.PoolSpec) (lkepool.P
 	})
 }
 
-// Scale sets a pool's count. A lower one removes the newest nodes.
+// Scale sets a pool's count. A lower count removes the newest nodes.
 func (p *Platform) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, error) {
 	return call(ctx, p, "Scale", func() (lkepool.Pool, error) {
 		of, ok := p.pools[poolID]
@@ -157,7 +157,7 @@ func (p *Platform) Drop(ctx context.Context, poolID int) error {
 	return err
 }
 
-// Count is how many nodes the pools are to have.
+// Count returns the number of nodes that the pools are to have.
 func (p *Platform) Count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,8 +196,8 @@ func (p *Platform) EditInstance(id int, change func(*lkepool.Instance)) {
 	}
 }
 
-// Recycle replaces a node's instance by a new one, or, for an instance deleted
-// by hand, does what the platform does about that.
+// Recycle replaces a node's instance by a new instance, as the platform does for
+// a recycled node and for an instance that a person deleted.
 func (p *Platform) Recycle(instanceID int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

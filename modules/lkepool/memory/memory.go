@@ -1,12 +1,12 @@
 // Package memory is a platform of node pools that exists in memory only: a
 // backend for tests of the claim engine and of programs that use it.
 //
-// It keeps the rules that the engine relies on: a pool's count is the
-// platform's target, instances follow after a delay, lowering a count removes
-// nodes of the platform's choice, removing a node lowers the count. Time comes
-// from a clock, so it works under testing/synctest. It has no HTTP, no limits
-// of rate, and no capacity but the limits in Config; package linodesim is the
-// model of the real platform. All methods are safe for concurrent use.
+// It keeps the rules that the engine relies on: a pool's count is the platform's
+// target, instances follow after a delay, lowering a count removes nodes of the
+// platform's choice, removing a node lowers the count. Time comes from a clock,
+// so it works under testing/synctest. It has no HTTP, no rate limits, and only
+// the limits of capacity in Config; package linodesim is the model of the real
+// platform. All methods are safe for concurrent use.
 //
 // Stall, Edit and Recycle do what a platform or a person may do. Calls counts the requests of
 // each kind, for tests of costs. Nothing is kept after the process.
@@ -29,13 +29,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Config of a platform. The zero value is usable.
+// Config configures a platform. The zero value is usable.
 type Config struct {
 	// InstanceAfter is how long an instance takes to exist; nil means at once.
 	// It is called once for each node.
 	InstanceAfter func() time.Duration
-	// ListedAfter makes the pools' node lists lag by so much, as they do on LKE
-	// Enterprise; members are then known from the instances.
+	// ListedAfter is the time by which the pools' node lists lag, as they do on
+	// LKE Enterprise; members are then known from the instances.
 	ListedAfter time.Duration
 	// GoneAfter is how long a removed instance still exists.
 	GoneAfter time.Duration
@@ -43,12 +43,12 @@ type Config struct {
 	CallTakes time.Duration
 	// PoolSize is the largest count of a pool; 0 means 100.
 	PoolSize int
-	// Capacity is how many nodes there can be in all; 0 means no limit.
+	// Capacity is the largest number of nodes in all pools; 0 means no limit.
 	Capacity int
 	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
-	// Before is called before every call with the method's name, and After
-	// when the call has had its effect; an error of either is the call's.
+	// Before is called before every call with the method's name, and After when
+	// the call has had its effect. The call returns an error of either.
 	Before, After func(method string) error
 }
 
@@ -182,7 +182,7 @@ func (p *Platform) total() int {
 	return total
 }
 
-// shown is a pool as the platform shows it.
+// shown returns a pool as the platform shows it.
 func (p *Platform) shown(of *pool) lkepool.Pool {
 	shown := of.Pool
 	shown.Tags = slices.Clone(of.Tags)
@@ -209,7 +209,7 @@ func failure(kind claims.Kind, op string, poolID int, text string) error {
 	return &claims.Error{Kind: kind, Op: op, Object: claims.Object("pool", poolID), Effect: claims.EffectNone, Err: errors.New(text)}
 }
 
-// Limits of the platform.
+// Limits returns the platform's limits.
 func (p *Platform) Limits() lkepool.Limits {
 	return lkepool.Limits{PoolSize: p.cfg.PoolSize, NodesLag: p.cfg.ListedAfter > 0}
 }
@@ -227,5 +227,5 @@ func (p *Platform) Check(key lkepool.Key) error {
 	return nil
 }
 
-// ReservedTag is false for all: the platform sets no tags.
+// ReservedTag returns false for all tags: the platform sets no tags.
 func (p *Platform) ReservedTag(string) bool { return false }

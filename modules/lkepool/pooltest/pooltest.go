@@ -1,14 +1,14 @@
-// Package pooltest is the conformance suite of backends for package lkepool:
-// what the claim engine relies on, as tests. A backend that passes can be put
-// under the engine.
+// Package pooltest is the conformance suite of backends for package lkepool.
+// Its tests check everything that the claim engine relies on. The engine can
+// run on each backend that passes.
 //
 // The suite waits for the platform with time.Sleep, so run it inside a
 // testing/synctest bubble, or against a platform that is quick. It creates and
 // deletes pools, and expects to be alone with pools of its own tags.
 //
 // A backend's own test calls Run with a Harness: the Backend, a key that the platform accepts
-// and one that it refuses, a way to let a node never get an instance, and how long the
-// platform takes at most. Packages lke (against linodesim) and memory run it.
+// and a key that it refuses, a way to let a node never get an instance, and the longest time
+// that the platform takes. Packages lke (against linodesim) and memory run it.
 //
 // The tests are: a created pool and its tags; members that arrive, each in one pool; scaling;
 // tags of instances and pools; a removal takes exactly the named node, or a place without an
@@ -29,17 +29,17 @@ import (
 // Harness is a backend under test.
 type Harness struct {
 	Backend lkepool.Backend
-	// Key is one that the platform accepts, BadKey one that it refuses.
+	// Key is a key that the platform accepts, BadKey a key that it refuses.
 	Key, BadKey lkepool.Key
-	// Stall makes the next requested node never get an instance, as
-	// happens when a platform promises what it does not have.
+	// Stall makes the next requested node never get an instance, as happens when a
+	// platform promises capacity that it does not have.
 	Stall func()
-	// Patience bounds how long the platform takes for anything.
+	// Patience is the longest time that the platform takes for any change.
 	Patience time.Duration
 }
 
-// Run runs the suite. begin is called once for each test, inside whatever run
-// arranges around it, for example a bubble.
+// Run runs the suite. run runs one test in an environment, for example a
+// synctest bubble. begin is called in that environment, once for each test.
 func Run(t *testing.T, run func(*testing.T, func(*testing.T)), begin func(*testing.T) Harness) {
 	for _, c := range []struct {
 		name string
@@ -72,8 +72,8 @@ type suite struct {
 	Harness
 }
 
-// joined is a pool with its members, each once: the members that its slots name, and the
-// instances that name it themselves.
+// joined is a pool with its members, each once: the instances that its slots name, and the
+// instances that name the pool themselves.
 type joined struct {
 	lkepool.Pool
 	Members []member

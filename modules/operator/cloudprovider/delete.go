@@ -44,11 +44,14 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 	if c.cfg.OnNeverJoined != nil {
 		c.cfg.OnNeverJoined(plan)
 	}
+	rests := ""
+	if pause > 0 {
+		rests = fmt.Sprintf("; this NodePool does not buy the plan for %s", pause)
+	}
 	if found, err := c.objects.nodePoolOf(ctx, nodeClaim); err == nil {
 		c.events.publish(found, events.Event{
 			Reason: EventNodesNeverJoin, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: eventSilence,
-			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not bought before %s", plan,
-				nodeClaim.Name, pause),
+			Message: fmt.Sprintf("The node of NodeClaim %s (plan %s) was launched and never joined%s", nodeClaim.Name, plan, rests),
 		})
 	}
 }

@@ -22,11 +22,11 @@ func Clone[T any](of T) T {
 	return copied
 }
 
-// Shared is implemented by pointers to what never changes: settings, for example. A
-// clone shares them, and they are not part of a fingerprint.
+// Shared is implemented by pointers to values that never change, for example
+// settings. A clone shares these values, and a fingerprint leaves them out.
 type Shared interface{ SharedByClones() }
 
-// cloning is one call of Clone: where what pointers point to was copied to.
+// cloning is one call of Clone. made has the copy of each value that a pointer points to.
 type cloning struct{ made map[pointed]unsafe.Pointer }
 
 type pointed struct {
@@ -44,11 +44,11 @@ var (
 	shareType = reflect.TypeFor[Shared]()
 )
 
-// isShared reports whether values of the type are Shared: pointers alone, because a struct
-// has the methods of what it embeds.
+// isShared reports whether values of the type are Shared. Only a pointer can be Shared: a
+// struct may have the method only because it embeds a field that has it.
 func isShared(t reflect.Type) bool { return t.Kind() == reflect.Pointer && t.Implements(shareType) }
 
-// copierOf returns the copier of a type, nil for one whose values share nothing.
+// copierOf returns the copier of a type. It is nil if a bitwise copy shares nothing with its original.
 func copierOf(t reflect.Type) copier {
 	if known, ok := copiers.Load(t); ok {
 		return known.(copier)
@@ -58,7 +58,8 @@ func copierOf(t reflect.Type) copier {
 		copiers.Store(t, made)
 		return made
 	}
-	// A type may contain itself, behind a pointer: that one is looked up when it is used.
+	// A type may contain itself behind a pointer, a slice or a map: their copiers look up the
+	// inner copier at their first use.
 	made = newCopier(t)
 	copiers.Store(t, made)
 	return made
@@ -173,7 +174,7 @@ func copySlice(t reflect.Type) copier {
 	}
 }
 
-// copyMap leaves keys as they are: keys that share anything are not supported.
+// copyMap copies the values of a map and keeps its keys as they are. It panics for keys that share changeable parts.
 func copyMap(t reflect.Type) copier {
 	if !pointless(t.Key()) {
 		panic("explore: keys of a " + t.String() + " cannot be copied")

@@ -17,8 +17,8 @@
 // Two Worlds with one fingerprint count as the same World. The fingerprint covers
 // everything that is reachable from the World, also unexported fields of the core, except
 // for the fields in [Search.Ignore]. It has 64 bits: among ten million states, two states
-// collide with a probability of 3 in a million. The search then misses the states that
-// only the second one leads to.
+// collide with a probability of 3 in a million. The search then misses the states that only
+// the second state leads to.
 //
 // [Search.Recheck] repeats the moves to every nth state from the beginning and compares
 // the fingerprints. If the core is not deterministic, or a clone differs from its

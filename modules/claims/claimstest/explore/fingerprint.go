@@ -13,7 +13,8 @@ import (
 )
 
 // Printer computes fingerprints: numbers that are equal for equal values, whatever
-// addresses and orders of maps they have, in one process.
+// addresses and orders of maps the values have. The fingerprints of two Printers
+// cannot be compared.
 type Printer struct {
 	ignored []string
 	seed    maphash.Seed
@@ -52,7 +53,7 @@ func (w *printing) print(at any) {
 	w.writer(v.Type().Elem())(w, v.UnsafePointer())
 }
 
-// printing is one computation: the text so far, and what was met by which number.
+// printing is one computation. out is the text so far, and met numbers the objects that pointers point to.
 type printing struct {
 	*Printer
 	met map[pointed]uint64
@@ -224,7 +225,7 @@ func (w *printing) value(v reflect.Value) {
 	w.writer(v.Type())(w, addressable.UnsafePointer())
 }
 
-// writeInterface writes an error as its text: it is not changed once it is made.
+// writeInterface writes an error as its text, because an error does not change after it was made.
 func writeInterface(t reflect.Type) writer {
 	return func(w *printing, at unsafe.Pointer) {
 		of := reflect.NewAt(t, at).Elem()

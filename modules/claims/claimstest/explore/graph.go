@@ -7,8 +7,9 @@ func (g *graph) edge(from, to int32) {
 	g.from, g.to = append(g.from, from), append(g.to, to)
 }
 
-// paths counts the paths from the first state to all that have no edge, and
-// returns the length of the longest. States on a circle count for none.
+// paths counts the paths from the first state to all states without an outgoing
+// edge, and returns the length of the longest path. States on a circle, and
+// states that a circle leads to, count for none.
 func (g *graph) paths() (count float64, longest int) {
 	n := int32(1)
 	for _, to := range g.to {

@@ -9,11 +9,11 @@ import (
 // A World is one small world at one moment. M is a move: a plain value that means the
 // same in every clone of the world.
 type World[M any] interface {
-	// Moves returns what may happen next, by the state alone; none is an end.
+	// Moves returns the possible next moves, which depend on the state alone. A World without a move is an end.
 	Moves() []M
 	// Take lets a move happen.
 	Take(M)
-	// Broken returns what does not hold, "" for nothing.
+	// Broken returns the invariant that the state violates, "" without a violation.
 	Broken() string
 	// Text describes a move that is about to be taken.
 	Text(M) string
@@ -94,8 +94,8 @@ type TB interface {
 	Error(...any)
 }
 
-// Test runs a search, logs what it covered, and reports each violation with its moves. A
-// search in part may end before it is complete, and prints its progress.
+// Test runs a search, logs what it covered, and reports each violation with its moves.
+// With part, the search may end before it is complete, and prints its progress.
 func (s Search[W, M]) Test(t TB, part bool) {
 	t.Helper()
 	if part {
@@ -122,11 +122,11 @@ type run[W World[M], M any] struct {
 
 	mu   sync.Mutex
 	free *sync.Cond
-	// open are the worlds from which no move was taken yet; the newest is next, so that
-	// there are never many.
+	// open are the worlds from which no move was taken yet. The search continues with the
+	// newest world, so that there are never many.
 	open []open[W, M]
 	busy int
-	// ended: by a bound or by a violation.
+	// ended: a bound or violations ended the search.
 	ended   bool
 	index   map[uint64]int32
 	graph   graph
@@ -237,7 +237,7 @@ func (r *run[W, M]) explain(why string, way *came[M]) Failure {
 	return f
 }
 
-// over notes what the moves from a world have led to.
+// over records the worlds and the violations to which the moves from a world have led.
 func (r *run[W, M]) over(from open[W, M], moves int, next []open[W, M], prints []uint64, failed []Failure) {
 	var check *open[W, M]
 	var checked uint64
@@ -284,8 +284,8 @@ func (r *run[W, M]) fail(failed []Failure) {
 	r.ended = r.ended || len(r.failed) >= max(1, r.Failures)
 }
 
-// meet notes a state that another one leads to, and reports whether it is new. The
-// caller holds mu, or is alone.
+// meet notes a state that another state leads to, and reports whether it is new. The
+// caller holds mu, or no other goroutine runs.
 func (r *run[W, M]) meet(from int32, print uint64) (state int32, fresh bool) {
 	state, known := r.index[print]
 	if !known {
@@ -312,7 +312,7 @@ func (r *run[W, M]) repeat(way *came[M], print uint64) []Failure {
 	return nil
 }
 
-// report describes the search so far. The caller holds mu, or is alone.
+// report describes the search so far. The caller holds mu, or no other goroutine runs.
 func (r *run[W, M]) report() Report {
 	return Report{States: len(r.index), Steps: r.steps, Ends: r.ends, Took: time.Since(r.began), Failed: r.failed}
 }

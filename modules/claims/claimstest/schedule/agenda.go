@@ -6,7 +6,7 @@
 //	Dice      random choices, such as the moment at which an unanswered write takes effect
 //	Gap       a time in which direct reads answer 404
 //	Seeds     seeds, spread over processors
-//	shrinker  makes a schedule that shows a violation shorter
+//	Shrink    makes a schedule that shows a violation shorter
 //
 // One seed has one course of events: an Agenda runs events of one moment in the order in
 // which they were added, and the caller draws everything else from the seed.
@@ -14,10 +14,10 @@
 // The test itself has the model of the platform and the invariants. An Agenda is for one
 // goroutine; [Seeds.Run] calls its function concurrently.
 //
-// An event whose time has passed is due now. Seeds.Run stops early after Seeds.Failures
-// violations. Shrink takes one thing after another away from a schedule, and keeps a shorter
-// schedule only if it breaks the same invariant with the same text. Times are durations since the
-// beginning of the life.
+// An event whose time has passed is due now. Seeds.Run stops early after Seeds.Failures violations.
+// Shrink removes one element after another from a schedule, and keeps a shorter schedule only if it
+// breaks the same invariant with the same text. Times are durations since the beginning of the
+// life.
 package schedule
 
 import (

@@ -2,8 +2,8 @@ package schedule
 
 import "time"
 
-// Dice draws what a schedule has: a rand.Rand, or a generator of a property test that
-// shrinks what it drew.
+// Dice draws the random choices of a schedule. It is a rand.Rand, or a generator of a
+// property test that shrinks its draws.
 type Dice interface {
 	// IntN draws from 0 to n-1; 0 is the simplest.
 	IntN(n int) int
@@ -14,8 +14,8 @@ func OneOf(d Dice, unit time.Duration, of ...int) time.Duration {
 	return time.Duration(of[d.IntN(len(of))]) * unit
 }
 
-// Moment draws a time until most, in steps of 50 ms: a third within the first ten
-// seconds and a third within the first minute, because most of what goes wrong does so
+// Moment draws a time until most, in steps of 50 ms. A third of the times is within the
+// first ten seconds and a third within the first minute, because most failures happen
 // while claims are under way.
 func Moment(d Dice, most time.Duration) time.Duration {
 	bound := [...]time.Duration{min(10*time.Second, most), min(time.Minute, most), most}[d.IntN(3)]
@@ -35,7 +35,7 @@ func Between(random interface{ Int64N(int64) int64 }, least, most time.Duration)
 // and lists show them.
 type Gap struct {
 	From, Length time.Duration
-	// Share is which part of the objects it concerns: every Share-th, 1 for all.
+	// Share selects the objects that the gap hides: every Share-th object, 1 for all.
 	Share int
 }
 

@@ -36,7 +36,7 @@ func (h *History[T]) At(at time.Duration) (T, bool) {
 	return none, false
 }
 
-// Was reports whether the object was ever so, from a time on.
+// Was reports whether the object existed and fulfilled so at any moment from a time on.
 func (h *History[T]) Was(from time.Duration, so func(T) bool) bool {
 	for _, v := range slices.Backward(h.versions) {
 		if v.exists && so(v.value) {

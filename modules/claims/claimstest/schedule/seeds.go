@@ -88,7 +88,7 @@ func (r *seedRun) over(seed uint64, why string) {
 	}
 }
 
-// report describes the run so far. The caller holds mu, or is alone.
+// report describes the run so far. The caller holds mu, or no other goroutine runs.
 func (r *seedRun) report() Report {
 	return Report{Done: r.done, Took: time.Since(r.began), Failed: slices.Clone(r.failed)}
 }

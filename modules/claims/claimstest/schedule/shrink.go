@@ -1,8 +1,9 @@
 package schedule
 
-// Shrink takes away of a schedule what its violation does not need, one thing after
-// another. simpler returns schedules with one thing less, broken which invariant a
-// schedule breaks, "" for none: it stays the same one.
+// Shrink removes from a schedule all elements that its violation does not need, one
+// after another. simpler returns schedules that lack one element each. broken returns
+// the invariant that a schedule breaks, "" without a violation. The result breaks the
+// same invariant as plan.
 func Shrink[S any](plan S, simpler func(S) []S, broken func(S) string) S {
 	kept := broken(plan)
 	if kept == "" {

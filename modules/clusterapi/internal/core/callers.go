@@ -10,7 +10,7 @@ import (
 type call struct {
 	token int
 	ask   Ask
-	// after is the number of the reading that had begun when the call came: a later one serves it.
+	// after is the number of the newest reading that had begun when the call came. Only a later reading serves the call.
 	after int
 	// why has the reason for which the call waits.
 	why error
@@ -34,7 +34,7 @@ func (c *call) waits(object, format string, args ...any) {
 		Err: fmt.Errorf(format, args...)}
 }
 
-// named returns an error of a request as the call's own.
+// named returns an error of a request as an error of the call.
 func (c *call) named(err error) error {
 	return &claims.Error{Kind: claims.KindOf(err), Op: c.ask.Kind.String(), Effect: claims.EffectOf(err),
 		RetryAfter: claims.RetryAfterOf(err), Err: err}

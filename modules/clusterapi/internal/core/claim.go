@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// serve gives each claimant the Machine that it has, or a free one, and counts the missing Machines.
+// serve gives each claimant the Machine that it has, or a free Machine, and counts the missing Machines.
 func (d *decider) serve() {
 	taken, served := map[string]bool{}, map[claims.Claimant]bool{}
 	for _, call := range d.calls {
@@ -40,7 +40,8 @@ func (d *decider) serve() {
 	}
 }
 
-// held returns the claimant's Machine, the one in the caller's records if there are several. A Machine that is going does not count.
+// held returns the claimant's Machine. Of several Machines it returns the Machine in the caller's records. A Machine that is
+// released or being deleted does not count.
 func (d *decider) held(by claims.Claimant) *clusterapi.Machine {
 	var found *clusterapi.Machine
 	for _, m := range d.machines {
@@ -98,7 +99,7 @@ func (d *decider) free(r clusterapi.Request, taken map[string]bool) *clusterapi.
 	return nil
 }
 
-// serves reports whether a Machine may be handed out. The claimant of a Machine that failed before it was claimed gets the failure.
+// serves reports whether a Machine may be handed out. So may a free Machine that failed: its claimant gets the failure.
 func (d *decider) serves(m *clusterapi.Machine) bool {
 	p := d.pools[m.Deployment]
 	failed := *m
@@ -106,7 +107,7 @@ func (d *decider) serves(m *clusterapi.Machine) bool {
 	return p.usable() && m.Set == p.current && failed.Free() && d.owner(m) == (claims.Claimant{}) && !d.attempted(m)
 }
 
-// attempted reports whether a claim of another claimant may still take effect.
+// attempted reports whether a claim of the Machine may still take effect.
 func (d *decider) attempted(m *clusterapi.Machine) bool {
 	for _, a := range d.memory.attempts {
 		if a.uid == m.UID {
@@ -128,7 +129,7 @@ func (d *decider) take(call *call, m *clusterapi.Machine) {
 	}
 }
 
-// want counts a Machine that is on its way for a claimant, or one to buy.
+// want counts a Machine that is on its way for a claimant, or a Machine to buy.
 func (d *decider) want(call *call) {
 	var (
 		refusals []string
@@ -166,8 +167,8 @@ func (d *decider) want(call *call) {
 	}
 }
 
-// buy raises the counts by the number of missing Machines, within the ceilings. A count whose lowering the MachineSet has not
-// acted on yet is not raised: that would keep the Machine that is to go.
+// buy raises the counts by the number of missing Machines, within the ceilings. A count is not raised while a MachineSet has
+// not acted on a lower count yet, because that would keep the Machine that is to be deleted.
 func (d *decider) buy() {
 	for _, call := range d.calls {
 		if call.ask.Kind != KindClaim {
@@ -182,7 +183,7 @@ func (d *decider) buy() {
 	}
 }
 
-// raise buys what a pool misses. call names the instance type.
+// raise buys the missing Machines of a pool. The request of call has the instance type.
 func (d *decider) raise(call *call, p *pool) {
 	const op = "claim"
 	instanceType := call.ask.Request.InstanceType

@@ -13,7 +13,7 @@ type Core struct {
 	cfg    clusterapi.Config
 	memory *memory
 	calls  []*call // in the order of arrival
-	// epoch distinguishes what was sent since Begin from what was sent before.
+	// epoch distinguishes actions since Begin from earlier actions.
 	epoch int
 	// begun counts readings that began, reading reports that one is under way.
 	begun   int
@@ -48,7 +48,7 @@ func (c *Core) Idle() bool { return len(c.calls) == 0 }
 // Wake returns when the core needs a Tick, zero for never.
 func (c *Core) Wake() time.Time { return c.wake }
 
-// Handle takes an event and returns what to do.
+// Handle takes an event and returns the actions that follow.
 func (c *Core) Handle(e Event, now time.Time) []Action {
 	var out []Action
 	switch e := e.(type) {
@@ -150,7 +150,7 @@ func objectOf(w clusterapi.Write) string {
 	return "MachineDeployment " + w.Object
 }
 
-// next begins a reading if it is time, and notes when it will be.
+// next begins a reading if it is due, and otherwise notes when it will be due.
 func (c *Core) next(now time.Time) []Action {
 	c.wake = time.Time{}
 	if c.reading || len(c.calls) == 0 {
@@ -161,7 +161,7 @@ func (c *Core) next(now time.Time) []Action {
 	case c.failure != nil:
 		pause *= 2
 	case slices.ContainsFunc(c.calls, func(call *call) bool { return call.after == c.begun }):
-		pause = 0 // it came after the last reading began
+		pause = 0 // a call came after the last reading began
 	case c.dirty:
 		pause /= 5
 	}

@@ -110,7 +110,7 @@ func preferred(a, b *clusterapi.Machine) int {
 // usable reports whether the engine may change the Machines and the count of a pool.
 func (p *pool) usable() bool { return p != nil && p.Refusal == "" }
 
-// owner returns the claimant of a Machine: in its annotation, in the caller's records, or seen before.
+// owner returns the claimant of a Machine: from its annotation, from the caller's records, or from an earlier reading.
 func (d *decider) owner(m *clusterapi.Machine) claims.Claimant { return d.memory.seen[m.UID].claim }
 
 // decide returns writes and answers in d. Claims come before removals: while claimants wait for a count
@@ -127,7 +127,7 @@ func (d *decider) decide() {
 
 func (d *decider) answer(call *call, a Answer) { d.answers = append(d.answers, answer{call, a}) }
 
-// write adds a write unless one to the same object is under way or was refused lately; it returns the refusal.
+// write adds a write, unless a write to the same object is under way or was refused lately. It returns the refusal.
 func (d *decider) write(w clusterapi.Write) error {
 	object := objectOf(w)
 	if r, refused := d.memory.refused[object]; refused && lasting(r.err) {
@@ -152,15 +152,17 @@ func (d *decider) restore() {
 	}
 }
 
-// claim writes a claimant's name on a Machine.
+// claim writes a claimant's name and UID on a Machine.
 func (d *decider) claim(m *clusterapi.Machine, by claims.Claimant, reason string) error {
 	d.claimants[m.UID] = by
 	return d.write(clusterapi.Write{Op: clusterapi.OpClaim, Object: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
 		Value: clusterapi.ClaimValue(by), Reason: reason})
 }
 
-// fence changes the version of each free Machine that a process before this one may be claiming, and reports
-// whether all have changed: until then such a claim could take effect in addition to the claim that is written now.
+// fence changes the version of each free Machine that an earlier process may be claiming, and reports whether all have
+// changed. Until then such a claim could take effect in addition to the claim that is written now. Example: a claim of a
+// Machine with version 5 has no answer when its process dies. The fence gives the Machine version 6, so the API server
+// refuses the old claim with 409.
 func (d *decider) fence() bool {
 	fenced := true
 	for _, m := range d.machines {
@@ -181,7 +183,8 @@ func (d *decider) fence() bool {
 	return fenced
 }
 
-// refuse answers a call with a refusal that lasts, and notes another one.
+// refuse answers a call if only a user can cure the refusal. Otherwise the refusal is the reason for which the call
+// waits.
 func (d *decider) refuse(call *call, err error) {
 	call.why = call.named(err)
 	if lasting(err) {

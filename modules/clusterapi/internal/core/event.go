@@ -56,7 +56,7 @@ const (
 type Ask struct {
 	Kind    Kind
 	Request clusterapi.Request
-	// ProviderID or UID identifies the Machine to release, By its claimant, zero for a free one.
+	// ProviderID or UID identifies the Machine to release, By its claimant, zero for a free Machine.
 	ProviderID, UID string
 	By              claims.Claimant
 }

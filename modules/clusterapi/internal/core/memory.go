@@ -7,20 +7,20 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// memory has the knowledge that outlives a reading. It has an entry for no object that the last reading lacks.
+// memory has the knowledge that outlives a reading. seen, attempts and unfenced have no entry for a Machine that the last reading lacks.
 type memory struct {
 	// seen is by Machine's UID.
 	seen map[string]seen
 	// attempts has the last claim that was sent for a claimant: while its Machine has that version it may still
 	// take effect, and no other Machine is claimed.
 	attempts map[claims.Claimant]attempt
-	// unfenced has the versions of free Machines that a process before this one may be writing to.
+	// unfenced has the versions of free Machines that an earlier process may be writing to.
 	unfenced map[string]string
-	// short has since when a deployment has had fewer Machines than replicas.
+	// short has the time since which a deployment has had fewer Machines than replicas.
 	short map[string]time.Time
 	// refused has the last refusal of a write to an object.
 	refused map[string]refusal
-	// fencing is set until the first reading after a process that may still write.
+	// fencing is true until the first reading, whose free Machines become unfenced.
 	fencing bool
 }
 
@@ -39,14 +39,14 @@ type refusal struct {
 	at  time.Time
 }
 
-// newMemory knows nothing yet. Its first reading has to be fenced: a process before this one may have written without an
-// answer, and such a write may land later, however that process ended.
+// newMemory returns a memory without knowledge. The free Machines of its first reading have to be fenced: an unanswered
+// write of an earlier process may take effect later, however that process ended.
 func newMemory() *memory {
 	return &memory{seen: map[string]seen{}, attempts: map[claims.Claimant]attempt{}, unfenced: map[string]string{},
 		short: map[string]time.Time{}, refused: map[string]refusal{}, fencing: true}
 }
 
-// observe takes a reading up.
+// observe applies a reading.
 func (m *memory) observe(cfg clusterapi.Config, w *clusterapi.World, now time.Time) {
 	machines := map[string]string{}
 	for _, machine := range w.Machines {
@@ -79,7 +79,7 @@ func (m *memory) observe(cfg clusterapi.Config, w *clusterapi.World, now time.Ti
 	}
 }
 
-// see keeps a claim that was once seen: only a user removes one.
+// see records the claim of a Machine. It keeps a claim that was once seen, because only a user removes a claim.
 func (m *memory) see(cfg clusterapi.Config, machine clusterapi.Machine, now time.Time) {
 	is, known := m.seen[machine.UID]
 	claim := machine.Claim
@@ -100,7 +100,7 @@ func (m *memory) see(cfg clusterapi.Config, machine clusterapi.Machine, now time
 	m.seen[machine.UID] = is
 }
 
-// noteShort notes since when a deployment lacks Machines.
+// noteShort records since when a deployment lacks Machines.
 func (m *memory) noteShort(deployment string, lacks bool, now time.Time) {
 	if _, since := m.short[deployment]; lacks && !since {
 		m.short[deployment] = now

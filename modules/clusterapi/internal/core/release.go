@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/clusterapi"
 )
 
-// release marks the Machines that calls release, and answers calls whose Machine is going.
+// release marks the Machines that calls release, and answers calls whose Machine is being deleted.
 func (d *decider) release() {
 	for _, call := range d.calls {
 		if call.ask.Kind == KindRelease {
@@ -69,7 +69,7 @@ func (d *decider) mark(m *clusterapi.Machine, reason string) error {
 }
 
 // Orphans returns the Machines of a reading that no claimant needs: Machines that have been free, or whose claimant has not
-// existed, for Config.OrphanTTL. Claim is the last claim that was seen.
+// existed, for Config.OrphanTTL. The Claim of each Machine is the last claim that was seen.
 func (c *Core) Orphans(w clusterapi.World, alive []claims.Claimant, now time.Time) []clusterapi.Machine {
 	living := map[claims.Claimant]bool{}
 	for _, claimant := range alive {

@@ -25,7 +25,7 @@ func (d *decider) remove() {
 	}
 }
 
-// settled reports whether the controllers have acted on all counts: no Machine is made any more because of an earlier one.
+// settled reports whether the controllers have acted on all counts: no Machine is made any more because of an earlier count.
 // The Machines were read after the counts.
 func (p *pool) settled() bool {
 	total := 0
@@ -137,7 +137,7 @@ func (p *pool) markedByOthers(d *decider) *clusterapi.Machine {
 }
 
 // after returns the counts of the sets that Cluster API sets for a lower count of the deployment: the current set
-// gets at most that many, and then the oldest of the others shrink.
+// gets at most that many, and then the oldest of the other sets shrink.
 func (p *pool) after(replicas int) map[string]int {
 	counts, total := map[string]int{}, 0
 	for _, s := range p.Sets {
@@ -160,7 +160,7 @@ func (p *pool) after(replicas int) map[string]int {
 	return counts
 }
 
-// safe reports whether sets with these counts delete marked Machines alone.
+// safe reports whether sets with these counts delete only marked Machines.
 func (p *pool) safe(counts map[string]int) bool {
 	for _, s := range p.Sets {
 		down := s.Replicas - counts[s.Name]

@@ -30,8 +30,8 @@ func (c *Core) Begin(after claims.Predecessor, now time.Time) {
 	c.known.Begin(after)
 }
 
-// Admit begins a call. Next is called after each change until it returns the answer, and Leave if the caller's context ends before that;
-// then Dismiss, once.
+// Admit begins a call. The shell calls Next after each change until Next returns the answer. If the caller's context ends before that, it
+// calls Leave. Then it calls Dismiss, once.
 func (c *Core) Admit(ask event.Ask, now time.Time) *callers.Call {
 	c.known.At(now)
 	call := c.callers.Admit(ask, now, c.known.Next())
@@ -41,7 +41,7 @@ func (c *Core) Admit(ask event.Ask, now time.Time) *callers.Call {
 	return call
 }
 
-// mostTurns bounds the decisions of one step: each of them but the last leads only to another one.
+// mostTurns bounds the decisions of one step: a decision that has only notes leads to another decision.
 const mostTurns = 8
 
 // Next returns the next step of a call. An effect that it returns is to be carried out.
@@ -95,7 +95,7 @@ func (c *Core) Handle(r event.Result, now time.Time) {
 	}
 }
 
-// Survey returns what a sweep has to deal with when these claimants exist.
+// Survey returns the findings of a sweep. alive are the claimants that exist.
 func (c *Core) Survey(alive []claims.ClaimID, now time.Time) decide.Survey {
 	c.known.At(now)
 	found, unneeded := decide.Sweep(c.known.View(), c.callers.View(), alive)

@@ -13,9 +13,10 @@
 //	byclaim    records found by their claimants
 //	tuning     every constant, with its reason, and the settings
 //
-// [Core] connects these packages: it passes a result to known, the consequences for callers to callers, views of both to decide, and what a
-// decision notes back. event and tuning import none of the others, tagging and byclaim at most event. known and callers import these four,
-// and decide imports all. The doc of each package lists what the package may read and write, and the tests of package instances check that.
+// [Core] connects these packages: it passes a result to known, the consequences for callers to callers, views of both to decide, and the
+// notes of a decision back. event and tuning import no other of these packages, tagging and byclaim at most event. known and callers import
+// these four, and decide imports all. The doc of each package lists what the package may read and write, and the tests of package instances
+// check that.
 //
 // This engine decides for one call at a time, in the caller's own goroutine. The engine of package lkepool decides for all callers
 // together. An instance has its claimant from its first moment, so no claimants have to be matched with instances. Calls share the
@@ -30,7 +31,13 @@
 //
 // # Words
 //
-// An instance is missing after a read was answered 404, aside while a write may still take effect, removing when a removal was sent, and
-// gone when that is proven. A direct reading is one of a single object. Settled is what is older than the settle time: a direct reading
-// shows it. An instance is stripped when it lost the tags of its claim, and disputed when it has the tags of another claimant.
+//	missing    a read was answered 404, and no newer answer shows the instance
+//	aside      a write may still take effect: the engine does not write other tags, and does not request the same disk again
+//	removing   a removal was sent, and may have been accepted: no claimant gets the instance any more
+//	gone       it is proven that the instance does not exist
+//	stripped   a user removed the tags of the instance's claim
+//	disputed   the instance has the tags of another claimant
+//
+// A direct reading is a reading of a single object. A write has settled when the settle time has passed since its answer: direct readings
+// that begin later show it.
 package core

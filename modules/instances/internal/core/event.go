@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// The names by which the shell knows what goes into the core and what comes out of it.
+// The names under which the shell uses the inputs and outputs of the core.
 type (
 	Ask         = event.Ask
 	Order       = event.Order

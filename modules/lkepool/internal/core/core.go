@@ -5,26 +5,30 @@
 //
 //	event      what goes in and what comes out
 //	known      the record of the platform, and the only code that changes it
-//	callers    who waits for what: admitted, answered, dismissed
+//	callers    the callers that wait: admitted, answered, dismissed
 //	decide     what to do: a function of views of both, which changes neither
 //	tagging    the tags of pools and claims
 //	pace       how long to pause between two looks for nodes on their way
 //	tuning     every constant, with its reason
 //
-// Each package's doc states what it may read and write, and the tests of package lkepool hold it. The rule for readings is that of package
-// record in module claims, which both engines have.
+// Each package's doc states what it may read and write, and the tests of package lkepool check that. The rule for readings is in package
+// record of module claims, which module instances uses, too.
 //
 // # One request's way
 //
 // From Claim to the request that buys: Allocator.Claim, shell.call, Core.Handle, Callers.Admit, decide.Decide, turn.supply, turn.buy,
-// turn.grow, shell.perform, which calls Backend.Scale or Backend.Create. To the one that writes the claim: turn.match, turn.finish and
-// turn.mark instead of turn.buy and turn.grow.
+// turn.grow, shell.perform, which calls Backend.Scale or Backend.Create. To the request that writes the claim: turn.match, turn.finish
+// and turn.mark instead of turn.buy and turn.grow.
 //
 // # Words
 //
-// An object is missing after a read was answered 404, aside while a write may still take effect, removing when a removal was sent, and
-// gone when that is proven. A direct read is one of a single object, a reading is any answer with an object in it. To settle is to be
-// older than a direct read may be out of date.
+//	missing    a read of the object was answered 404, and no newer answer shows it
+//	aside      a write may still take effect: the engine neither changes the object nor hands it out
+//	removing   a removal was sent, or the tags announce one: the engine never uses the object again
+//	gone       it is proven that the object does not exist
+//
+// A direct read is a read of a single object. A reading is any answer that shows an object. A write has settled when SettleTime has
+// passed since its answer: direct reads that begin later show it.
 package core
 
 import (
@@ -49,7 +53,7 @@ type Core struct {
 	began   time.Time
 }
 
-// New begins to lead at the given time. cfg has its defaults. clean: no write of a process before may take effect.
+// New begins to lead at the given time. cfg has its defaults. clean: no write of an earlier process may take effect.
 func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Core {
 	return &Core{cfg: cfg, limits: limits, known: known.New(cfg, limits, now, clean), callers: callers.New(tagging.New(cfg.Tags)), began: now}
 }
@@ -74,7 +78,7 @@ func (c *Core) Handle(e event.Event, now time.Time) []event.Action {
 	}
 	for r := range c.callers.View().Requests() {
 		if id := r.Ask().ID; id != 0 {
-			c.known.Meet(id) // a list may have let it be forgotten
+			c.known.Meet(id) // a list may have caused the record to be forgotten
 		}
 	}
 	chosen := decide.Decide(c.cfg, c.limits, c.known.View(), c.callers.View(), news)

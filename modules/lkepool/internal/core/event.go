@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// The names by which the shell knows what goes into the core and what comes out of it.
+// The names under which the shell uses the events and actions of the core.
 type (
 	Event   = event.Event
 	Asked   = event.Asked

@@ -1,4 +1,4 @@
-// Package plan decides where the nodes that are missing are added, as functions without
+// Package plan decides to which pools missing nodes are added, as functions without
 // effects. Nothing here depends on a platform, a clock or a context.
 //
 // Example: seven nodes are missing, and pool 1 holds 98 of at most 100: pool 1 grows by two, and a new pool gets five. Package decide
@@ -24,7 +24,7 @@ type Pool struct {
 type Step struct {
 	// PoolID is 0 for a pool to be created.
 	PoolID int
-	// Count is the pool's new count, Add the new part of it.
+	// Count is the pool's new count, Add the number of nodes that the step adds.
 	Count, Add int
 }
 

@@ -15,8 +15,9 @@
 //	         never, after its error; a read of one object is answered 404 wrongly; is slow, so
 //	         that time passes without its answer, to its timeout
 //
-// All other requests end before time passes, in every order. A fault that is added here
-// is added to the worlds of all engines.
+// Time passes only while every request under way is slow. All other requests end before,
+// in every order. A fault that is added to this package is added to the worlds of all
+// engines.
 //
 // # Imports
 //
@@ -28,7 +29,7 @@
 //	a read fails                   claims.KindUnavailable, EffectNone; a wrong 404 is KindNotFound
 //	a write fails                  KindUnavailable, EffectNone
 //	a write loses its answer       KindUnavailable, EffectUnknown. If it has had no effect yet, it may take effect
-//	                               until Bound.LateEffect after that, or never
+//	                               until Bound.LateEffect after its error, or never
 //	the process dies (Crash)       at any step, once in a life; its writes may take effect as in the row above
 //	the process ends (Clean)       once, only while no write is under way or may take effect later
 //

@@ -6,17 +6,19 @@ type Kind int
 const (
 	// Waits lets time pass until something is due.
 	Waits Kind = iota
-	// Crashes and Ends let another process lead: after a crash, or an end without a write under way.
+	// Crashes and Ends let another process lead. Crashes: the process dies at any step. Ends: the
+	// process ends while no write is under way or may take effect later.
 	Crashes
 	Ends
 	// LandsLate lets a write take effect that was not answered with success.
 	LandsLate
-	// Shows answers a read with a view, Lands lets a write take effect, Answers answers it then.
+	// Shows answers a read with a view. Lands lets a write take effect, and Answers answers that write.
 	Shows
 	Lands
 	Answers
-	// The faults: an error that excludes an effect, no answer to a write that took effect, no
-	// answer to a write that may take effect later, a wrong 404, time that passes without an answer.
+	// The faults. Fails: an error that excludes an effect. LosesAnswer: no answer to a write that took
+	// effect. IsLate: no answer to a write that may take effect later. Missing: a wrong 404. IsSlow:
+	// time passes without an answer.
 	Fails
 	LosesAnswer
 	IsLate
@@ -33,7 +35,7 @@ var words = [...]string{
 	IsSlow: "is SLOW",
 }
 
-// String describes what happens, for all kinds but a world's own.
+// String describes the move, for all kinds except a world's own.
 func (k Kind) String() string {
 	if k < 0 || k >= Own {
 		return "is the world's own"

@@ -10,10 +10,10 @@ import (
 
 // World carries requests out. A is an action of the core, R its result.
 type World[A, R any] interface {
-	// Shown returns a text for each view that a read may show, the oldest first. Equal
-	// texts show the same.
+	// Shown returns a text for each view that a read may show, the oldest first. Views
+	// with equal texts show the same state.
 	Shown(*Request[A, R]) []string
-	// Show answers a read with one of these views.
+	// Show answers a read with a view, an index of Shown's texts.
 	Show(r *Request[A, R], view int) R
 	// Land carries a write out, and returns the platform's answer to it.
 	Land(*Request[A, R]) R
@@ -26,41 +26,42 @@ type World[A, R any] interface {
 // Request is an action under way.
 type Request[A, R any] struct {
 	Action A
-	// Write: it changes something. Single: it reads one object. Spared: it has no fault.
+	// Write: the request changes the platform. Single: it reads one object. Spared: no fault concerns it.
 	Write, Single, Spared bool
 	Sent                  time.Time
 	// Expires is when it ends without an answer.
 	Expires time.Time
-	// Landed: it has taken effect. Answer is the platform's, then.
+	// Landed: the write has taken effect, and Answer is the platform's answer to it.
 	Landed bool
 	Answer R
-	// Slow: time passes without its answer.
+	// Slow: time may pass before the request has its answer.
 	Slow bool
-	// Until is how long a late one may take effect.
+	// Until is the time before which a late write may take effect.
 	Until time.Time
 }
 
-// Bound bounds what may happen to requests. It never changes.
+// Bound bounds the faults and the ends of processes in a world. It never changes.
 type Bound struct {
-	// Faults is how many there are at most, Only which kinds, nil for all.
+	// Faults is the largest number of faults. Only has the kinds that may happen, nil for all.
 	Faults int
 	Only   []Kind
-	// Crash: the process dies at any step, once; Clean: it ends without a write under way.
+	// Crash: the process may die at any step, once. Clean: the process may end once, while no
+	// write is under way or may take effect later.
 	Crash, Clean bool
-	// LateEffect is how long a write may take effect after it was not answered with success.
+	// LateEffect is how long after its error, or the end of its sender, a write may still take effect.
 	LateEffect time.Duration
 }
 
-// SharedByClones marks what no clone copies.
+// SharedByClones makes all clones share the bound.
 func (*Bound) SharedByClones() {}
 
 // Requests are the requests of a small world.
 type Requests[A, R any] struct {
 	// Under are the requests without an answer. Late are the writes that were answered
-	// with an error, or not at all, and may take effect yet.
+	// with an error, or not at all, and may still take effect.
 	Under, Late []Request[A, R]
 	bound       *Bound
-	// faults is how many are left; led: another process has taken over.
+	// faults counts the faults that may still happen; led: another process has taken over.
 	faults int
 	led    bool
 }
@@ -68,11 +69,12 @@ type Requests[A, R any] struct {
 // New returns the requests of a world at its beginning.
 func New[A, R any](b *Bound) Requests[A, R] { return Requests[A, R]{bound: b, faults: b.Faults} }
 
-// None reports whether no request is under way, and none may take effect yet.
+// None reports whether no request is under way and no late write may still take effect.
 func (rs *Requests[A, R]) None() bool { return len(rs.Under) == 0 && len(rs.Late) == 0 }
 
-// Moves returns what may happen next to the requests that are sent: a request for which waits is
-// true has not left the process. passes reports whether time may pass before.
+// Moves returns the possible next moves of the requests that were sent. waits reports whether a
+// request has not left the process yet. passes reports whether time may pass now: every sent
+// request is slow.
 func (rs *Requests[A, R]) Moves(w World[A, R], waits func(*Request[A, R]) bool) (moves []Move, passes bool) {
 	passes = true
 	for i := range rs.Under {
@@ -96,7 +98,7 @@ func (rs *Requests[A, R]) Moves(w World[A, R], waits func(*Request[A, R]) bool) 
 	return moves, passes
 }
 
-// ends are the ends that a request may have.
+// ends returns the possible next moves of a request, faults included.
 func (rs *Requests[A, R]) ends(w World[A, R], i int) (moves []Move) {
 	r := &rs.Under[i]
 	switch {
@@ -186,7 +188,7 @@ func (rs *Requests[A, R]) end(w World[A, R], i int, result R) {
 	w.Done(r, result)
 }
 
-// unanswered is the end of a write whose effect is not known: it has had it, or may have it yet.
+// unanswered returns the result of a write without an answer. A write without an effect so far becomes late.
 func (rs *Requests[A, R]) unanswered(w World[A, R], r Request[A, R], now time.Time) R {
 	if !r.Landed {
 		r.Until = now.Add(rs.bound.LateEffect)
@@ -195,7 +197,7 @@ func (rs *Requests[A, R]) unanswered(w World[A, R], r Request[A, R], now time.Ti
 	return w.Refuse(r.Action, claims.KindUnavailable, claims.EffectUnknown)
 }
 
-// Elapse ends what has lasted too long: late writes have no effect any more, requests no answer.
+// Elapse ends the late writes that can have no effect any more, and the requests that have expired without an answer.
 func (rs *Requests[A, R]) Elapse(w World[A, R], now time.Time) {
 	rs.Late = slices.DeleteFunc(rs.Late, func(r Request[A, R]) bool { return !now.Before(r.Until) })
 	for i := 0; i < len(rs.Under); i++ {
@@ -214,7 +216,8 @@ func (rs *Requests[A, R]) Elapse(w World[A, R], now time.Time) {
 	}
 }
 
-// Next returns when something of this is due, the zero time for never.
+// Next returns when the next request expires or the next late write can have no effect any
+// more, the zero time for never.
 func (rs *Requests[A, R]) Next() (next time.Time) {
 	for _, r := range rs.Under {
 		next = Sooner(next, r.Expires)
@@ -236,8 +239,8 @@ func (rs *Requests[A, R]) CancelReads(w World[A, R], cancelled R) {
 	}
 }
 
-// TakeOver makes another process lead. An unanswered write of the process before may take
-// effect for as long as late writes may, or never.
+// TakeOver makes another process lead. An unanswered write of the previous process may take
+// effect until Bound.LateEffect later, or never.
 func (rs *Requests[A, R]) TakeOver(w World[A, R], now time.Time) {
 	rs.led = true
 	for _, r := range rs.Under {
@@ -248,7 +251,7 @@ func (rs *Requests[A, R]) TakeOver(w World[A, R], now time.Time) {
 	rs.Under = nil
 }
 
-// Sort orders requests by a key, so that two orders of sending make one world.
+// Sort orders requests by a key, so that worlds which sent the same requests in different orders are the same world.
 func (rs *Requests[A, R]) Sort(key func(*Request[A, R]) string) {
 	if len(rs.Under) < 2 && len(rs.Late) < 2 {
 		return

@@ -16,14 +16,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// Callers are the calls that wait for an answer, and the claimants that did lately.
+// Callers has the calls that wait for an answer, and the claimants whose calls waited lately.
 type Callers struct {
 	claimants byclaim.Index[*Claimant]
 	// queue contains the claimants that need a creation, in the order of their arrival.
 	queue []*Claimant
 }
 
-// New has no callers yet.
+// New returns Callers without a caller.
 func New() *Callers { return &Callers{claimants: byclaim.Index[*Claimant]{}} }
 
 // Claimant is the record of a claimant that waits for an instance, or waited lately.
@@ -35,14 +35,14 @@ type Claimant struct {
 	queued  bool
 }
 
-// Claimant returns who it is.
+// Claimant returns the ID of the claimant.
 func (c *Claimant) Claimant() claims.ClaimID { return c.id }
 
 // Call is one caller that waits.
 type Call struct {
 	ask   event.Ask
 	began time.Time
-	// seq numbers it among calls and results.
+	// seq is the number of the call among calls and results.
 	seq event.Seq
 	// who is the claimant of AskCreate, nil for other calls.
 	who *Claimant
@@ -56,10 +56,10 @@ func (c *Call) Seq() event.Seq   { return c.seq }
 // Who is the claimant of AskCreate, nil for other calls.
 func (c *Call) Who() *Claimant { return c.who }
 
-// View has the questions of decisions. None of them changes a record.
+// View has the questions that decisions ask. No question changes a record.
 type View struct{ c *Callers }
 
-// View returns what decisions are made from.
+// View returns the questions that decisions ask.
 func (c *Callers) View() View { return View{c} }
 
 // Admit records a call that begins.
@@ -96,7 +96,7 @@ func (c *Callers) Needs(who claims.ClaimID) bool {
 	return known && (claimant.waiting > 0 || claimant.queued)
 }
 
-// Away reports whether no caller has waited for a claimant lately.
+// Away reports whether no caller has waited for a claimant within ReadKept.
 func (c *Callers) Away(who claims.ClaimID, now time.Time) bool {
 	claimant, known := c.claimants.Get(who)
 	return !known || claimant.waiting == 0 && now.Sub(claimant.left) > tuning.ReadKept

@@ -14,7 +14,7 @@ type Note struct {
 	joins bool
 }
 
-// Joins notes that a claimant needs a creation, and Leaves that it needs none any more.
+// Joins notes that a claimant needs a creation, and Leaves that it no longer needs a creation.
 func Joins(who claims.ClaimID) Note  { return Note{who, true} }
 func Leaves(who claims.ClaimID) Note { return Note{who, false} }
 
@@ -48,7 +48,8 @@ func (c *Callers) Leave(who claims.ClaimID) {
 // Queued reports whether the claimant has a position.
 func (v View) Queued(who *Claimant) bool { return who.queued }
 
-// Turn returns the first claimant in the queue with a caller that is ready for a creation, nil for none.
+// Turn returns the first claimant in the queue that has a caller and is ready for a creation, nil
+// without such a claimant.
 func (v View) Turn(ready func(claims.ClaimID) bool) *Claimant {
 	for _, who := range v.c.queue {
 		if who.waiting > 0 && ready(who.id) {
@@ -63,7 +64,7 @@ func (v View) Position(who *Claimant) (at, of int) {
 	return slices.Index(v.c.queue, who) + 1, len(v.c.queue)
 }
 
-// Expire ends the positions of claimants whose callers left a while ago.
+// Expire ends the positions of claimants whose callers left longer than PositionKept ago.
 func (c *Callers) Expire(now time.Time) {
 	for _, who := range slices.Clone(c.queue) {
 		if who.waiting == 0 && now.Sub(who.left) > tuning.PositionKept {

@@ -8,10 +8,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/known"
 )
 
-// needs lists the parts that an instance lacks.
+// needs reports whether an instance is to be built up (building), and whether the time for that is over (late).
 type needs struct{ building, late bool }
 
-// needs reports whether an instance is to be built up, and whether it is too late for that.
+// needs returns the needs of an instance: see the type.
 func (t builder) needs(n *known.Node) needs {
 	unfinished, ran := t.known.Unfinished(n), t.known.Build(n).Ran()
 	return needs{
@@ -29,7 +29,7 @@ func (t builder) awaitDisk(n *known.Node, disk int) event.Step {
 	return t.do(event.Effect{Op: event.OpDisk, ID: n.ID(), DiskID: disk, Reason: "whether the disk is ready"})
 }
 
-// poll reads what an instance has once more, at growing intervals.
+// poll reads the instance and its parts again, at growing intervals.
 func (t builder) poll(n *known.Node) event.Step {
 	t.note(known.Polls(n.ID()))
 	return event.Wait(t.known.Build(n).NextPoll(t.now()))
@@ -72,7 +72,7 @@ func (t builder) build(n *known.Node) event.Step {
 	return t.boot(n, ids)
 }
 
-// unmark ends the mark of an instance that runs.
+// unmark removes the tag of unfinished instances from an instance that runs.
 func (t builder) unmark(n *known.Node) event.Step {
 	has := n.Value().Tags
 	if tags := t.known.Tags().Finished(has); len(tags) < len(has) {

@@ -52,7 +52,8 @@ type Survey struct {
 	Unclaimed []claims.Node
 }
 
-// Sweep returns the actions on the instances when these claimants exist, and the instances that none of them needs.
+// Sweep returns the findings about all instances, and the instances that no claimant needs. alive are the claimants that
+// exist.
 func Sweep(k known.View, c callers.View, alive []claims.ClaimID) (found Survey, unneeded []int) {
 	t := collector{reader{&turn{known: k, callers: c}}}
 	found.Unclaimed = k.Unclaimed()
@@ -70,7 +71,8 @@ func Sweep(k known.View, c callers.View, alive []claims.ClaimID) (found Survey, 
 	return found, unneeded
 }
 
-// unneeded reports whether no existing claimant needs the instance, because it has none or is served by another instance.
+// unneeded reports whether no existing claimant needs the instance. Its claimant does not exist or has another instance,
+// or it was not finished in time, or its removal is to be repeated.
 func (t collector) unneeded(n *known.Node, alive []claims.ClaimID) bool {
 	exists := func(who claims.ClaimID) bool { return slices.ContainsFunc(alive, who.Is) }
 	if t.awaited(n.Claimant()) || t.known.Disputed(n) {
@@ -88,7 +90,7 @@ func (t collector) unneeded(n *known.Node, alive []claims.ClaimID) bool {
 	return t.known.Has(n.Claimant())[0] != n
 }
 
-// awaited reports whether a caller waits for the claimant's instance, or it is being made.
+// awaited reports whether a caller waits for the claimant's instance, or its creation is under way.
 func (t collector) awaited(who claims.ClaimID) bool {
 	return t.callers.Awaits(who) || t.known.UnderWay(who)
 }

@@ -17,7 +17,7 @@ func (t creator) next() event.Step {
 	if p.Busy() {
 		return event.Wait(time.Time{})
 	}
-	// Instances are found whatever their label is, before one is created.
+	// Before a creation, instances of the claimant are found whatever their labels are.
 	if s := t.list(t.known.CompleteAt(), "instances that exist"); !s.None() {
 		return s
 	}
@@ -27,7 +27,7 @@ func (t creator) next() event.Step {
 	return t.make(p)
 }
 
-// make creates the instance, after it was resolved whether it exists.
+// make creates the instance, after the engine has found out whether the instance exists already.
 func (t creator) make(p *known.Purchase) event.Step {
 	order := t.ask.Order
 	if err := p.FailedSince(t.call.Seq()); err != nil {
@@ -83,8 +83,8 @@ func (t creator) ready(who claims.ClaimID) bool {
 	return len(t.known.Has(who)) == 0 && !p.Busy() && !p.Resolving()
 }
 
-// fit applies the ceilings. They count what exists until it is proven gone, and what may still be made; nothing is made until a list shows
-// all instances of the process before.
+// fit applies the ceilings. They count each instance until it is proven gone, and each creation that may still take effect. Nothing is
+// created until a list shows all instances of the previous leader.
 func (t creator) fit(p *known.Purchase) event.Step {
 	settings := t.known.Settings()
 	if !settings.Bounded() {
@@ -106,8 +106,9 @@ func (t creator) fit(p *known.Purchase) event.Step {
 	return event.Step{}
 }
 
-// resolve searches for the instance with the label. A creation without an answer may have had its effect: if no list shows it, the next
-// creation does, because the API then refuses the label. One that is refused again, although no list shows who has it, is a stranger's.
+// resolve searches for the instance with the label. A creation without an answer may have had its effect. If no list shows the instance,
+// the next creation shows it, because the API then refuses the label. If the API refuses the label again, although no list shows its
+// owner, the label belongs to another owner's Linode.
 func (t creator) resolve(p *known.Purchase) event.Step {
 	since := known.Latest(p.Ambiguous(), p.LabelTaken())
 	searched, inARow := p.Searched()
@@ -135,8 +136,8 @@ func (t creator) resolve(p *known.Purchase) event.Step {
 	return t.do(event.Effect{Op: event.OpFind, Who: p.Claimant(), Text: p.Label(), Reason: "who has the label"})
 }
 
-// seek looks for the owner of a label in the list of the cluster, after a search that had to show it. If the list lacks it as well, the
-// label may be free again, which the next creation shows.
+// seek looks for the owner of a label in the list of the cluster, after a search that had to show the owner. If the list lacks the owner
+// as well, the label may be free again, which the next creation shows.
 func (t creator) seek(p *known.Purchase, shown time.Time) event.Step {
 	if s := t.list(shown, "whether it shows who has the label"); !s.None() {
 		return s
@@ -174,7 +175,7 @@ func (t creator) inspectOwner(p *known.Purchase) event.Step {
 	})
 }
 
-// finish returns an instance that exists, or the next step that it lacks.
+// finish returns an instance that exists, or the next step that the instance needs.
 func (t creator) finish(p *known.Purchase, n *known.Node) event.Step {
 	t.leave(p)
 	if p.Resolving() || p.Unshown() {
@@ -200,8 +201,8 @@ func (t creator) finish(p *known.Purchase, n *known.Node) event.Step {
 	return event.End(event.Answer{Instance: t.known.Describe(n)})
 }
 
-// look returns what comes before a decision about an instance that exists: the end of other requests about it, its disk that is being made,
-// and a current reading. ready: nothing does. An answer to its creation counts as a reading.
+// look returns the step that comes before a decision about an existing instance: a wait for other requests about it, a read of its disk
+// that is being made, or a current reading. ready: no such step is necessary. The answer to its creation counts as a reading.
 func (t creator) look(n *known.Node, needs needs) (s event.Step, ready bool) {
 	if s := t.delay(n); !s.None() {
 		return s, false
@@ -217,7 +218,7 @@ func (t creator) look(n *known.Node, needs needs) (s event.Step, ready bool) {
 	return s, !gone && s.None()
 }
 
-// readSince returns when the reading began, at the earliest, that an instance is returned or changed on.
+// readSince returns the earliest beginning of the reading that is necessary before an instance is returned or changed.
 func (t creator) readSince(n *known.Node, needs needs) time.Time {
 	since := t.call.Began()
 	if needs.building || t.known.Leaving(n) {

@@ -49,7 +49,8 @@ type turn struct {
 }
 
 // The parts of a decision, each of which uses the one before it: reader chooses readings, tagger writes of tags, builder the disks and
-// the boot of an instance, and creator creations. remover removes and reads one instance, collector finds what nothing needs.
+// the boot of an instance, and creator creations. remover removes and reads one instance, collector finds instances that no claimant
+// needs.
 type (
 	reader    struct{ *turn }
 	tagger    struct{ reader }
@@ -76,8 +77,8 @@ func (t *turn) note(notes ...known.Note) { t.chosen.Known = append(t.chosen.Know
 
 func (t *turn) now() time.Time { return t.known.Now() }
 
-// delay returns why a call about an instance, nil for an unknown one, cannot go on yet: another effect about it is under way, or one since
-// the call's beginning failed.
+// delay returns a step if a call about an instance cannot go on yet: another effect about the instance is under way, or an effect has
+// failed since the call began. n is nil for an unknown instance.
 func (t *turn) delay(n *known.Node) event.Step {
 	if n == nil {
 		return event.Step{}

@@ -15,10 +15,9 @@
 //
 // # Reads and writes
 //
-// The package gets views of known and callers, which have no way to change them: the compiler holds that a decision has no effect. Where
-// later decisions rest on what one concluded, such as that a disk is not ready, its [Choice] has a note of that, which the core applies. A
-// choice without a step leads to another decision of the same call, after its notes. The package has no state of its own and reads no
-// clock.
+// The package gets views of known and callers, which cannot change them: the compiler ensures that a decision has no effect. If later
+// decisions rest on a conclusion, such as that a disk is not ready, the [Choice] has a note of it, and the core applies the note. If a
+// choice has notes and no step, the core decides again about the same call. The package has no state of its own and reads no clock.
 //
 // # Where things are
 //

@@ -74,8 +74,8 @@ func (t reader) readNow(id int, reason string) event.Step {
 	return t.do(event.Effect{Op: event.OpRead, ID: id, Reason: reason})
 }
 
-// refute looks for an instance that answered 404 twice, the second time at missed: in a list that must show it, and, while lists lag,
-// directly again.
+// refute looks for an instance that answered 404 twice, the second time at missed. It looks in a list that must show the instance, and,
+// while lists lag, reads the instance again.
 func (t reader) refute(id int, missed time.Time, r known.Reading) event.Step {
 	since := known.Latest(missed, t.known.Existed(id).Add(t.known.Settings().ListLag))
 	if n := t.known.Node(id); n != nil && t.known.Stripped(n) {
@@ -95,7 +95,7 @@ func (t reader) refute(id int, missed time.Time, r known.Reading) event.Step {
 	return t.readNow(id, "whether it is still missing")
 }
 
-// searchStripped searches for an instance whose tags were removed by its label: lists of the cluster do not show it.
+// searchStripped searches by its label for an instance whose tags were removed: lists of the cluster do not show it.
 func (t reader) searchStripped(n *known.Node, since time.Time) event.Step {
 	if t.now().Before(since) {
 		return event.Wait(since)

@@ -12,7 +12,8 @@ func (t *turn) delete(n *known.Node, reason string) event.Step {
 	return t.do(event.Effect{Op: event.OpDelete, ID: n.ID(), Reason: reason})
 }
 
-// resend reports whether the removal that was sent is to be sent again: it was not answered, or had no effect for a while.
+// resend reports whether the removal that was sent is to be sent again: it was not answered, or had no effect within
+// RemovalResend.
 func (t *turn) resend(n *known.Node) bool {
 	removed := n.Record().Removed
 	return t.known.Removing(n) && !n.BeingDeleted() && (removed.IsZero() || t.now().Sub(removed) > tuning.RemovalResend)

@@ -9,14 +9,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// restore writes the tags of an instance that lost its claim's. A write replaces all tags, so it needs a reading that shows the writes
-// of the process before.
+// restore writes the tags of a claim again to an instance that lost them. A write replaces all tags, so it needs a reading that shows
+// the writes of the previous leader.
 func (t tagger) restore(n *known.Node) event.Step {
 	return t.write(n, t.known.Tags().ClaimTags(n.Claimant(), t.known.Restored(n)...), "its tags were removed")
 }
 
-// write replaces the tags, once no other write of tags can take effect after this one. Until then the instance is read at growing
-// intervals.
+// write replaces the tags, once no earlier write of tags can take effect after this write. Until then the instance is read at
+// growing intervals.
 func (t tagger) write(n *known.Node, tags []string, reason string) event.Step {
 	if t.known.Aside(n, tags) {
 		t.note(known.Looks(n.ID()))

@@ -54,8 +54,9 @@ type Order struct {
 	Tags []string
 	// Data contains the labels of the data disks in the order of their devices.
 	Data []string
-	// Capacity and Form are the keys of refusals that other orders share: for the same
-	// capacity, and for the same request without what belongs to the claimant.
+	// Capacity and Form are the keys of refusals that other orders share. Capacity is
+	// the key of orders for the same capacity. Form is the key of orders for the same
+	// request, without the values of the claimant.
 	Capacity, Form string
 }
 
@@ -63,12 +64,12 @@ type Order struct {
 type Ask struct {
 	Kind  AskKind
 	Order *Order // of AskCreate
-	// ID is the instance of all others but AskList.
+	// ID is the instance of AskGet, AskDelete, AskEvict and AskTags.
 	ID int
-	// By is the claimant whose instance AskDelete and AskTags expect, none for any.
+	// By is the claimant whose instance AskDelete and AskTags expect, the zero ClaimID for any claimant.
 	By          claims.ClaimID
 	Remove, Add []string // of AskTags
-	// Alive are the claimants that exist: AskEvict removes what none of them needs.
+	// Alive are the claimants that exist: AskEvict removes an instance only if none of them needs it.
 	Alive []claims.ClaimID
 }
 
@@ -94,15 +95,15 @@ func (k AskKind) String() string {
 type Effect struct {
 	Op     Op
 	Reason string
-	// Term is the term of leadership in which it was decided.
+	// Term is the term of leadership in which the effect was decided.
 	Term int
-	// NotAfter is until when a write may be sent, because it rests on what was read
-	// shortly before.
+	// NotAfter is the latest time at which a write may be sent, because the write
+	// rests on a reading shortly before.
 	NotAfter time.Time
 
 	Who     claims.ClaimID // OpFind, OpCreate
 	Order   *Order         // OpCreate
-	ID      int            // the instance, of all others but OpList
+	ID      int            // the instance, for all requests but OpList, OpFind and OpCreate
 	Text    string         // OpList: the tag; OpFind: the label
 	Tags    []string
 	Disk    string // OpAddDisk: its label
@@ -111,25 +112,25 @@ type Effect struct {
 	Devices map[string]int
 }
 
-// Result describes an effect that ended. Began is when it was sent, so what a reading
-// shows may be older than that by its bound, never by more.
+// Result describes an effect that ended. Began is when the request was sent. A reading
+// may show the platform as it was before Began, by at most its bound.
 type Result struct {
 	Effect
 	Began time.Time
 	Err   error
 	// Cancelled: the reading ended with its callers, and shows nothing. Unsent: the
-	// write waited for longer than it may be sent.
+	// write had not been sent by NotAfter.
 	Cancelled, Unsent bool
 	Instance          Instance
 	Instances         []Instance
-	Disks             []DiskState // OpDisk, OpAddDisk: that one
+	Disks             []DiskState // OpDisk, OpAddDisk: that disk
 	Configs           []ConfigState
 }
 
-// Missing reports whether it was answered with 404.
+// Missing reports whether the request was answered 404.
 func (r *Result) Missing() bool { return claims.KindOf(r.Err) == claims.KindNotFound }
 
-// Unknown reports whether a failure leaves open whether it had its effect.
+// Unknown reports whether a failed request may have had its effect.
 func (r *Result) Unknown() bool { return claims.EffectOf(r.Err) == claims.EffectUnknown }
 
 // Label returns the label of an OpCreate or an OpFind.
@@ -144,22 +145,22 @@ func (e *Effect) Label() string {
 type Answer struct {
 	Instance  Instance
 	Instances []Instance
-	// Withdrawn reports that an instance was needed when it was to be removed.
+	// Withdrawn reports that the instance was not removed, because a claimant needs it.
 	Withdrawn bool
 	Err       error
 }
 
-// Step represents how a call continues: with an effect, with its answer, or with another
-// look after a change, at the latest at a time. At most one is set; with none, the
-// decision leads to the next one.
+// Step represents how a call continues: with an effect, with its answer, or with a wait
+// for a change, until Until at the latest. At most one of these is set. If the Step has no
+// effect, answer or wait, the core decides again.
 type Step struct {
 	Effect *Effect
 	End    *Answer
 	Wait   bool
-	Until  time.Time // of a wait; zero: when something has changed
+	Until  time.Time // of a wait; the zero time: only after a change
 }
 
-// None reports whether the call can go on without a step.
+// None reports whether the step has no effect, answer or wait, so that the core decides again.
 func (s Step) None() bool { return s.Effect == nil && s.End == nil && !s.Wait }
 
 // End returns the step of a call that is answered.

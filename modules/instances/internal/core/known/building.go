@@ -24,7 +24,7 @@ type Building struct {
 	// marked records the tag of unfinished instances, which a user may remove. ran: the instance was started. abandoned: it was not
 	// finished in time.
 	marked, ran, abandoned bool
-	// since delays the next step: nothing is done before it, and only readings begun at or after it count.
+	// since delays the next step: no step is done before since, and only readings that begin at since or later count.
 	since time.Time
 	polls int
 }
@@ -58,12 +58,12 @@ func (b *Building) Making() (id int, label string) {
 	return b.making, label
 }
 
-// NextPoll returns when what was read is read again: see [Polls].
+// NextPoll returns when the disks and configurations are read again: see [Polls].
 func (b *Building) NextPoll(now time.Time) time.Time {
 	return now.Add(tuning.Growing(tuning.FirstPoll, tuning.LongestPoll, b.polls))
 }
 
-// NextList returns when the disks are listed again: see [ListsLater]. At until that is conclusive.
+// NextList returns when the disks are listed again: see [ListsLater]. A list at until or later is conclusive.
 func NextList(now, until time.Time) time.Time {
 	if next := now.Add(tuning.DiskPoll); !now.Before(until) || !until.Before(next) {
 		return next
@@ -98,13 +98,13 @@ func (b *Building) learn(r *event.Result, now time.Time) {
 	}
 }
 
-// invalidate drops what was read: a disk that was being made does not exist.
+// invalidate drops the lists that were read, because a disk that was being made does not exist.
 func (b *Building) invalidate(now time.Time) {
 	b.hasDisks, b.hasConfigs, b.making, b.since = false, false, 0, now
 }
 
-// doubt drops what a write may have changed that was not answered, and nothing else: readings show its effect only later. Whether a boot
-// had one, the instance itself shows.
+// doubt drops the list that an unanswered write may have changed, and delays the next step until readings show the effect. A reading of
+// the instance itself shows whether a boot had its effect.
 func (b *Building) doubt(o event.Op, until time.Time) {
 	b.since = until
 	switch o {

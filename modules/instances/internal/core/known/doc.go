@@ -1,6 +1,6 @@
 // Package known has the records of instances, of the requests to the platform, and of the creations for each claimant. Events come in,
-// facts come out. It is the only code that changes these records: what package decide gets is a [View], whose records have no exported
-// field, so that the compiler holds that a decision changes nothing.
+// facts come out. It is the only code that changes these records. Package decide gets a [View], whose records have no exported fields:
+// the compiler ensures that a decision changes nothing.
 //
 // # What changes a record
 //
@@ -13,22 +13,22 @@
 //
 // # What a reading changes
 //
-// One [Node] has all that is known of one instance, in a record.Record, and the record's rule for direct readings and own writes is this
-// engine's rule. In addition:
+// One [Node] has everything that is known of one instance, in a record.Record. The record's rule for direct readings and own writes is the
+// rule of this engine. In addition:
 //
-//   - Tags that are older than an own write of them are replaced by the written ones before the rule is applied, because status and
-//     addresses of the same reading count at once.
+//   - If the tags in a reading may be older than an own write of tags, the written tags replace them before the rule is applied. The
+//     status and the addresses in the same reading count at once.
 //   - A list adds instances. It changes no instance that was shown by a direct reading or an own write less than the list lag before.
-//   - An instance is missing after a 404. It is gone after a second 404, at least the settle time later, if a list lacks it that began
-//     after the second one, and that must show it. After an accepted removal, a second 404 is enough, or a list that began after the
-//     acceptance. The first 404 is timed from its answer. A list that shows the instance, and that began the list lag after the proof,
-//     takes the proof back.
-//   - A disk that was requested without an answer may exist until a list of the disks lacks it that began after the last moment at which
-//     the disk could be made.
+//   - An instance is missing after a 404. It is gone after a second 404, at least the settle time later, if a list lacks the instance. The
+//     list must begin after the second 404, and it must be a list that has to show the instance. After an accepted removal, a second 404
+//     is enough, or a list that began after the acceptance. The first 404 is timed from its answer. A list that shows the instance, and
+//     that began the list lag after the proof, ends the proof.
+//   - A disk whose request had no answer may exist until a list of the disks lacks it. The list must begin after the last moment at which
+//     the request could make the disk.
 //
 // # Doubts
 //
-//	missing    a read was answered 404, and nothing has shown the instance since
+//	missing    a read was answered 404, and no newer answer shows the instance
 //	aside      a write without an answer may still take effect: other tags and the same disk wait for that
 //	removing   a removal was accepted, or may have been: it is repeated until the instance is gone, and no claimant gets the instance.
 //	           A removal of an earlier term without an answer counts only for as long as it may take effect, because the process that

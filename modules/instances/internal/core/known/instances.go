@@ -74,8 +74,9 @@ func (k showing) listed(r *event.Result) {
 	}
 }
 
-// seenInList applies an entry of a list. A list may lag, so it adds instances and changes none that was read or written since: it began
-// the list lag after the answer of such a reading, because that may show an event that happened as late as its answer.
+// seenInList applies an entry of a list. The list adds instances. It changes a known instance only if it began more than the list lag after
+// the newest answer that shows the instance, because that answer may show an event that happened as late as the answer. Example: a read is
+// answered at 10:00:00. A list that begins at 10:01:00 changes nothing, a list that begins at 10:02:01 does.
 func (k showing) seenInList(i event.Instance, began time.Time) {
 	id, lag := i.InstanceID, k.settings.ListLag
 	if n := k.nodes[id]; n != nil && !n.rec.Gone.IsZero() {
@@ -101,15 +102,16 @@ func (k showing) seenInList(i event.Instance, began time.Time) {
 	k.keepTags(n)
 }
 
-// lacked applies a list without an instance. One that began less than the list lag after the instance existed may be older than that.
+// lacked applies a list that lacks an instance. The list proves nothing if it began less than the list lag after Existed, because it may be
+// older than the instance. Example: this process met the instance at 10:00:00. Only lists that begin at 10:02:00 or later count.
 func (k showing) lacked(n *Node, began time.Time) {
 	if !began.Before(k.View().Existed(n.ID()).Add(k.settings.ListLag)) {
 		k.endIfProven(n, began)
 	}
 }
 
-// missed applies a 404. It proves nothing by itself, not even after a removal that was accepted: the removal may have had no effect, and
-// 404s may be wrong. So this is not record.Miss.
+// missed applies a 404. A 404 proves nothing by itself, not even after an accepted removal: the removal may have had no effect, and 404s
+// may be wrong. So this is not record.Miss.
 func (k showing) missed(id int, began time.Time) {
 	n, settle := k.meet(id), k.settings.SettleTime
 	if n.Made() && began.Before(n.claim.first.Add(settle)) {
@@ -125,7 +127,8 @@ func (k showing) missed(id int, began time.Time) {
 	k.endIfProven(n, time.Time{})
 }
 
-// endIfProven ends an instance if a list that lacks it, zero for none, completes the proof that it is gone, or if the proof needs no list.
+// endIfProven ends an instance if the proof that it is gone is complete. list is when a list that lacks it began, the zero time without
+// one.
 func (k showing) endIfProven(n *Node, list time.Time) {
 	missing, twice, since := n.Missing()
 	removed := n.rec.Removed
@@ -149,8 +152,8 @@ func (k showing) end(n *Node) {
 	k.meet(id).rec.Gone = k.now
 }
 
-// read applies a direct reading. If it shows another claimant, and may be older or newer than an own write of tags that replaced that
-// claim, the instance is read again as soon as a new reading can determine whose it is.
+// read applies a direct reading. The reading may show another claimant, and may be older or newer than an own write of tags that
+// replaced that claim. Then the instance is read again as soon as a new reading can determine whose it is.
 func (k showing) read(r *event.Result) {
 	n, read, i := k.meet(r.ID), k.reads[r.ID], r.Instance
 	read.repeats = 0
@@ -177,7 +180,7 @@ func (k showing) read(r *event.Result) {
 	}
 }
 
-// differ compares tags alone: everything else is the platform's, and what a later reading shows of it counts.
+// differ compares only tags. The platform sets everything else, and the latest reading of that counts.
 func differ(known, read event.Instance) record.Difference {
 	if slices.Equal(known.Tags, read.Tags) {
 		return record.Same
@@ -185,8 +188,8 @@ func differ(known, read event.Instance) record.Difference {
 	return record.More
 }
 
-// made applies the answer to a creation. It says that the instance exists, and is no direct reading: a user may have changed its tags
-// since the request was sent.
+// made applies the answer to a creation. The answer shows that the instance exists. It is no direct reading: a user may have changed
+// the tags since the request was sent.
 func (k showing) made(r *event.Result) {
 	id := r.Instance.InstanceID
 	if n := k.nodes[id]; n != nil && !n.rec.Gone.IsZero() {
@@ -218,7 +221,7 @@ func (k showing) changed(r *event.Result) {
 	}
 }
 
-// discover makes an instance one of this cluster.
+// discover notes that an instance belongs to this cluster.
 func (k showing) discover(n *Node, who claims.ClaimID) *Node {
 	n.claim.who, n.claim.first = who, k.now
 	k.builds[n.ID()] = &Building{since: k.settledAt()}
@@ -226,8 +229,8 @@ func (k showing) discover(n *Node, who claims.ClaimID) *Node {
 	return n
 }
 
-// keepTags records the tags of an instance that has its claim's, and whether it has the mark of unfinished ones, which ends with the
-// boot. Without the claim nothing is known of the mark: a user removed both.
+// keepTags records the tags of an instance that has the tags of its claim, and whether it has the tag of unfinished instances. Without
+// the claim it keeps the tags and the mark that are recorded: a user may have removed both.
 func (k showing) keepTags(n *Node) {
 	b, i := k.builds[n.ID()], n.rec.Value
 	if n.started() {

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// Known holds all that is known of the platform, and of the requests to it.
+// Known holds everything that is known of the platform, and of the requests to it.
 type Known struct {
 	*terms
 	world
@@ -24,27 +24,28 @@ type Known struct {
 	pruned    time.Time
 }
 
-// terms are the settings, the time, and since when and after whom this process leads.
+// terms has the settings, the time, when this process began to lead, and how long writes of the
+// previous leader may take effect.
 type terms struct {
 	settings tuning.Settings
 	tags     tagging.Tags
 	now      time.Time
-	// started is the time of the last Begin, term counts them.
+	// started is the time of the last Begin, term counts the calls of Begin.
 	started time.Time
 	term    int
-	// landing is the time after started in which writes of the process before may still take effect.
+	// landing is the time after started in which writes of the previous leader may still take effect.
 	landing time.Duration
 	// seq counts results and calls. A call compares it to ignore failures from before its beginning.
 	seq event.Seq
 }
 
-// world has what was read of instances.
+// world has the readings of instances.
 type world struct {
-	// nodes has a record of each instance of this cluster, and of each other one that is asked about.
+	// nodes has a record of each instance of this cluster, and of each other instance that a caller asks about.
 	nodes   map[int]*Node
 	byClaim byclaim.Index[*Node]
 	builds  map[int]*Building
-	// orphans contains since when nothing needs an instance.
+	// orphans has the time since which no claimant needs an instance.
 	orphans map[int]time.Time
 	list    listing
 }
@@ -65,7 +66,7 @@ type failure struct {
 	err error
 }
 
-// New knows nothing of the platform yet. settings have their defaults.
+// New returns a Known without knowledge of the platform. settings have their defaults.
 func New(settings tuning.Settings, tags tagging.Tags, now time.Time) *Known {
 	k := &Known{
 		terms: &terms{settings: settings, tags: tags, now: now}, pace: pace{limit: settings.Creations}, pruned: now,
@@ -76,7 +77,7 @@ func New(settings tuning.Settings, tags tagging.Tags, now time.Time) *Known {
 	return k
 }
 
-// At sets the time of what follows.
+// At sets the time of the event that follows.
 func (k *Known) At(now time.Time) {
 	k.now = now
 	k.pace.expire(now)
@@ -88,10 +89,11 @@ func (k *Known) Next() event.Seq {
 	return k.seq
 }
 
-// View returns what decisions are made from.
+// View returns the questions that decisions ask.
 func (k *Known) View() View { return View{Objects{k}, Times{k}, Requests{k}} }
 
-// Begin drops everything that was read, and keeps requests under way, and what own writes may still do.
+// Begin drops everything that was read. It keeps the requests under way, and the unanswered writes,
+// which may still take effect.
 func (k *Known) Begin(after claims.Predecessor) {
 	k.term++
 	k.started, k.landing = k.now, k.settings.LateEffect
@@ -112,18 +114,19 @@ func (k *Known) Begin(after claims.Predecessor) {
 	}
 }
 
-// settledAt returns the time from which direct readings show every write of the process that led before.
+// settledAt returns the time from which direct readings show every write of the previous leader. Example: this process began to lead at
+// 10:00:00, after a process that may still write. With LateEffect 2 min and SettleTime 4 s, that time is 10:02:04.
 func (t *terms) settledAt() time.Time { return t.started.Add(t.landing + t.settings.SettleTime) }
 
-// shownAt returns the time from which lists show every instance made by the process that led before.
+// shownAt returns the time from which lists show every instance made by the previous leader.
 func (t *terms) shownAt() time.Time { return t.started.Add(t.landing + t.settings.ListLag) }
 
 func (t *terms) bounds() record.Bounds {
 	return record.Bounds{Settle: t.settings.SettleTime, Lag: t.settings.ListLag, Late: t.settings.LateEffect}
 }
 
-// stale reports whether an effect began before this process began to lead. Such a reading is dropped. A write counts, in whatever term
-// it was sent.
+// stale reports whether an effect began before this process began to lead. Such a reading is dropped. A write counts, whatever its term
+// is.
 func (t *terms) stale(term int) bool { return term != t.term }
 
 // meet returns the record of an instance, a new one if it has no record.
@@ -153,7 +156,7 @@ func (k *Known) forget(id int) {
 	delete(k.list.shown, id)
 }
 
-// Survey notes which instances nothing needs.
+// Survey notes which instances no claimant needs.
 func (k *Known) Survey(unneeded []int) {
 	orphans := map[int]time.Time{}
 	for _, id := range unneeded {
@@ -162,7 +165,7 @@ func (k *Known) Survey(unneeded []int) {
 	k.orphans = orphans
 }
 
-// Prune drops expired state once a while, and then reports it.
+// Prune drops expired state once in PruneEvery, and reports whether it did.
 func (k *Known) Prune() (pruned bool) {
 	if k.now.Sub(k.pruned) < tuning.PruneEvery {
 		return false
@@ -181,7 +184,7 @@ func (k *Known) Prune() (pruned bool) {
 	return true
 }
 
-// Expire drops the record of the label of a claimant whose callers left long ago.
+// Expire drops the record of the label of a claimant whose callers have not come back.
 func (k *Known) Expire(who claims.ClaimID) {
 	if p, known := k.purchases.Get(who); known {
 		p.resolved()
@@ -201,10 +204,11 @@ type refusal struct {
 	until time.Time
 }
 
-// Size is how much is known: it is bounded by the size of the cluster, and by what was asked lately.
+// Size counts the entries of the record. Their number is bounded by the size of the cluster, and by the
+// latest requests of callers.
 type Size struct{ Nodes, Claims, Reads, Writes, Purchases int }
 
-// Size returns how much is known.
+// Size returns the number of entries of each kind.
 func (k *Known) Size() Size {
 	return Size{
 		Nodes: len(k.nodes), Claims: len(k.byClaim), Reads: len(k.reads), Writes: len(k.unanswered), Purchases: len(k.purchases.All()),

@@ -8,11 +8,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// News is what a result means to callers.
+// News has the consequences of a result for callers.
 type News struct {
 	// Who is the claimant of a creation that ended, none for other results.
 	Who claims.ClaimID
-	// Leaves: it needs no position in the queue any more.
+	// Leaves: the claimant needs no position in the queue any more.
 	Leaves bool
 }
 

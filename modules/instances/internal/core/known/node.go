@@ -8,12 +8,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
 )
 
-// Node has the record of one instance: an instance of this cluster, or another one that was asked about and has no claim.
+// Node has the record of one instance: an instance of this cluster, or another instance that a caller asked about, which has no claim.
 type Node struct {
 	rec   record.Record[event.Instance]
 	claim claim
-	// again is when the second 404 was answered, of a request that began the settle time after rec.Missing or later. It counts only if it
-	// is after rec.Missing.
+	// again is when a second 404 was answered. Its request began the settle time after rec.Missing or later. again counts only if it is
+	// after rec.Missing.
 	again time.Time
 }
 
@@ -21,7 +21,7 @@ type Node struct {
 type claim struct {
 	// who is the claimant. It stays, whatever tags are read later.
 	who claims.ClaimID
-	// tags were last seen or written together with the claim. They are written again when a user removes the claim.
+	// tags were last seen or written together with the claim. The engine writes them again when a user removes the claim.
 	tags []string
 	// first is when this process learned of the instance, zero for an instance of another owner.
 	first time.Time
@@ -36,7 +36,7 @@ func (n *Node) Value() event.Instance { return n.rec.Value }
 // Record is a copy of all that is known of the instance itself.
 func (n *Node) Record() record.Record[event.Instance] { return n.rec }
 
-// Claimant returns whose it is.
+// Claimant returns the claimant of the instance.
 func (n *Node) Claimant() claims.ClaimID { return n.claim.who }
 
 // First is when this process learned of the instance.
@@ -45,8 +45,8 @@ func (n *Node) First() time.Time { return n.claim.first }
 // Made reports whether this process made the instance, and got the answer.
 func (n *Node) Made() bool { return n.rec.Origin == record.Arrived }
 
-// Missing reports whether a read was answered 404, and nothing has shown the instance since. Twice: a second read was, too, at least the
-// settle time later. since is when the last of the two was answered.
+// Missing reports whether a read was answered 404, and no answer has shown the instance since. twice: a second read, at least the settle
+// time later, was answered 404, too. since is when the last of these 404s was answered.
 func (n *Node) Missing() (missing, twice bool, since time.Time) {
 	since = n.rec.Missing
 	if twice = !since.IsZero() && n.again.After(since); twice {

@@ -10,14 +10,14 @@ import (
 // Note is a conclusion of a decision that later decisions rest on. The decision itself changes nothing: see [Known.Apply].
 type Note struct{ apply func(*Known) }
 
-// Apply notes what a decision concluded.
+// Apply applies the conclusions of a decision.
 func (k *Known) Apply(notes []Note) {
 	for _, n := range notes {
 		n.apply(k)
 	}
 }
 
-// ofPurchase notes something about the creations for a claimant.
+// ofPurchase returns a note that changes the record of the creations for a claimant.
 func ofPurchase(who claims.ClaimID, change func(*Purchase)) Note {
 	return Note{func(k *Known) {
 		if p, known := k.purchases.Get(who); known {
@@ -34,7 +34,7 @@ func NotMade(who claims.ClaimID) Note {
 // Resolved notes that it is known who has the label.
 func Resolved(who claims.ClaimID) Note { return ofPurchase(who, (*Purchase).resolved) }
 
-// NotShown notes that no list shows who has the label, although lists must.
+// NotShown notes that no list shows who has the label, although a list had to show it.
 func NotShown(who claims.ClaimID) Note {
 	return ofPurchase(who, func(p *Purchase) {
 		p.resolved()
@@ -45,7 +45,7 @@ func NotShown(who claims.ClaimID) Note {
 // Freed notes that the instance no longer has the label.
 func Freed(who claims.ClaimID) Note { return ofPurchase(who, func(p *Purchase) { p.labelOwner = 0 }) }
 
-// ofBuilding notes something about the progress of an instance.
+// ofBuilding returns a note that changes the progress of an instance.
 func ofBuilding(id int, change func(*Building, *Known)) Note {
 	return Note{func(k *Known) {
 		if b := k.builds[id]; b != nil {
@@ -54,7 +54,7 @@ func ofBuilding(id int, change func(*Building, *Known)) Note {
 	}}
 }
 
-// Awaits notes a disk that is not ready, which is read alone from now on.
+// Awaits notes a disk that is not ready. From now on only this disk is read.
 func Awaits(id int, disk event.DiskState) Note {
 	return ofBuilding(id, func(b *Building, k *Known) {
 		b.making, b.polls = disk.ID, 0
@@ -62,7 +62,7 @@ func Awaits(id int, disk event.DiskState) Note {
 	})
 }
 
-// Polls notes that what was read is read again, at growing intervals: see [Building.NextPoll].
+// Polls notes that the disks and configurations are read again, at growing intervals: see [Building.NextPoll].
 func Polls(id int) Note {
 	return ofBuilding(id, func(b *Building, k *Known) {
 		b.since = b.NextPoll(k.now)
@@ -81,7 +81,7 @@ func ListsLater(id int, until time.Time) Note {
 // Abandons notes that the instance was not finished in time.
 func Abandons(id int) Note { return ofBuilding(id, func(b *Building, _ *Known) { b.abandoned = true }) }
 
-// Unmarks notes that an instance that runs has no mark any more.
+// Unmarks notes that an instance that runs has no tag of unfinished instances any more.
 func Unmarks(id int) Note { return ofBuilding(id, func(b *Building, _ *Known) { b.marked = false }) }
 
 // Looks notes that the tags of an instance are read again, at growing intervals: see [Requests.NextLook].

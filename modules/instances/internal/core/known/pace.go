@@ -6,7 +6,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// pace bounds creations: no window contains more than limit of them. A request counts from when it may be sent until one window after
+// pace bounds creations: no window contains more than limit creations. A request counts from when it may be sent until one window after
 // its answer, so that unequal delays on the way cannot put the requests of two windows into one.
 type pace struct {
 	limit    int
@@ -16,7 +16,7 @@ type pace struct {
 	blocked time.Time
 }
 
-// recent are the answers of the last window.
+// recent returns the answers of the last window.
 func (p *pace) recent(now time.Time) []time.Time {
 	for n, at := range p.answered {
 		if at.Add(tuning.CreationWindow).After(now) {
@@ -42,7 +42,7 @@ func (p *pace) slot(now time.Time) time.Time {
 	return recent[0].Add(tuning.CreationWindow)
 }
 
-// send and done enclose each creation. One that was not sent counts for nothing.
+// send and done enclose each creation. A creation that was not sent does not count.
 func (p *pace) send() { p.inFlight++ }
 
 func (p *pace) done(now time.Time, sent bool) {

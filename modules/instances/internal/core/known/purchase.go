@@ -23,15 +23,16 @@ type Purchase struct {
 	instanceType string
 	// lands is the last creation without a known effect.
 	lands landing
-	// ambiguous is the time of the last creation without a known effect, labelTaken of the last one refused because the label exists.
+	// ambiguous is the time of the last creation without a known effect, labelTaken of the last creation that was refused because the
+	// label exists.
 	ambiguous, labelTaken time.Time
-	// unshown reports that the label was refused, and that the lists which had to show who has it lack it. Since then no creation was sent
-	// that may have had an effect.
+	// unshown reports that the API refused the label, and that the lists which had to show its owner lack the owner. Since then no creation
+	// was sent that may have had an effect.
 	unshown bool
 	search  search
 	// labelOwner is an instance that has the label and is not the claimant's.
 	labelOwner int
-	// failure ends calls, lastErr is the reason of the wait.
+	// failure is the failure that ends calls, lastErr the reason why claimants wait.
 	failure
 	lastErr error
 }
@@ -39,17 +40,18 @@ type Purchase struct {
 // search describes the lists of one label.
 type search struct {
 	running bool
-	began   time.Time // of the last one that ended
+	began   time.Time // of the last list that ended
 	inARow  int
 }
 
-// landing is a creation that may still take effect, or may have without a list that shows it, until a time.
+// landing is a creation without a known effect. Until a time it may still take effect, or it may have taken effect and no list
+// shows it.
 type landing struct {
 	until        time.Time
 	instanceType string
 }
 
-// Claimant returns whom it is for.
+// Claimant returns the claimant of the creations.
 func (p *Purchase) Claimant() claims.ClaimID { return p.who }
 
 // Label is the label of the claimant's instance.
@@ -58,14 +60,14 @@ func (p *Purchase) Label() string { return p.label }
 // Busy reports whether a creation is under way.
 func (p *Purchase) Busy() bool { return p.busy }
 
-// Ambiguous and LabelTaken are the times of the last creation without a known effect, and of the last one refused because the label
-// exists. Unshown: that label was refused, and the lists that had to show who has it lack it.
+// Ambiguous and LabelTaken are the times of the last creation without a known effect, and of the last creation that was refused
+// because the label exists. Unshown: the API refused the label, and the lists that had to show its owner lack the owner.
 func (p *Purchase) Ambiguous() time.Time  { return p.ambiguous }
 func (p *Purchase) LabelTaken() time.Time { return p.labelTaken }
 func (p *Purchase) Unshown() bool         { return p.unshown }
 
-// Searching reports whether a list of the label is under way. Searched is when the last one that ended began, and how many ended since
-// the creation that they follow.
+// Searching reports whether a list of the label is under way. Searched returns when the last ended list began, and how many lists have
+// ended since the creation that they follow.
 func (p *Purchase) Searching() bool { return p.search.running }
 func (p *Purchase) Searched() (began time.Time, inARow int) {
 	return p.search.began, p.search.inARow
@@ -74,7 +76,7 @@ func (p *Purchase) Searched() (began time.Time, inARow int) {
 // LabelOwner is an instance that has the label and is not the claimant's, 0 for none.
 func (p *Purchase) LabelOwner() int { return p.labelOwner }
 
-// Lands is the type of an instance that a creation without an answer may still make, and until when.
+// Lands returns the type of an instance that a creation without an answer may still make, and until when it may.
 func (p *Purchase) Lands() (instanceType string, until time.Time) {
 	return p.lands.instanceType, p.lands.until
 }
@@ -119,7 +121,7 @@ func (p *Purchase) forget() {
 	p.search.running = false
 }
 
-// unlanded reports whether a creation for the claimant may still take effect, or may have without being counted.
+// unlanded reports whether a creation for the claimant may still take effect, or may have taken effect without being counted.
 func (k *Known) unlanded(p *Purchase) bool {
 	until := p.lands.until
 	return !until.IsZero() && (k.now.Before(until) || k.settings.Bounded() && k.list.began.Before(until))

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/tuning"
 )
 
-// Now is the time, Term the term of leadership, and Started when that began.
+// Now is the time, Term the term of leadership, and Started when that term began.
 func (v Times) Now() time.Time     { return v.k.now }
 func (v Times) Term() int          { return v.k.term }
 func (v Times) Started() time.Time { return v.k.started }
@@ -19,15 +19,15 @@ func (v Times) Started() time.Time { return v.k.started }
 func (v Times) Settings() tuning.Settings { return v.k.settings }
 func (v Times) Tags() tagging.Tags        { return v.k.tags }
 
-// SettledAt returns the time from which direct readings show every write of the process that led before.
+// SettledAt returns the time from which direct readings show every write of the previous leader.
 func (v Times) SettledAt() time.Time { return v.k.settledAt() }
 
-// ShownAt returns the time from which lists show every instance made by the process that led before.
+// ShownAt returns the time from which lists show every instance made by the previous leader.
 func (v Times) ShownAt() time.Time { return v.k.shownAt() }
 
-// CompleteAt returns the earliest beginning of a list that must show every instance made by the process that led before: first for
-// instances of requests that took effect at once, then for instances made late. It is zero while no such list is possible: until then
-// labels and the list of FreshAt prevent a second instance.
+// CompleteAt returns the earliest beginning of a list that must show every instance made by the previous leader. At first this list
+// shows instances of requests that took effect at once; after ShownAt a list also has to show instances that were made late. CompleteAt
+// is zero while no such list is possible: until then labels and the list of FreshAt prevent a second instance.
 func (v Times) CompleteAt() time.Time {
 	for _, at := range []time.Time{v.k.shownAt(), v.k.started.Add(v.k.settings.SettleTime + v.k.settings.ListLag)} {
 		if !v.k.now.Before(at) {
@@ -37,8 +37,8 @@ func (v Times) CompleteAt() time.Time {
 	return time.Time{}
 }
 
-// FreshAt returns the earliest beginning of the list that a creation follows. While no list can be complete, a later one shows more of
-// what the process before made, also what a user renamed, whose label prevents nothing.
+// FreshAt returns the earliest beginning of the list that a creation needs while no list can be complete, and otherwise zero. A later
+// list shows more instances of the previous leader, also instances that a user renamed, whose labels prevent nothing.
 func (v Times) FreshAt() time.Time {
 	if !v.CompleteAt().IsZero() {
 		return time.Time{}
@@ -79,13 +79,13 @@ func (v Requests) Busy(id int) bool { return v.k.busy[id] }
 // FailedSince returns the last error of such a request after a call began, nil for none.
 func (v Requests) FailedSince(id int, call event.Seq) error { return v.k.failed[id].since(call) }
 
-// Aside reports whether tags may not be written yet, because others were sent that may still take effect, after these.
+// Aside reports whether tags may not be written yet, because other tags without an answer may still take effect after them.
 func (v Requests) Aside(n *Node, tags []string) bool {
 	u := v.k.unanswered[n.ID()]
 	return u != nil && u.tags != nil && v.k.now.Before(n.rec.Aside) && !slices.Equal(u.tags, tags)
 }
 
-// NextLook returns when the tags of an instance are read next that may still change.
+// NextLook returns when an instance whose tags may still change is read next.
 func (v Requests) NextLook(n *Node) time.Time {
 	return v.k.unanswered[n.ID()].nextLook(n.rec.Aside, v.k.now)
 }
@@ -98,8 +98,8 @@ func (v Requests) LooksAt(id int) time.Time {
 	return time.Time{}
 }
 
-// Comes returns until when a disk may still be made by a request without an answer, which is not repeated before: a label of a disk is
-// not unique.
+// Comes returns the time until which a request without an answer may still make a disk with the label. The request is not repeated
+// before that time, because labels of disks are not unique.
 func (v Requests) Comes(n *Node, label string) time.Time {
 	if u := v.k.unanswered[n.ID()]; u != nil {
 		return u.disks[label]
@@ -128,13 +128,14 @@ func (v Requests) Refusal(key string) error {
 	return nil
 }
 
-// OwnerShownAt returns the time from which lists show the instance with a refused label: the instance that had the label then, or an
-// instance of a later creation without an answer.
+// OwnerShownAt returns the time from which lists show the instance with a refused label: the instance that had the label when it was
+// refused, or an instance of a later creation without an answer.
 func (v Requests) OwnerShownAt(p *Purchase) time.Time {
 	return Latest(p.labelTaken.Add(v.k.settings.ListLag), p.lands.until, v.k.shownAt())
 }
 
-// Owned counts, by type, the instances that exist, are being created, or may still be made for other claimants than one.
+// Owned counts instances by type: the instances that exist, and the instances of other claimants that are being or may still be
+// created.
 func (v Requests) Owned(but *Purchase) map[string]int {
 	owned := map[string]int{}
 	for _, p := range v.k.purchases.All() {
@@ -156,7 +157,7 @@ func (v Requests) Owned(but *Purchase) map[string]int {
 	return owned
 }
 
-// CountedAt returns the time from which lists show all instances that ceilings count, including instances of the process before and of
+// CountedAt returns the time from which lists show all instances that ceilings count, including instances of the previous leader and of
 // creations without an answer for other claimants.
 func (v Requests) CountedAt(but *Purchase) time.Time {
 	since := v.k.shownAt()

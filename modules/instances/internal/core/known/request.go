@@ -7,11 +7,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
 )
 
-// reading is the record of the direct readings of one instance. What they show is in its [Node].
+// reading is the record of the direct readings of one instance. Their content is in its [Node].
 type reading struct {
 	running bool
 	failure
-	// notBefore is when the next one can tell something, after one that may be older than an own write.
+	// notBefore is when a new reading can decide, after a reading that may be older than an own write.
 	notBefore time.Time
 	// tried is the time of the latest attempt, repeats counts the attempts after two 404s.
 	tried   time.Time
@@ -23,7 +23,7 @@ type Reading struct {
 	Running bool
 	Failed  event.Seq
 	Err     error
-	// NotBefore is when the next one can tell something.
+	// NotBefore is when a new reading can decide.
 	NotBefore time.Time
 	// Tried is the time of the latest attempt, Repeats counts the attempts after two 404s.
 	Tried   time.Time
@@ -33,9 +33,9 @@ type Reading struct {
 // listing is the list of the cluster's instances.
 type listing struct {
 	running bool
-	began   time.Time // of the last one that succeeded; zero: none
+	began   time.Time // of the last list that succeeded, the zero time without one
 	failure
-	// shown contains when the newest list began that shows an instance, lists of one label included.
+	// shown has, for each instance, when the newest list that shows it began. Lists of one label count, too.
 	shown map[int]time.Time
 	// unclaimed contains instances with the tag of the cluster and without a claim.
 	unclaimed []claims.Node
@@ -44,7 +44,7 @@ type listing struct {
 // Listing is a copy of the record of the lists of the cluster's instances.
 type Listing struct {
 	Running bool
-	Began   time.Time // of the last one that succeeded; zero: none
+	Began   time.Time // of the last list that succeeded, the zero time without one
 	Failed  event.Seq
 	Err     error
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/internal/core/event"
 )
 
-// View has the questions of decisions. None of them changes a record.
+// View has the questions that decisions ask. No question changes a record.
 type View struct {
 	Objects
 	Times
@@ -50,8 +50,8 @@ func (v Objects) Gone(id int) (since time.Time, gone bool) {
 // Build returns the progress of an instance of this cluster.
 func (v Objects) Build(n *Node) *Building { return v.k.builds[n.ID()] }
 
-// Has returns the instances of a claimant. The one in the caller's own records is first, then finished ones, then instances that are not
-// being removed.
+// Has returns the instances of a claimant. The instance in the caller's own records is first, then come finished instances, unfinished
+// instances, and instances that are being removed.
 func (v Objects) Has(who claims.ClaimID) []*Node {
 	own := v.k.byClaim.Matching(who)
 	if len(own) < 2 {
@@ -79,7 +79,7 @@ func (v Objects) Holder(id int) (claims.ClaimID, bool) {
 	return v.k.tags.ID(claimant), held
 }
 
-// Orphan returns since when nothing needs an instance, now if it was needed until now.
+// Orphan returns since when no claimant needs an instance, now if it was needed until now.
 func (v Objects) Orphan(id int) time.Time {
 	if since, known := v.k.orphans[id]; known {
 		return since
@@ -90,8 +90,8 @@ func (v Objects) Orphan(id int) time.Time {
 // Unclaimed returns the instances with the tag of the cluster and without a claim.
 func (v Objects) Unclaimed() []claims.Node { return slices.Clone(v.k.list.unclaimed) }
 
-// Existed returns the time from which an instance has existed at the latest. An instance that this process did not make was made by a
-// process before it.
+// Existed returns a time at which an instance existed: when this process first knew it, or when this process began to lead. An instance
+// that this process did not make was made by a process before it.
 func (v Objects) Existed(id int) time.Time {
 	if n := v.k.node(id); n != nil {
 		return n.claim.first
@@ -105,20 +105,20 @@ func (v Objects) Lacking(n *Node) bool {
 	return shown.Before(began) && began.Sub(Latest(n.rec.Shown, shown)) > v.k.settings.ListLag
 }
 
-// Stripped reports whether the tags that make the instance its claimant's were removed. Tags of another claimant are a conflict instead.
+// Stripped reports whether the tags of its claim were removed from an instance. Tags of another claimant are a conflict instead.
 func (v Objects) Stripped(n *Node) bool {
 	i := &n.rec.Value
 	return !v.k.tags.Ours(*i) && !i.Foreign && v.k.tags.ClaimIn(i.Tags).None()
 }
 
-// Disputed reports whether the instance has tags of another claimant than its own.
+// Disputed reports whether the instance has tags of another claimant than its own, or belongs to another owner.
 func (v Objects) Disputed(n *Node) bool {
 	now := v.k.tags.ClaimIn(n.rec.Value.Tags)
 	return n.rec.Value.Foreign || !now.None() && !now.Is(n.claim.who)
 }
 
-// Removing reports whether a removal was sent that was accepted, or that may have been. A removal of an earlier term without an answer
-// counts for as long as it may take effect.
+// Removing reports whether a removal was sent that was or may have been accepted. A removal of an earlier term without an answer counts
+// for as long as it may take effect.
 func (v Objects) Removing(n *Node) bool {
 	u := v.k.unanswered[n.ID()]
 	return !n.rec.Removing.IsZero() || u != nil && u.removal && v.k.now.Before(n.rec.Aside)
@@ -127,14 +127,14 @@ func (v Objects) Removing(n *Node) bool {
 // Leaving reports whether the instance is being removed.
 func (v Objects) Leaving(n *Node) bool { return v.Removing(n) || n.BeingDeleted() }
 
-// Unfinished reports whether the instance still lacks disks, its configuration or its boot. The mark counts also when a user has removed
-// it.
+// Unfinished reports whether the instance still lacks disks, its configuration or its boot. The recorded mark counts also when a user has
+// removed its tag.
 func (v Objects) Unfinished(n *Node) bool {
 	return v.Build(n).marked || v.k.tags.IsUnfinished(n.rec.Value.Tags)
 }
 
-// Inherited returns the time from which readings show every write to the instance of the process that led before, zero if this process
-// made it.
+// Inherited returns the time from which readings show every write of the previous leader to the instance, zero if this process made the
+// instance.
 func (v Objects) Inherited(n *Node) time.Time {
 	if n.Made() {
 		return time.Time{}

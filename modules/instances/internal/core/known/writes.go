@@ -14,7 +14,8 @@ import (
 type unanswered struct {
 	// removal: a removal was sent that the platform may have accepted.
 	removal bool
-	// tags were sent, last at sent. repeated: more than once, so that a reading does not show which of them it is of.
+	// tags are the tags that were sent, sent is when they were sent last. repeated: they were sent more than once, so that a reading does
+	// not show which write it is of.
 	tags     []string
 	sent     time.Time
 	repeated bool
@@ -37,8 +38,8 @@ func (k *Known) lose(r *event.Result) {
 		u = &unanswered{}
 		k.unanswered[r.ID] = u
 	}
-	// record.Lose would also make the settle time of readings begin, and they count at once here: that a write is unknown does not make
-	// the tags of a reading older.
+	// record.Lose would also set rec.Wrote, so that readings would count only the settle time later. Here they count at once: a write
+	// with an unknown effect does not make the tags of a reading older.
 	n.rec.Aside = k.now.Add(k.settings.LateEffect + k.settings.SettleTime)
 	switch r.Op {
 	case event.OpDelete:
@@ -57,18 +58,18 @@ func (k *Known) lose(r *event.Result) {
 	}
 }
 
-// landed notes that a direct reading began that shows these tags. It resolves a write of them without an answer if it began the settle
-// time after the write, and if they were sent once.
+// landed applies the tags that a direct reading shows. The reading resolves an unanswered write of these tags if it began the settle
+// time after the write, and if the tags were sent once.
 func (k *Known) landed(n *Node, tags []string, began time.Time) {
 	u := k.unanswered[n.ID()]
 	if u != nil && u.tags != nil && !u.repeated && slices.Equal(u.tags, tags) && !began.Before(u.sent.Add(k.settings.SettleTime)) {
-		u.tags, n.rec.Wrote = nil, k.now // readings that begin soon may be older than it
+		u.tags, n.rec.Wrote = nil, k.now // readings that begin soon may be older than the write
 	}
 }
 
-// forgettable reports whether the record of writes to an instance is no longer needed. Tags count as repeated if they are being sent
-// again, or may be sent again after a reading that began before the first write of them took effect. Only a list that began later shows
-// whether disks were made.
+// forgettable reports whether the record of writes to an instance is no longer needed. It is needed while the same tags are being sent
+// again, and while they may be sent again after a reading that began before the first write of them took effect. Only a list that began
+// later shows whether disks were made.
 func (k *Known) forgettable(id int, u *unanswered) bool {
 	n := k.nodes[id]
 	disks := n.ours() && len(u.disks) > 0 && k.builds[id].listed.Before(n.rec.Aside)

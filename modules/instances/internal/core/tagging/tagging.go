@@ -1,6 +1,7 @@
 // Package tagging reads and writes the tags that record the cluster and the claimant of an
-// instance. The tags are the only durable record: from them a restarted process learns
-// which instances are its own, and the claimant of each. All functions are pure.
+// instance. Only these tags and the records of the caller survive a restart: from them a
+// restarted process learns which instances are its own, and the claimant of each. All
+// functions are pure.
 package tagging
 
 import (
@@ -38,7 +39,7 @@ func (t Tags) Own(tag string) bool {
 	return tag == t.Unfinished || strings.HasPrefix(tag, t.Prefix("cluster")) || t.IsClaim(tag)
 }
 
-// ClaimTags returns the tags that make an instance the claimant's, and more.
+// ClaimTags returns the tags that make an instance the claimant's, and the tags in more.
 func (t Tags) ClaimTags(who claims.ClaimID, more ...string) []string {
 	tags := []string{t.Cluster, t.NameTag(who)}
 	if who.UID != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Settings are what the engine needs of the Config of package instances, which documents
-// them.
+// Settings are the part of the Config of package instances that the engine needs. Config
+// documents them.
 type Settings struct {
 	// Cluster is the name of the cluster, for errors.
 	Cluster                                                                string
@@ -33,7 +33,7 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Growing returns a pause that doubles up to a longest.
+// Growing returns a pause that doubles with times, up to longest.
 func Growing(first, longest time.Duration, times int) time.Duration {
 	return min(first<<min(times, 10), longest)
 }

@@ -18,11 +18,11 @@ const (
 	// GoneKept is the time for which lists cannot bring back an instance that is proven
 	// gone. IDs are not used again.
 	GoneKept = 10 * time.Minute
-	// ListAgain is the pause between lists for an instance that direct reads do not show
-	// and a list does.
+	// ListAgain is the pause between two lists for an instance that direct reads do not
+	// show and a list shows.
 	ListAgain = 30 * time.Second
-	// FirstLists is the greatest age of the list before a creation in the first minutes
-	// of a lead, when lists may lack what the process before made. It bounds the calls: at
+	// FirstLists is the greatest age of the list before a creation in the first minutes of a
+	// lead, when lists may lack instances of the previous leader. It bounds the calls: at
 	// most eight lists in the list lag.
 	FirstLists = 15 * time.Second
 	// SendWithin is the time for which a write may wait before it is sent, because it rests
@@ -41,8 +41,8 @@ const (
 	// or its disks become ready; a new Linode takes 45 to 100 s for that.
 	FirstPoll   = 2 * time.Second
 	LongestPoll = 10 * time.Second
-	// DiskPoll is the pause between lists of the disks of an instance while one may
-	// still be made by a request without an answer.
+	// DiskPoll is the pause between lists of the disks of an instance while a request
+	// without an answer may still make a disk.
 	DiskPoll = 20 * time.Second
 
 	// RemovalResend is the age at which an accepted removal without effect is
@@ -52,7 +52,7 @@ const (
 	// answers other claimants with the same request.
 	RefusalHold = 10 * time.Second
 	// ReadKept is the time for which an unused direct read is kept, PruneEvery the pause
-	// between looks for what has expired.
+	// between two removals of expired state.
 	ReadKept   = 10 * time.Minute
 	PruneEvery = time.Minute
 

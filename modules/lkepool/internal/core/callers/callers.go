@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tagging"
 )
 
-// Callers are the calls that wait for an answer, and the claimants that did lately.
+// Callers has the calls that wait for an answer, and the claimants whose calls waited lately.
 type Callers struct {
 	tags tagging.Tags
 	// claims are in the order of their first calls, byValue by the claimant's value.
@@ -22,24 +22,24 @@ type Callers struct {
 	requests []*Request
 }
 
-// New has no callers yet.
+// New returns Callers without a caller.
 func New(tags tagging.Tags) *Callers { return &Callers{tags: tags, byValue: map[string][]*Claim{}} }
 
-// Claim is one claimant that waits for a node, or did lately.
+// Claim is a claimant that waits for a node, or waited lately.
 type Claim struct {
 	id      claims.ClaimID
 	request lkepool.Request
 	hash    string
-	// The times of its first call, and of its latest arrival or departure.
+	// wanted is the time of its first call, called the time at which a caller last came or left.
 	wanted, called time.Time
-	// tokens are its callers that wait; none for one that left and may return.
+	// tokens are its callers that wait. A claimant that left and may return has no tokens.
 	tokens []int
 }
 
 // ID identifies the claimant.
 func (c *Claim) ID() claims.ClaimID { return c.id }
 
-// Request is its newest request, Hash that of the key.
+// Request is its newest request, Hash the hash of the key in that request.
 func (c *Claim) Request() lkepool.Request { return c.request }
 func (c *Claim) Hash() string             { return c.hash }
 
@@ -68,16 +68,16 @@ type View struct{ c *Callers }
 // View returns what decisions read.
 func (c *Callers) View() View { return View{c} }
 
-// Claims are the claimants that wait, and the claimants that did lately, in the order of their first calls.
+// Claims are the claimants that wait, and the claimants that waited lately, in the order of their first calls.
 func (v View) Claims() iter.Seq[*Claim] { return slices.Values(v.c.claims) }
 
 // Requests are the other callers, in the order in which they came.
 func (v View) Requests() iter.Seq[*Request] { return slices.Values(v.c.requests) }
 
-// Of returns the record of a claimant, nil for one that does not want a node.
+// Of returns the record of a claimant, nil if the claimant wants no node.
 func (v View) Of(who claims.ClaimID) *Claim { return v.c.of(who) }
 
-// KeyOf returns the hash of the key that a claimant wants a node of, "" for one that does not want any.
+// KeyOf returns the hash of the key of which a claimant wants a node, "" if it wants no node.
 func (v View) KeyOf(who claims.ClaimID) string {
 	if claim := v.c.of(who); claim != nil {
 		return claim.hash
@@ -123,7 +123,7 @@ func (c *Callers) Inherit(from *Callers, now time.Time) {
 	}
 }
 
-// Admit takes a caller in. One that cannot be is answered at once.
+// Admit takes a caller in. A claim for another key than the key that the claimant already waits for is refused at once.
 func (c *Callers) Admit(e event.Asked, now time.Time) []event.Action {
 	if e.Ask.Kind != event.AskClaim {
 		c.requests = append(c.requests, &Request{token: e.Token, ask: e.Ask, since: now})
@@ -147,7 +147,8 @@ func (c *Callers) Admit(e event.Asked, now time.Time) []event.Action {
 	return nil
 }
 
-// Dismiss answers a caller whose time is over. why keeps the engine from reading or writing, nil if nothing does.
+// Dismiss answers a caller whose time is over. why is the failure that keeps the engine from reading or
+// writing, nil without a failure.
 func (c *Callers) Dismiss(e event.Left, why error, now time.Time) []event.Action {
 	for _, claim := range c.claims {
 		if at := slices.Index(claim.tokens, e.Token); at >= 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// A late error is that of a caller whose context ended: what was not done, and
-// why, if that is known.
+// A late error is the error of a caller whose context ended: what was not done,
+// and why, if that is known.
 type late struct {
 	what       string
 	why, cause error
@@ -43,8 +43,8 @@ func AsError(op string, err error) error {
 	return &claims.Error{Kind: e.Kind, Op: op, Object: e.Object, Field: e.Field, RetryAfter: e.RetryAfter, Effect: e.Effect, Err: e.Err}
 }
 
-// overdue returns the error of a caller whose context ended. What keeps the engine
-// from reading or writing is passed on with its kind.
+// overdue returns the error of a caller whose context ended. why is the failure that
+// keeps the engine from reading or writing; the error has its kind.
 func overdue(op, what string, why, cause error) *claims.Error {
 	e := &claims.Error{Kind: claims.KindProvisioning, Op: op}
 	if why != nil {

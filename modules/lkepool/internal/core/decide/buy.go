@@ -14,7 +14,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
-// buy is where nodes are bought: as many as claimants wait, less the nodes that are free or on their way.
+// buy buys nodes, and nothing else does: as many as claimants wait, less the nodes that are free or on their way.
 func (t buyer) buy(d *demand) {
 	if !t.refuseOverdue(d) {
 		return
@@ -42,9 +42,9 @@ func (t buyer) buy(d *demand) {
 	}
 }
 
-// creationDue is the end of the pause before the next creation for a key: after one that failed, and after pools that the platform accepted
-// and did not make, or that no list shows. Example: two pools of a key have vanished, so the next one is created 8 s after the answer to
-// the last creation.
+// creationDue is the end of the pause before the next creation for a key: after a creation that failed, and after pools that the platform
+// accepted and did not make, or that no list shows. Example: two pools of a key have vanished, so the next pool is created 8 s after the
+// answer to the last creation.
 func (t buyer) creationDue(d *demand) time.Time {
 	last := t.known.Request(known.Target{Op: event.OpCreate, Name: d.hash})
 	if n := t.known.Vanished(d.hash); n > 0 {
@@ -53,11 +53,11 @@ func (t buyer) creationDue(d *demand) time.Time {
 	return last.Until
 }
 
-// clear reports whether it is known what the pools of the key have. Otherwise it reads a purchase without an answer, pools that this
-// process has not read yet, pools whose last read was not believed because it may be older than a write, and instances that no pool
-// lists: an old list may show one that is gone, and a person may have deleted one that was seen minutes ago. Example: a Linode was
-// tagged at 10:00:00 and deleted at 10:00:20, and its pool lists nothing at 10:01:20. The Linode is read, is gone, and the Linode that
-// replaces it counts as on its way.
+// clear reports whether it is known which nodes the pools of the key have. Otherwise it looks for a purchase without an answer, and
+// reads pools that this process has not read yet, pools whose last read was not believed because it may be older than a write, and
+// instances that no pool lists. An old list may show an instance that is gone, and a person may have deleted an instance that was seen
+// minutes ago. Example: a Linode was tagged at 10:00:00 and deleted at 10:00:20, and its pool lists nothing at 10:01:20. The Linode is
+// read, is gone, and the Linode that replaces it counts as on its way.
 func (t buyer) clear(d *demand) bool {
 	clear := true
 	if since := t.known.Key(d.hash).NotBefore(); !since.IsZero() {
@@ -78,13 +78,13 @@ func (t buyer) clear(d *demand) bool {
 	return clear
 }
 
-// believed reports whether this process made or read a pool, and the newest answered read of it was not left out of account.
+// believed reports whether this process made or read a pool, and the record follows the newest answered read of it.
 func (t buyer) believed(p *known.Pool) bool {
 	r, read := p.Record(), t.known.Request(pool(p.ID()))
 	return (p.Made() || !r.Read.Before(t.known.Settled())) && (!unbelieved(read, r) || !r.Missing.IsZero())
 }
 
-// unsighted reports whether a pool does not list an instance, and neither a read nor a write has shown that it exists for a while.
+// unsighted reports whether a pool does not list an instance, and no read or write within SightValid has shown that the instance exists.
 func (t buyer) unsighted(p *known.Pool, n *known.Node) bool {
 	r := n.Record()
 	lately := !r.Read.IsZero() && p.Record().Read.Sub(later(r.Read, r.Wrote)) < tuning.SightValid
@@ -101,7 +101,7 @@ func (t buyer) gathered(d *demand) bool {
 	return !t.wait(sooner(newest.Add(tuning.GatherQuiet), oldest.Add(tuning.GatherMost)))
 }
 
-// allowed returns how many nodes may be bought for the key now, and answers the claimants if none may.
+// allowed returns how many nodes may be bought for the key now. If no node may be bought, it answers the claimants.
 func (t buyer) allowed(d *demand, missing int) int {
 	unserved := slices.Clone(d.unserved())
 	if err, general, next := t.known.Refused(); err != nil || general {
@@ -138,8 +138,8 @@ func (t buyer) allowed(d *demand, missing int) int {
 	return allowed
 }
 
-// counted reports whether all nodes are known that the ceilings bound, the ones included that the process before has bought, or may still
-// buy: otherwise it reads the pools in doubt.
+// counted reports whether all nodes that the ceilings bound are known. They include the nodes that the previous leader has bought, or may
+// still buy. Otherwise counted reads the pools in doubt.
 func (t buyer) counted() bool {
 	since := t.known.LateUntil().Add(t.cfg.ListLag)
 	all := !t.wait(since) && t.readList(poolList, since, "the ceilings count what lists may not show yet")
@@ -166,8 +166,8 @@ func (t buyer) owning() map[string]int {
 	return owned
 }
 
-// growable reports whether a pool's count may be raised: nothing is in doubt about it. A removal of its nodes that was not answered is such
-// a doubt, because a higher count would bring another node in its place.
+// growable reports whether a pool's count may be raised: nothing is in doubt about the pool. An unanswered removal of one of its nodes is a
+// doubt, because a higher count would bring another node in the place of the removed node.
 func (t buyer) growable(p *known.Pool) bool {
 	r := p.Record()
 	if !r.Usable(t.now) || t.inherited(p) {
@@ -177,8 +177,8 @@ func (t buyer) growable(p *known.Pool) bool {
 	return true
 }
 
-// grow takes one step, or reads what has to be seen right before it. Setting a count has no precondition (Linode API facts: the last
-// writer wins), so one that is too low would take nodes away.
+// grow takes one step, or first reads the pool. Setting a count has no precondition (Linode API facts: the last writer wins), so a
+// count that is too low would take nodes away.
 func (t buyer) grow(d *demand, step plan.Step) {
 	reason := fmt.Sprintf("%d more: %d wait, %d are free, %d on their way", step.Add, len(d.waiting), len(d.free), d.coming)
 	if step.PoolID == 0 {
@@ -191,7 +191,7 @@ func (t buyer) grow(d *demand, step plan.Step) {
 	switch {
 	case t.wait(t.known.Request(countOf(p.ID())).Until):
 	case t.removals(p) > 0:
-		// Its count is about to change.
+		// A removal is about to change the count.
 	case t.seenPool(p):
 		t.do(event.Action{Op: event.OpScale, PoolID: p.ID(), Key: d.key, Count: step.Count, Bought: step.Add, Reason: reason})
 	case r.Read.Before(r.Wrote) && !t.known.Request(pool(p.ID())).Began.Before(r.Wrote) && t.wait(r.Wrote.Add(t.cfg.SettleTime)):
@@ -201,7 +201,7 @@ func (t buyer) grow(d *demand, step plan.Step) {
 	}
 }
 
-// refuseUnserved answers the claimants of a key for which nothing is on its way.
+// refuseUnserved answers the claimants of a key for which no node is on its way.
 func (t buyer) refuseUnserved(key lkepool.Key, err error) {
 	d := &demand{key: key, hash: key.Hash()}
 	for claim := range t.callers.Claims() {
@@ -217,8 +217,8 @@ func (t buyer) refuseUnserved(key lkepool.Key, err error) {
 	t.refuse(d.unserved(), err)
 }
 
-// refuseOverdue answers the claimants that have waited for longer than this platform takes for a node, once a look a moment ago has shown
-// that the nodes have still not come. It returns false while that look is to be made.
+// refuseOverdue answers the claimants that have waited for longer than this platform takes for a node, once a look within LateValid has
+// shown that the nodes have still not come. It returns false until that look is made.
 func (t buyer) refuseOverdue(d *demand) bool {
 	if d.overdue == 0 {
 		return true

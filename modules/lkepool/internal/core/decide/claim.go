@@ -14,8 +14,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// giveBack answers a claimant that has an instance, or goes on with the claim that is being written. It returns false for one that has
-// none.
+// giveBack answers a claimant that has an instance, or takes the next step of the claim that is being written. It returns false for a
+// claimant without an instance.
 func (t claimer) giveBack(claim *callers.Claim) bool {
 	n := t.held(claim.ID())
 	if n == nil {
@@ -53,15 +53,15 @@ func (t claimer) giveBack(claim *callers.Claim) bool {
 	return true
 }
 
-// ofAnother reports whether a tag without the claimant's UID may be of another claimant of that name: it is on an instance of another key,
-// and no record names it.
+// ofAnother reports whether a tag without the claimant's UID may belong to another claimant of the same name: the tag is on an instance of
+// another key, and no record of the caller names the instance.
 func (t claimer) ofAnother(claim *callers.Claim, n *known.Node) bool {
 	p, shown := t.known.Pool(n.Home())
 	return n.Claim().Source == record.Tag && claim.ID().UID != "" && n.Claim().Claimant.UID == "" && shown && p.Hash() != claim.Hash()
 }
 
-// chosenFor returns the instance to which the tag of a claimant was sent last. One that cannot be read or tagged is passed over, and the
-// claimant gets another one, but not ever more: after [tuning.HopelessLimit] of them the last one that can be read is tried again.
+// chosenFor returns the instance to which the tag of a claimant was sent last. An instance that cannot be read or tagged is passed over,
+// and the claimant gets another instance. After [tuning.HopelessLimit] such instances the last one that can be read is tried again.
 func (t claimer) chosenFor(who claims.ClaimID) *known.Node {
 	var chosen, last *known.Node
 	passed := 0
@@ -86,7 +86,7 @@ func (t claimer) chosenFor(who claims.ClaimID) *known.Node {
 
 func (t claimer) sentAt(n *known.Node) time.Time { return t.known.Request(tagsOf(n.ID())).Started }
 
-// passedFor returns the instances to which a claimant's tag was sent, and that it does not wait for any more.
+// passedFor returns the instances to which a claimant's tag was sent, and for which the claimant does not wait any more.
 func (t claimer) passedFor(who claims.ClaimID) (passed []*known.Node) {
 	for n := range t.known.ClaimedFor(who) {
 		if t.sentTo(n) && t.known.Hopeless(n) {
@@ -96,12 +96,13 @@ func (t claimer) passedFor(who claims.ClaimID) (passed []*known.Node) {
 	return passed
 }
 
-// sentTo reports whether a claim was sent to an instance and may be on it.
+// sentTo reports whether a claim was sent to an instance and may be in its tags.
 func (t claimer) sentTo(n *known.Node) bool {
 	return n.Claim().Source == record.Sent && !n.Leaving() && !t.known.AbsentNode(n)
 }
 
-// finish brings a claim to its end. An instance that this process saw arrive is claimed without a look: no other process has written to it.
+// finish takes the next step of a claim. An instance that this process saw arrive is claimed without a look: no other process has written
+// to it.
 func (t claimer) finish(claim *callers.Claim, n *known.Node) {
 	arrived := n.Record().Origin == record.Arrived && n.Record().Wrote.IsZero() && t.known.Request(instance(n.ID())).Failed == 0 &&
 		claims.KindOf(t.known.Request(tagsOf(n.ID())).Err) != claims.KindNotFound
@@ -121,7 +122,8 @@ func (t claimer) finish(claim *callers.Claim, n *known.Node) {
 	}
 }
 
-// readSilent reads an instance whose tags are being written for long, while no other answer comes either: it may not exist any more.
+// readSilent reads an instance if the write of its tags, and every other write of tags, has had no answer for SilentAfter: the instance
+// may not exist any more.
 func (t claimer) readSilent(n *known.Node) {
 	mark, read := t.known.Request(tagsOf(n.ID())), t.known.Request(instance(n.ID()))
 	started := mark.Started
@@ -133,8 +135,8 @@ func (t claimer) readSilent(n *known.Node) {
 	}
 }
 
-// readFailed reads an instance whose tags could not be written again and again: if none of the writes had its effect, the claimant gets
-// another one. Otherwise it is read when its tags may be written.
+// readFailed reads an instance after three failed writes of its tags, when reads show the effect of the last write. If no write had its
+// effect, the claimant gets another instance.
 func (t claimer) readFailed(n *known.Node) {
 	shows := n.Record().Wrote.Add(t.cfg.SettleTime)
 	if t.known.Request(tagsOf(n.ID())).Failed >= tuning.MarkAttempts && n.Record().Read.Before(shows) && !t.wait(shows) {
@@ -142,7 +144,8 @@ func (t claimer) readFailed(n *known.Node) {
 	}
 }
 
-// mayMark reports whether the claim may be written now: not during the pause after a write that failed, and seldom while tags are refused.
+// mayMark reports whether the claim may be written now: not in the pause after a failed write, and only one at a time while tags are
+// refused.
 func (t claimer) mayMark(claim *callers.Claim, n *known.Node) bool {
 	if err, general, next := t.known.Refused(); (err != nil || general) && (t.now.Before(next) || t.probing()) {
 		t.wait(next)
@@ -163,7 +166,7 @@ func (t claimer) mark(claim *callers.Claim, n *known.Node) {
 	})
 }
 
-// probing reports whether the one attempt was chosen that is made while tags are refused.
+// probing reports whether a write of tags is under way or chosen: while tags are refused, only one is tried at a time.
 func (t claimer) probing() bool {
 	for target := range t.sent {
 		if target.Op == event.OpMark {
@@ -173,10 +176,10 @@ func (t claimer) probing() bool {
 	return t.known.Busy(event.OpMark) > 0
 }
 
-// restored is the reason of a claim's tag that is written again.
+// restored is the reason for writing a claim's tag again.
 const restored = "write the claim again"
 
-// restore writes the tag of a claim again that says something else, where more than the tag shows who has the instance.
+// restore writes a claim's tag again where more than the tag shows the claimant of an instance, and the tags do not name this claimant.
 func (t claimer) restore() {
 	for n := range t.known.Astray() {
 		if !t.restorable(n) || t.wait(t.restoreDue(n)) || t.settling() {
@@ -192,8 +195,8 @@ func (t claimer) restore() {
 	}
 }
 
-// restoreDue is the end of the pause before a claim's tag is written again: after a write that failed, and after one that was accepted and
-// did not show.
+// restoreDue is the end of the pause before a claim's tag is written again: after a failed write, and after an accepted write that did not
+// show.
 func (t claimer) restoreDue(n *known.Node) time.Time {
 	last := t.known.Request(tagsOf(n.ID()))
 	if last.Sent.Reason == restored {
@@ -222,7 +225,8 @@ func (t claimer) refused() bool {
 	return (err != nil || general) && (t.now.Before(next) || t.probing())
 }
 
-// only reports whether an instance is the only one that its claimant has or had: a second one is to go, and its tag is not written again.
+// only reports whether an instance is the only instance that its claimant has or had. A second instance is to be removed, so its tag is
+// not written again.
 func (t claimer) only(n *known.Node) bool {
 	if stored, ok := t.known.Stored(n.ID()); ok && stored.Is(n.Claim().Claimant) {
 		return true

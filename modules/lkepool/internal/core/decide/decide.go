@@ -27,7 +27,7 @@ type Reply struct {
 	Answer   event.Answer
 }
 
-// Decide chooses what to do about all that is known, for all keys together.
+// Decide chooses the next actions and answers from all that is known, for all keys together.
 func Decide(cfg lkepool.Config, limits lkepool.Limits, k known.View, c callers.View, news known.News) Decision {
 	chosen := &turn{cfg: cfg, limits: limits, known: k, callers: c, now: k.Now()}
 	supply := supplier{claimer{reader{chosen}}}
@@ -59,7 +59,7 @@ func (t buyer) hear(news known.News) {
 	}
 }
 
-// demand is the claimants of one key that wait, and what there is for them.
+// demand has the waiting claimants of one key, and the nodes that there are for them.
 type demand struct {
 	key  lkepool.Key
 	hash string
@@ -67,19 +67,20 @@ type demand struct {
 	waiting []*callers.Claim
 	// pools can be used, edited cannot because they were edited.
 	pools, edited []*known.Pool
-	// free may be handed out, soon are free and have to wait, coming are on their way, and overdue have been for too long.
+	// free are the nodes that may be handed out. soon counts free nodes that have to wait, coming
+	// the nodes on their way, and overdue the nodes that have been on their way for too long.
 	free                  []*known.Node
 	soon, coming, overdue int
-	// unclear: what the pools have has to be read first.
+	// unclear: the pools have to be read before anything is bought.
 	unclear bool
 }
 
-// unserved are the claimants for which nothing is there or on its way.
+// unserved returns the claimants for which no node is free or on its way.
 func (d *demand) unserved() []*callers.Claim {
 	return d.waiting[min(len(d.waiting), len(d.free)+d.soon+d.coming):]
 }
 
-// demands answers the claimants that have an instance, and returns what the others want, by key.
+// demands answers the claimants that have an instance, and returns the demands of the other claimants, by key.
 func (t buyer) demands() []*demand {
 	byHash := map[string]*demand{}
 	var demands []*demand

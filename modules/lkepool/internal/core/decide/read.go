@@ -24,7 +24,7 @@ func countOf(id int) known.Target  { return known.Target{Op: event.OpScale, ID: 
 func dropOf(id int) known.Target   { return known.Target{Op: event.OpDrop, ID: id} }
 func retireOf(id int) known.Target { return known.Target{Op: event.OpRetire, ID: id} }
 
-// readNode reads an instance directly unless that is under way or has to wait: after a read that failed, or that found nothing.
+// readNode reads an instance directly, unless a read is under way or has to wait: after a read that failed or was answered 404.
 func (t reader) readNode(n *known.Node, reason string) {
 	due := readDue(t, t.known.Request(instance(n.ID())), n.Record())
 	if t.busy(instance(n.ID())) || t.known.Busy(event.OpGetInstance)+t.chosenReads() >= tuning.ParallelReads || t.wait(due) {
@@ -33,8 +33,9 @@ func (t reader) readNode(n *known.Node, reason string) {
 	t.do(event.Action{Op: event.OpGetInstance, InstanceID: n.ID(), Reason: reason})
 }
 
-// readDue is the end of the pause before the next direct read of an object: after a read that failed, that found nothing, or that was not
-// believed. Without this pause an answer that is older than the record is read again at once, for as long as the API gives it.
+// readDue is the end of the pause before the next direct read of an object: after a read that failed, that was answered 404, or that was
+// not believed. Without the pause the engine would repeat the read at once, for as long as the API gives an answer that is older than the
+// record.
 func readDue[V any](t reader, last known.Request, r record.Record[V]) time.Time {
 	switch {
 	case last.Err != nil:
@@ -81,7 +82,7 @@ func (t reader) lastList(list known.Target) time.Time {
 	return t.known.PoolList()
 }
 
-// readList reads a list unless one that began at since or later was answered, and reports whether it was.
+// readList reads a list unless a list that began at since or later was answered, and reports whether such a list was answered.
 func (t reader) readList(list known.Target, since time.Time, reason string) bool {
 	began := t.lastList(list)
 	if !began.IsZero() && !began.Before(since) {
@@ -93,14 +94,14 @@ func (t reader) readList(list known.Target, since time.Time, reason string) bool
 	return false
 }
 
-// readLists reads both.
+// readLists does the same for both lists.
 func (t reader) readLists(since time.Time, reason string) bool {
 	pools := t.readList(poolList, since, reason)
 	return t.readList(instanceList, since, reason) && pools
 }
 
-// informed reads what everything else rests on, and reports whether it was read. Where the first lists show themselves that they lack
-// something, both are read once more.
+// informed reads both lists, on which everything else rests, and reports whether they were read. If the first lists are incomplete,
+// both are read once more.
 func (t reader) informed(demands []*demand) bool {
 	if t.settling() {
 		return false
@@ -127,7 +128,8 @@ func (t reader) refuseUnread(demands []*demand) {
 	}
 }
 
-// seenNode reports whether an instance was read right before: the read began the settle time after the last write to it.
+// seenNode reports whether an instance was read right before, and the read began after the last write to it. If its claim was only
+// sent, the read has to begin the settle time after that write.
 func (t reader) seenNode(n *known.Node) bool {
 	r := n.Record()
 	since := t.known.Settled()
@@ -137,7 +139,8 @@ func (t reader) seenNode(n *known.Node) bool {
 	return r.Seen(since) && t.lately(instance(n.ID()), r.Read)
 }
 
-// seenPool reports whether a pool was read right before, and the read agrees with every own write.
+// seenPool reports whether a pool was read right before, and the read began after every own write and after the time until which the pool
+// was aside.
 func (t reader) seenPool(p *known.Pool) bool {
 	r := p.Record()
 	return r.Seen(later(t.known.Settled(), later(r.Aside, time.Time{}))) && t.lately(pool(p.ID()), r.Read)
@@ -149,8 +152,8 @@ func (t reader) lately(target known.Target, began time.Time) bool {
 	return r.Err == nil && !r.Ended.IsZero() && !began.Before(r.Began) && t.fresh(r)
 }
 
-// fresh reports whether a read ended a moment ago. What waited for the last writes of the process before does not rest on a read that may
-// be older than they are.
+// fresh reports whether a read ended within ReadValid. When the last writes of the previous leader have become visible, the read must also
+// show them: an action that waited for these writes does not rest on an older read.
 func (t reader) fresh(r known.Request) bool {
 	shown := t.known.LateShown()
 	return t.now.Sub(r.Ended) <= tuning.ReadValid && (t.now.Before(shown) || !r.Began.Before(shown))
@@ -159,8 +162,8 @@ func (t reader) fresh(r known.Request) bool {
 // again is why an instance that is missing is read.
 const again = "a 404 has to be answered twice"
 
-// prove reads what completes the proof that an instance is gone, or refutes it: the instance again, a list of instances, and when lists
-// show the state since the first 404, both once more.
+// prove sends the next read of the proof that an instance is gone: the instance again after the settle time, then a list of instances,
+// and ListLag after the first 404 a list and the instance once more. A reading that shows the instance refutes the proof.
 func (t reader) prove(n *known.Node) {
 	r, read := n.Record(), t.known.Request(instance(n.ID()))
 	switch lacks := r.Missing.Add(t.cfg.ListLag); {
@@ -183,7 +186,8 @@ func (t reader) prove(n *known.Node) {
 	}
 }
 
-// listMissing reads a list unless it was read since then, at distances: it serves for all objects that are missing.
+// listMissing reads a list unless a list that began at since or later was answered. It keeps NearList between two lists, which serve
+// all missing objects.
 func (t reader) listMissing(list known.Target, since time.Time) bool {
 	reason := "reads of a pool are answered 404"
 	if list == instanceList {
@@ -195,7 +199,8 @@ func (t reader) listMissing(list known.Target, since time.Time) bool {
 	return t.readList(list, since, reason)
 }
 
-// readMissing reads an instance that two reads did not find: a list may lack it, too, and otherwise the instance itself now and then.
+// readMissing follows two 404s of an instance. It reads a list, which may lack the instance, too. Until a list lacks it, it also reads
+// the instance itself, with pauses of MissingAgain.
 func (t reader) readMissing(n *known.Node) {
 	read := t.known.Request(instance(n.ID()))
 	since := later(read.Ended, n.First().Add(t.cfg.ListLag))
@@ -211,7 +216,7 @@ func (t reader) readInDoubt(p *known.Pool, reason string) {
 	due := later(r.Shown, r.Wrote).Add(t.cfg.SettleTime)
 	if !r.Missing.IsZero() {
 		due = r.Missing.Add(t.cfg.SettleTime)
-		if claims.KindOf(read.Err) == claims.KindNotFound && !read.Began.Before(due) { // twice: a list decides, and later another read
+		if claims.KindOf(read.Err) == claims.KindNotFound && !read.Began.Before(due) { // twice: a list decides, and then another read
 			since := later(read.Ended, p.First().Add(t.cfg.ListLag))
 			if !t.wait(since) {
 				t.listMissing(poolList, since)
@@ -226,7 +231,7 @@ func (t reader) readInDoubt(p *known.Pool, reason string) {
 	}
 }
 
-// failed returns the error of a read that was tried since a request came, nil for none.
+// failed returns the error of a read that was tried since a request came, nil without an error.
 func (t reader) failed(target known.Target, since time.Time) error {
 	if r := t.known.Request(target); r.FailedSince(since) && !t.sent[target] {
 		return r.Err
@@ -234,7 +239,8 @@ func (t reader) failed(target known.Target, since time.Time) error {
 	return nil
 }
 
-// located reads the pools that instances name, and no list has shown: one may be of any key. It reports whether none is left.
+// located reads the pools that instances name and that no list has shown: such a pool may be of any key. It reports whether no such
+// pool is left.
 func (t reader) located() bool {
 	all := true
 	for n := range t.known.Nodes() {

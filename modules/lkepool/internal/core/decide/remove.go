@@ -12,8 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// remove takes an instance out of its pool by name. It is called until it is done: the removal was accepted, or an attempt since then
-// failed.
+// remove removes an instance from its pool by its node ID. Each turn calls it until it is done: the removal was accepted, or an attempt
+// at since or later failed.
 func (t remover) remove(n *known.Node, since time.Time, reason string) (done bool, err error) {
 	p, shown := t.known.Pool(n.Home())
 	r := n.Record()
@@ -31,8 +31,8 @@ func (t remover) remove(n *known.Node, since time.Time, reason string) (done boo
 	return t.removeFrom(p, n, since, reason)
 }
 
-// removeFrom goes on with the removal as far as the pool lets it. One that was not answered is repeated under the same name, also when the
-// pool does not list the instance any more.
+// removeFrom takes the next step of the removal that the state of the pool allows. An unanswered removal is repeated with the same node ID,
+// also when the pool does not list the instance any more.
 func (t remover) removeFrom(p *known.Pool, n *known.Node, since time.Time, reason string) (done bool, err error) {
 	r := n.Record()
 	attempt := removalOf(p, p.SlotOf(n.ID()))
@@ -62,8 +62,8 @@ func (t remover) removeFrom(p *known.Pool, n *known.Node, since time.Time, reaso
 	return t.take(p, n, attempt.Name, reason)
 }
 
-// dropHasToWait reports whether the next removal deletes the pool, and a count may still take effect, and bring nodes that would go with
-// it. A read of the pool would be too old by the end of that wait, so none is sent before.
+// dropHasToWait reports whether the next removal would delete the pool while a count may still take effect: the count may bring nodes,
+// which would go with the pool. The pool is not read before the end of this wait, because the read would be too old then.
 func (t remover) dropHasToWait(p *known.Pool) bool {
 	r := p.Record()
 	if p.Count()-t.removals(p) > 1 || !r.Missing.IsZero() {
@@ -72,7 +72,7 @@ func (t remover) dropHasToWait(p *known.Pool) bool {
 	return t.inherited(p) || t.wait(r.Aside)
 }
 
-// unreadable returns the error of a read of the pool since then, or of the list that has to show whether it exists.
+// unreadable returns the error of a read of the pool at since or later, or of the list that has to show whether the pool exists.
 func (t remover) unreadable(p *known.Pool, since time.Time) (bool, error) {
 	err := t.failed(pool(p.ID()), since)
 	if err == nil && !p.Record().Missing.IsZero() {
@@ -90,11 +90,11 @@ func (t remover) changing(p *known.Pool, attempt known.Target) bool {
 	return t.busy(attempt) || t.busy(countOf(p.ID())) || t.deleting(p) || t.removals(p) >= tuning.ParallelRemovals
 }
 
-// attempted returns the error of an attempt since then.
+// attempted returns the error of an attempt at since or later.
 func (t remover) attempted(p *known.Pool, attempt known.Target, since time.Time) error {
 	err := t.failed(retireOf(p.ID()), since)
 	if claims.KindOf(err) == claims.KindNotFound {
-		err = nil // whether the pool exists is read, and that of the instance is another question
+		err = nil // a read shows whether the pool exists, and the instance is another question
 	}
 	if err = cmp.Or(err, t.failed(dropOf(p.ID()), since)); err != nil || attempt.Name == "" {
 		return err
@@ -102,8 +102,8 @@ func (t remover) attempted(p *known.Pool, attempt known.Target, since time.Time)
 	return t.failed(attempt, since)
 }
 
-// readForRemoval reports whether the pool was read right before, after the given time. Whether the read agrees with own writes makes no
-// difference to a removal by name.
+// readForRemoval reports whether the pool was read right before, after the given time. A removal by node ID does not need a read that
+// agrees with own writes.
 func (t remover) readForRemoval(p *known.Pool, after time.Time) bool {
 	r, read := p.Record(), t.known.Request(pool(p.ID()))
 	if read.Err == nil && !read.Ended.IsZero() && t.fresh(read) && !read.Began.Before(later(after, t.known.Settled())) && r.Missing.IsZero() {
@@ -117,14 +117,14 @@ func (t remover) readForRemoval(p *known.Pool, after time.Time) bool {
 	return false
 }
 
-// unlisted is the error about an instance that no pool lists, so that there is no name to remove it by.
+// unlisted is the error about an instance that no pool lists: its node ID is not known, so it cannot be removed.
 func unlisted(n *known.Node) error {
 	return &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", n.Home()), Effect: claims.EffectNone,
 		Err: fmt.Errorf("no pool lists instance %d, so it cannot be removed by name", n.ID())}
 }
 
-// take removes one node of a pool that was read right before, the last one with its pool. Never is a count lowered by number: LKE would
-// choose which node goes.
+// take removes one node of a pool that was read right before. The last node goes with its pool. The engine never lowers a count by
+// number, because LKE would choose which node goes.
 func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, error) {
 	switch remaining := p.Count() - t.removals(p); {
 	case remaining > 1:
@@ -133,7 +133,7 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 	case t.removals(p) > 0:
 		return false, nil
 	case t.wants(p):
-		// It goes with its pool, and what waiting claimants need is added to that first.
+		// The node goes with its pool. Before that, the pool gets the nodes that waiting claimants need.
 		return false, nil
 	case !t.agreed(p):
 		t.readAgain(p)
@@ -147,8 +147,9 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 	return false, nil
 }
 
-// drop deletes a pool whose tags say so, and has that written first: the deletion may take effect after this process has ended, and until
-// then the next process hands out nothing of the pool, such as an instance that has replaced the last one.
+// drop deletes a pool whose tags announce the deletion, and otherwise writes that tag first. The deletion may take effect after this
+// process has ended. Until then the tag keeps the next process from handing out instances of the pool, such as an instance that has
+// replaced the last one.
 func (t remover) drop(p *known.Pool, instanceID int, reason string) {
 	a := event.Action{Op: event.OpDrop, PoolID: p.ID(), InstanceID: instanceID, Reason: reason}
 	if tags := t.known.Tags(); !tags.Retired(p.Value().Tags) {
@@ -160,7 +161,7 @@ func (t remover) drop(p *known.Pool, instanceID int, reason string) {
 }
 
 // agreed reports whether the newest read of the pool agrees with the record, and with every own write. The deletion of a pool needs
-// that: an old list may have shown the instance that is removed in the place of an instance that has a claimant.
+// this agreement: an old list may have shown the instance that is removed in the place of an instance that has a claimant.
 func (t remover) agreed(p *known.Pool) bool {
 	r, read := p.Record(), t.known.Request(pool(p.ID()))
 	return !r.Read.IsZero() && !r.Read.Before(r.Wrote) && !r.Read.Before(read.Began)
@@ -175,7 +176,7 @@ func (t remover) readAgain(p *known.Pool) {
 	}
 }
 
-// last reports whether the node is all that its pool has and is to have.
+// last reports whether the pool has no other node, and gets none.
 func (t remover) last(p *known.Pool, n *known.Node) bool {
 	for _, s := range p.Value().Slots {
 		if other, ok := t.known.Node(s.InstanceID); s.InstanceID != n.ID() && (!ok || other.Record().Removed.IsZero()) {
@@ -190,7 +191,8 @@ func (t remover) last(p *known.Pool, n *known.Node) bool {
 	return true
 }
 
-// finishRemovals sends the removals of instances whose tags say that they are removed, and repeats removals that were not answered.
+// finishRemovals sends the removals of instances whose tags announce a removal, repeats unanswered removals, and goes on with the
+// deletion of pools that this process has begun to delete.
 func (t remover) finishRemovals() {
 	for p := range t.known.Pools() {
 		if r := p.Record(); p.Ours() && !r.Removing.IsZero() && r.Gone.IsZero() {
@@ -210,7 +212,8 @@ func (t remover) finishRemovals() {
 	}
 }
 
-// dropAgain repeats the deletion of a pool: at once if none was accepted, and otherwise if a direct read shows the pool a minute later.
+// dropAgain repeats the deletion of a pool. It does so at once if no deletion was accepted, and otherwise if a direct read shows the
+// pool a minute later.
 func (t remover) dropAgain(p *known.Pool) {
 	r := p.Record()
 	resend := r.Removed.Add(tuning.RemovalResend)

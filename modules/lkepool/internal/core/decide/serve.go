@@ -14,7 +14,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// serve goes on with a request other than a claim.
+// serve takes the next step of a request other than a claim.
 func (t server) serve(r *callers.Request) {
 	var answer event.Answer
 	done := true
@@ -38,7 +38,8 @@ func (t server) serve(r *callers.Request) {
 	}
 }
 
-// find reads an instance directly since the request came, and returns it when it exists, or the error that it is proven not to.
+// find reads an instance directly after the request came. It returns the instance if it exists, and an error if it is proven gone
+// or the read failed.
 func (t server) find(r *callers.Request) (n *known.Node, done bool, err error) {
 	id := r.Ask().ID
 	n, ok := t.known.Node(id)
@@ -69,7 +70,7 @@ func (t server) homeless(n *known.Node) bool {
 	return !shown
 }
 
-// home makes sure that the instance's pool is known, if any pool lists it.
+// home reports whether the instance's pool is known, or no pool lists the instance. Otherwise it reads the list of pools.
 func (t server) home(n *known.Node, r *callers.Request) bool {
 	return !t.homeless(n) || t.readList(poolList, r.Since(), "the pool of an instance is not known")
 }
@@ -122,7 +123,8 @@ func (t server) list(r *callers.Request) ([]lkepool.Node, bool, error) {
 	return nodes, all, nil
 }
 
-// verifiedPools reads the pools that a list lacks or contradicts, once since the request, and reports whether that has ended.
+// verifiedPools reads the pools that a list lacks or contradicts, once since the request, and reports whether these reads have
+// ended.
 func (t server) verifiedPools(r *callers.Request) bool {
 	all := true
 	for p := range t.known.Pools() {
@@ -145,7 +147,7 @@ func (t server) restoring(r *callers.Request, n *known.Node) bool {
 	return t.restorable(n) && t.failed(tagsOf(n.ID()), r.Since()) == nil && t.failed(instance(n.ID()), r.Since()) == nil
 }
 
-// verified reads an instance that lists lack, once since the request, and reports whether that has ended.
+// verified reads an instance that lists lack, once since the request, and reports whether the read has ended.
 func (t server) verified(r *callers.Request, n *known.Node) bool {
 	rec := n.Record()
 	missing, lacks := !rec.Missing.IsZero(), rec.Missing.Add(t.cfg.ListLag)
@@ -159,7 +161,7 @@ func (t server) verified(r *callers.Request, n *known.Node) bool {
 	return t.readOnce(r, n)
 }
 
-// readOnce reads an instance once since the request, and reports whether that has ended.
+// readOnce reads an instance once since the request, and reports whether the read has ended.
 func (t server) readOnce(r *callers.Request, n *known.Node) bool {
 	read := t.known.Request(instance(n.ID()))
 	if !read.Began.Before(r.Since()) && !t.busy(instance(n.ID())) {
@@ -179,7 +181,7 @@ func (t server) identified(r *callers.Request, n *known.Node) bool {
 	return t.readOnce(r, n)
 }
 
-// claimedBy returns nil if the instance is ours and the claimant's. The zero Claimant stands for any.
+// claimedBy returns an error if the instance is not ours, or another claimant has it. The zero Claimant stands for any claimant.
 func (t server) claimedBy(n *known.Node, by claims.Claimant) error {
 	c, id := n.Claim(), t.known.Tags().ID(by)
 	switch {
@@ -193,7 +195,7 @@ func (t server) claimedBy(n *known.Node, by claims.Claimant) error {
 	return nil
 }
 
-// setTags changes the tags of a claimed instance, claims aside.
+// setTags changes the tags of a claimed instance, except for its claim.
 func (t server) setTags(r *callers.Request) (bool, error) {
 	n, found, err := t.find(r)
 	if !found || err != nil {
@@ -243,7 +245,8 @@ func (t server) release(r *callers.Request) (bool, error) {
 			return true, nil
 		}
 	}
-	// A record alone does not say that the instance exists: without a read its release is tried for as long as no list is asked for.
+	// A record of the caller does not prove that the instance exists. Without a read the release would be repeated until a caller
+	// asks for a list.
 	if !ok || !n.Record().Removed.IsZero() || !n.Claim().Held() || t.known.Detached(n) || t.homeless(n) {
 		var found bool
 		var err error

@@ -13,7 +13,7 @@ import (
 
 const sent = record.Sent
 
-// supply finds out what there is for a key.
+// supply finds the nodes that there are for a key.
 func (t supplier) supply(d *demand) {
 	d.unclear = !t.located()
 	d.pools, d.edited = t.known.PoolsOf(d.key, d.hash)
@@ -34,7 +34,7 @@ func (t supplier) supply(d *demand) {
 		unknown = t.identify(d, p, until, late) && !p.Made() || unknown
 		switch {
 		case t.deleting(p):
-			d.unclear = true // what arrives in it meanwhile goes with it
+			d.unclear = true // instances that arrive in the pool meanwhile go with it
 			continue
 		case t.busy(countOf(p.ID())):
 			d.unclear = true
@@ -48,13 +48,13 @@ func (t supplier) supply(d *demand) {
 		hopeless = append(hopeless, t.supplyOf(d, p)...)
 	}
 	t.passOver(d, hopeless)
-	if unknown { // one that the process before left may be the instance of a claimant
+	if unknown { // an instance that the previous leader left may belong to a claimant
 		d.soon, d.free = d.soon+len(d.free), nil
 	}
 	slices.SortStableFunc(d.free, t.handOut)
 }
 
-// passOver leaves out instances that cannot be read or tagged, unless there are so many that another one would be no better.
+// passOver leaves out instances that cannot be read or tagged, unless there are so many that another instance would not help.
 func (t supplier) passOver(d *demand, hopeless []*known.Node) {
 	passed := len(hopeless)
 	if passed == 0 {
@@ -68,8 +68,8 @@ func (t supplier) passOver(d *demand, hopeless []*known.Node) {
 	}
 }
 
-// lookedLate reports whether a pool whose nodes are late was read since then, and on LKE Enterprise the list of instances after that, and
-// reads what is missing. A pool that was answered 404 is read at distances.
+// lookedLate reports whether a look at since or later has shown the late nodes of a pool: a read of the pool, and on LKE Enterprise also a
+// list of instances. It sends the reads that are missing. It does not read a pool that was answered 404, which supply does.
 func (t supplier) lookedLate(p *known.Pool, since time.Time) bool {
 	switch r := p.Record(); {
 	case !r.Missing.IsZero():
@@ -81,9 +81,9 @@ func (t supplier) lookedLate(p *known.Pool, since time.Time) bool {
 	return !t.limits.NodesLag || t.readList(instanceList, since, "nodes are late")
 }
 
-// identify reads instances that the pool lists and no list shows: one may be free, or may have been renamed by a person. It stops at the
-// first one that does not exist, because the others may be such holes, too, unless the nodes of the pool are late. It returns whether it
-// waits for a read.
+// identify reads instances that the pool lists and no list shows: such an instance may be free, or a person may have renamed it. After the
+// first instance that does not exist it reads no more, because the other instances may be holes, too. It does read them if nodes of the
+// pool are late. It returns whether it waits for a read.
 func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool) bool {
 	for n := range t.known.Homed(p.ID()) {
 		if !late && !n.Identified() && !n.Record().Missing.IsZero() {
@@ -96,8 +96,9 @@ func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool)
 			continue
 		}
 		reads++
-		// By then the next list shows it, and a 404 may not be older than it any more. Reads that are answered 404 keep the same distance
-		// until the pool is known to be late: every second would be a hundred requests.
+		// On LKE Enterprise the first read comes VerifyAgain after the instance was met: then the next list shows the instance, and a
+		// 404 cannot be older than the instance. On Standard it comes at once. Reads that are answered 404 keep the distance until the
+		// pool is known to be late: a read every second would cost a hundred requests.
 		read, since := t.known.Request(instance(n.ID())), later(n.First(), n.Record().Missing)
 		if claims.KindOf(read.Err) == claims.KindNotFound {
 			since = later(since, read.Ended)
@@ -109,8 +110,8 @@ func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool)
 	return reads > 0
 }
 
-// supplyOf sorts the instances of a pool that have no claimant, and returns the ones whose tags cannot be written. They wait for a direct
-// read of a pool that this process did not make: its tags may say that it is to be deleted.
+// supplyOf sorts the free instances of a pool, and returns the instances whose tags cannot be written. The instances of a pool that this
+// process did not make wait for a direct read of the pool, whose tags may announce its deletion.
 func (t supplier) supplyOf(d *demand, p *known.Pool) (hopeless []*known.Node) {
 	unread := !p.Made() && p.Record().Read.Before(t.known.Settled())
 	for n := range t.known.Homed(p.ID()) {
@@ -135,7 +136,7 @@ func (t supplier) supplyOf(d *demand, p *known.Pool) (hopeless []*known.Node) {
 	return hopeless
 }
 
-// free reports whether an instance has no claimant, and serves one as far as is known.
+// free reports whether an instance has no claimant, and can serve one as far as is known.
 func (t supplier) free(n *known.Node) bool {
 	if n.Claim().Source != record.None || !n.Identified() || n.Leaving() || t.busy(tagsOf(n.ID())) || t.known.Health(n) != claims.Healthy {
 		return false
@@ -144,7 +145,7 @@ func (t supplier) free(n *known.Node) bool {
 	return !stored
 }
 
-// handOut orders free instances: the ones that requests failed for come last.
+// handOut orders free instances: the instances for which requests failed come last.
 func (t supplier) handOut(a, b *known.Node) int {
 	failing := func(n *known.Node) int {
 		if t.known.Request(instance(n.ID())).Failed+t.known.Request(tagsOf(n.ID())).Failed > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// orphanNodes are the instances that nothing needs, for the caller to agree.
+// orphanNodes returns the instances that no claimant needs. The caller then agrees to their removal.
 func (t sweeper) orphanNodes(alive []claims.Claimant) []lkepool.Node {
 	exists := t.existing(alive)
 	var nodes []lkepool.Node
@@ -41,9 +41,9 @@ func (t sweeper) existing(alive []claims.Claimant) func(claims.ClaimID) bool {
 	}
 }
 
-// orphan reports whether an instance may be collected: it has no claimant, or its claimant does not exist or has another
-// one, and it has been
-// so for longer than OrphanTTL as this process saw it. One that the records of the caller name never is.
+// orphan reports whether an instance may be collected. It has no claimant, or its claimant does not exist, or its claimant
+// has another instance, and this process has seen that for longer than OrphanTTL. An instance that the records of the
+// caller name is no orphan.
 func (t sweeper) orphan(n *known.Node, exists func(claims.ClaimID) bool) bool {
 	if !t.removable(n) {
 		return false
@@ -78,8 +78,8 @@ func (t sweeper) removable(n *known.Node) bool {
 // old reports whether a time is OrphanTTL ago.
 func (t sweeper) old(since time.Time) bool { return t.now.Sub(since) > t.cfg.OrphanTTL }
 
-// surplus reports whether a free instance is beyond what claimants of its key want, the ones included that left lately and will return.
-// What cannot be handed out, as in a pool that was edited, serves none of them.
+// surplus reports whether the claimants of its key do not need a free instance. Claimants that left lately and will return count, too. An
+// instance that cannot be handed out, for example of an edited pool, serves no claimant.
 func (t sweeper) surplus(n *known.Node) bool {
 	p, shown := t.known.Pool(n.Home())
 	if !shown || t.known.Health(n) != claims.Healthy || !n.Record().Removing.IsZero() ||
@@ -108,7 +108,7 @@ func (t sweeper) surplus(n *known.Node) bool {
 	return before >= wanted
 }
 
-// evict removes the instances that the caller agreed to, as far as they are still orphans, and then what pools have left over.
+// evict removes the instances that the caller agreed to and that are still orphans, and then empty slots and pools.
 func (t sweeper) evict(r *callers.Request) {
 	var collected claims.Collected
 	var errs []error
@@ -143,8 +143,8 @@ func (t sweeper) evict(r *callers.Request) {
 	t.reply(r, event.Answer{Collected: collected, Err: errors.Join(errs...)})
 }
 
-// evictNode goes on with one orphan, and reports whether that has ended. Its tags say that it is removed before the removal is sent, so
-// that the process after this one hands nothing out that a removal may still take away.
+// evictNode takes the next step of the removal of one orphan, and reports whether the removal has ended. A tag announces the removal
+// before it is sent, so that the next process does not hand out an instance that the removal may still take away.
 func (t sweeper) evictNode(r *callers.Request, n *known.Node, exists func(claims.ClaimID) bool) (done bool, err error) {
 	rec := n.Record()
 	removing := !rec.Removing.IsZero()
@@ -161,7 +161,7 @@ func (t sweeper) evictNode(r *callers.Request, n *known.Node, exists func(claims
 		return false, nil
 	}
 	if _, shown := t.known.Pool(n.Home()); !shown || t.known.Detached(n) {
-		return true, nil // no pool lists it, so there is nothing to remove it by
+		return true, nil // no pool lists it, so its node ID is not known
 	}
 	if t.seenNode(n) {
 		t.do(event.Action{Op: event.OpMark, InstanceID: n.ID(), PoolID: n.Home(), Reason: "no claimant: it is to be removed",
@@ -179,8 +179,8 @@ func (t sweeper) evictNode(r *callers.Request, n *known.Node, exists func(claims
 	return false, nil
 }
 
-// tidy removes, by name, slots that no instance has taken for longer than PendingTimeout, and pools without nodes. It returns the slots
-// that were removed, and whether it has ended.
+// tidy removes slots that no instance has taken for longer than PendingTimeout, by their node IDs, and pools without nodes. It returns
+// the slots that were removed, and whether it has ended.
 func (t sweeper) tidy(r *callers.Request, all bool) (slots []string, done bool) {
 	done = true
 	for p := range t.known.Pools() {
@@ -193,7 +193,7 @@ func (t sweeper) tidy(r *callers.Request, all bool) (slots []string, done bool) 
 	return slots, done
 }
 
-// tidyPool does so for a pool, and reports whether that has ended.
+// tidyPool does the same for one pool, and reports whether that has ended.
 func (t sweeper) tidyPool(r *callers.Request, p *known.Pool, removed bool) bool {
 	vacant := p.Vacant(t.now.Add(-t.cfg.PendingTimeout))
 	empty := p.Count() == 0 && len(p.Value().Slots) == 0
@@ -220,7 +220,7 @@ func (t sweeper) tidiable(r *callers.Request, p *known.Pool, vacant []string) bo
 	return len(vacant) == 0 || t.failed(removalOf(p, vacant[0]), r.Since()) == nil
 }
 
-// tidyNow removes a slot of a pool that was read right before, or the pool, and reports whether neither is to be done.
+// tidyNow removes a slot of a pool that was read right before, or the pool. It reports whether there is nothing to remove.
 func (t sweeper) tidyNow(p *known.Pool, vacant []string, empty bool) bool {
 	alone := p.Count() == 1 && len(p.Value().Slots) == 1 && len(vacant) == 1
 	switch {
@@ -237,7 +237,8 @@ func (t sweeper) tidyNow(p *known.Pool, vacant []string, empty bool) bool {
 	return true
 }
 
-// unnamed reports whether the pool does not list one of its instances, which has then taken one of the slots: nothing shows which.
+// unnamed reports whether the pool does not list one of its instances. The instance has taken one of the slots, and nothing shows which
+// one.
 func (t sweeper) unnamed(p *known.Pool) bool {
 	for n := range t.known.Homed(p.ID()) {
 		if !n.Leaving() && n.Record().Missing.IsZero() && n.Identified() && p.SlotOf(n.ID()) == "" && !t.known.Detached(n) {

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// turn is one event's turn: the record, who waits, and what was chosen so far.
+// turn is one event's turn: the record, the callers, and what was chosen so far.
 type turn struct {
 	cfg     lkepool.Config
 	limits  lkepool.Limits
@@ -19,25 +19,25 @@ type turn struct {
 	callers callers.View
 	now     time.Time
 	chosen  Decision
-	// sent are the targets of the requests that were chosen, answered the claimants that were.
+	// sent are the targets of the chosen requests, answered the claimants that were answered.
 	sent     map[known.Target]bool
 	answered map[*callers.Claim]bool
 }
 
 // The parts of a decision, each of which uses the ones before it.
 type (
-	// reader chooses readings, claimer what becomes of free instances and claims, supplier what there is for a key, and buyer purchases.
+	// reader chooses readings, claimer handles claims and free instances, supplier finds the nodes for a key, and buyer chooses purchases.
 	reader   struct{ *turn }
 	claimer  struct{ reader }
 	supplier struct{ claimer }
 	buyer    struct{ supplier }
-	// remover removes one node, sweeper what no claimant needs, and server serves requests other than claims.
+	// remover removes one node, sweeper removes what no claimant needs, and server serves requests other than claims.
 	remover struct{ supplier }
 	sweeper struct{ remover }
 	server  struct{ sweeper }
 )
 
-// wait notes that the next turn is to be at the given time at the latest, and returns false when that has come.
+// wait notes that the next turn is to be at the given time at the latest, and returns false if that time has come.
 func (t *turn) wait(until time.Time) bool {
 	if !t.now.Before(until) {
 		return false
@@ -53,7 +53,7 @@ func (t *turn) busy(target known.Target) bool {
 	return t.sent[target] || t.known.Request(target).Busy > 0
 }
 
-// deleting reports whether the deletion of a pool is under way, or the write of the tag that says so.
+// deleting reports whether the deletion of a pool is under way, or the write of the tag that announces the deletion.
 func (t *turn) deleting(p *known.Pool) bool {
 	return t.busy(retireOf(p.ID())) || t.busy(dropOf(p.ID()))
 }
@@ -69,7 +69,7 @@ func (t *turn) removals(p *known.Pool) int {
 	return all
 }
 
-// do chooses a request. The next choice counts with it.
+// do chooses a request. Later choices of this turn take it into account.
 func (t *turn) do(a event.Action) {
 	switch a.Op {
 	case event.OpScale, event.OpRetire, event.OpDrop:
@@ -110,14 +110,17 @@ func (t *turn) reply(r *callers.Request, a event.Answer) {
 	t.chosen.Replies = append(t.chosen.Replies, Reply{Token: r.Token(), Answer: a})
 }
 
-// settling reports whether answers to the process before may still be invisible.
+// settling reports whether direct reads may not yet show writes that were answered to the previous leader.
 func (t *turn) settling() bool { return t.wait(t.known.Settled()) }
 
-// inherited reports whether writes of the process before may still take effect in a pool. It is neither made larger nor deleted.
+// inherited reports whether writes of the previous leader may still take effect in a pool. Such a pool is neither made larger nor deleted.
+// Example: this process began to lead at 10:00:00, after a process that died. With LateEffect 2 min and SettleTime 4 s, the pools that it
+// found are inherited until 10:02:04.
 func (t *turn) inherited(p *known.Pool) bool { return !p.Made() && t.wait(t.known.LateShown()) }
 
-// held returns the instance of a claimant, nil for none: of several the one that is worth more, then the one that it has had for longer,
-// and then the one with the lowest ID.
+// held returns the instance of a claimant, nil without one. Of several instances it returns the one with the highest worth, then the one
+// that the claimant has had for the longest time, then the one with the lowest ID. Example: the records of the caller name Linode 7 for a
+// claimant, and a person copies the claim's tag onto Linode 5: held returns Linode 7.
 func (t *turn) held(who claims.ClaimID) *known.Node {
 	var best *known.Node
 	rank := 0
@@ -129,8 +132,9 @@ func (t *turn) held(who claims.ClaimID) *known.Node {
 	return best
 }
 
-// worth orders the instances of one claimant: the one that the records of the caller name, then the one that this process gave it, then one
-// that is not missing, and then the one of the key that it wants. It is 0 for one that does not serve it.
+// worth ranks the instances of one claimant. First comes the instance that the records of the caller name, then an instance that this
+// process gave to the claimant, then an instance that is not missing, then an instance of the key that the claimant wants. An instance that
+// does not serve the claimant has worth 0.
 func (t *turn) worth(n *known.Node, who claims.ClaimID) int {
 	p, shown := t.known.Pool(n.Home())
 	if !n.Serves(who) || n.Value().Foreign || shown && !p.Ours() {

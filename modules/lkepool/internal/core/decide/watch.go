@@ -6,8 +6,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// watch looks for nodes that are on their way, for all keys together: in their pools, and in one list where they are many, or where pools
-// list their nodes late.
+// watch looks for nodes that are on their way, for all keys together. It reads their pool. It reads one list if several pools wait for
+// nodes, or if pools list their nodes late.
 func (t supplier) watch() {
 	running, next := t.known.Looking()
 	if t.known.Coming() == 0 || running || t.wait(next) {
@@ -43,7 +43,7 @@ func (t supplier) looks() []event.Action {
 	return looks
 }
 
-// wanted counts the claimants without an instance, the ones included that left lately and will return.
+// wanted counts the claimants without an instance. Claimants that left lately and will return count, too.
 func (t supplier) wanted() int {
 	n := 0
 	for claim := range t.callers.Claims() {

@@ -1,7 +1,6 @@
-// Package event declares what goes into the engine's core and what comes out of it:
-// events, the requests of callers, actions and answers. It has no state and decides
-// nothing. A test writes and reads these directly; the shell translates them into calls
-// of the Backend.
+// Package event declares the inputs and outputs of the engine's core: events, the
+// requests of callers, actions and answers. It has no state and decides nothing. A test
+// writes and reads these directly; the shell translates them into calls of the Backend.
 package event
 
 import (
@@ -11,24 +10,24 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// An Event reports to the core that a caller came or left, that an effect ended, or that time has passed.
+// An Event reports to the core that a caller came or left, that a request ended, or that time has passed.
 type Event interface{ isEvent() }
 
-// Asked reports that a caller came. It is answered under its token, once.
+// Asked reports that a caller came. The core answers its token once.
 type Asked struct {
 	Token int
 	Ask   Ask
 }
 
-// Left reports that the caller's context ended. It is answered from the record.
+// Left reports that the caller's context ended. The core answers from the record, at once.
 type Left struct {
 	Token int
 	Cause error
 }
 
-// Done reports that an effect ended. Began is when it was started, so what a read returned
-// may be older than that by the settle time or the list lag, never by more.
-// Cancelled: the read was given up because no caller was left.
+// Done reports that a request ended. Began is when the request was sent. A read may show the
+// platform as it was before Began, by at most the settle time or the list lag. Cancelled:
+// the read was given up because no caller was left.
 type Done struct {
 	Action    Action
 	Began     time.Time
@@ -58,8 +57,8 @@ type Ask struct {
 	ID          int
 	By          claims.Claimant
 	Remove, Add []string
-	// Alive are the claimants of AskOrphans; Orphans are the instances that AskEvict
-	// removes, and slots and pools go with them.
+	// Alive are the claimants that exist, for AskOrphans and AskEvict. Orphans are the
+	// instances that AskEvict removes. AskEvict also removes empty slots and pools.
 	Alive   []claims.Claimant
 	Orphans []int
 }
@@ -75,8 +74,9 @@ const (
 	AskTags
 	// AskList waits for both lists and answers with the claimed nodes.
 	AskList
-	// AskOrphans waits for both lists, begun before the caller listed Alive, and
-	// answers with what may go; AskEvict removes what the caller agreed to.
+	// AskOrphans answers with the nodes that may go. The caller has used AskList
+	// before it listed Alive. AskEvict removes the nodes that the caller agreed
+	// to.
 	AskOrphans
 	AskEvict
 )
@@ -102,10 +102,11 @@ type Action struct {
 	Key    lkepool.Key
 	Bought int
 	Tags   []string
-	// NotAfter is until when a write may be sent, because it rests on what was read
-	// shortly before; later it is dropped, and decided again.
+	// NotAfter is the latest time at which a write may be sent, because the write
+	// rests on a reading shortly before. Later it is dropped, and the core decides
+	// again.
 	NotAfter time.Time
-	// Look is for how many nodes on their way a look is that the read is part of, 0 for a read of another kind.
+	// Look is the number of nodes on their way that a look is for, if the read is part of a look. Otherwise it is 0.
 	Look   int
 	Token  int
 	Answer *Answer // of OpAnswer alone

@@ -27,15 +27,15 @@ func (k instanceReadings) mergeInstances(d event.Done) {
 		}
 		k.show(k.meet(reading.ID), d, reading)
 	}
-	// Instances that the first complete list shows may be older than this process; later ones are not.
+	// Instances that the first complete list shows may be older than this process. Instances that only later lists show are not.
 	k.supply.witnessed = k.supply.witnessed || complete
 	k.pruneNodes()
 	k.countComing()
 	k.survey()
 }
 
-// meetListed follows a list that shows an instance for the first time. Instances of a pool that this process made came while it led, so
-// that the time that they took is known.
+// meetListed notes an instance that a list shows for the first time. An instance of a pool that this process made is younger than the
+// process, so the time that it took is known.
 func (k instanceReadings) meetListed(reading lkepool.Instance) {
 	n := k.meet(reading.ID)
 	if k.supply.witnessed {
@@ -61,7 +61,7 @@ func (k instanceReadings) mergeInstance(d event.Done) {
 	}
 }
 
-// arrive notes that this process saw an instance come.
+// arrive notes that this process saw an instance arrive.
 func (k instanceReadings) arrive(n *Node, poolID int) {
 	if n.rec.Shown.IsZero() && n.claim.Source == record.None {
 		n.rec.Origin = record.Arrived
@@ -69,11 +69,11 @@ func (k instanceReadings) arrive(n *Node, poolID int) {
 	k.supply.arrived(k.Known, poolID)
 }
 
-// show applies a reading of an instance: what it is, its pool, and its claim.
+// show applies a reading of an instance: its value, its pool, and its claim.
 func (k instanceReadings) show(n *Node, d event.Done, reading lkepool.Instance) {
 	direct := d.Action.Op != event.OpListInstances
 	if n.rec.Value.State == lkepool.Leaving {
-		reading.State = lkepool.Leaving // no reading that is older takes it back
+		reading.State = lkepool.Leaving // no older reading takes it back
 	}
 	in := record.Reading[lkepool.Instance]{Began: d.Began, Answered: k.now, Direct: direct, Value: reading}
 	verdict := n.rec.Merge(in, k.bounds(), differs)
@@ -91,8 +91,8 @@ func (k instanceReadings) show(n *Node, d event.Done, reading lkepool.Instance) 
 	k.compare(n)
 }
 
-// differs compares the record of an instance with a reading of it. A reading that lacks tags may be older than the one that showed
-// them.
+// differs compares the record of an instance with a reading of it. A reading that lacks tags may be older than the reading that
+// showed them.
 func differs(known, read lkepool.Instance) record.Difference {
 	lacks := slices.ContainsFunc(known.Tags, func(tag string) bool { return !slices.Contains(read.Tags, tag) })
 	if lacks || known.PoolID != 0 && read.PoolID == 0 {
@@ -105,14 +105,15 @@ func differs(known, read lkepool.Instance) record.Difference {
 	return record.More
 }
 
-// showClaim applies the claim that a reading shows. A tag counts at once, and its absence only where it settles that an own write had no
-// effect: a direct read that began when that write cannot take effect any more.
+// showClaim applies the claim that a reading shows. A tag counts at once. The absence of a tag counts only if it shows that an own write
+// had no effect: in a direct read that began when the write could not take effect any more. Example: the write of a claim's tag gets no
+// answer at 10:00:00. A read that begins at 10:02:04 or later and shows no claim frees the instance.
 func (k instanceReadings) showClaim(n *Node, d event.Done, reading lkepool.Instance, direct bool) {
 	who, busy := k.who(reading.Tags), k.request(Target{Op: event.OpMark, ID: n.ID()}).Busy > 0
 	c := n.claim
 	switch {
 	case k.tags.Removing(reading.Tags) && !c.Vouched():
-		n.rec.Remove(k.now) // the process before wrote down that it removes it
+		n.rec.Remove(k.now) // an earlier leader announced its removal
 		fallthrough
 	case !who.None() && who.Is(c.Claimant) && c.Source > record.None:
 		if c.Source == record.Sent && who.Is(c.Claimant) {
@@ -130,8 +131,8 @@ func (k instanceReadings) showClaim(n *Node, d event.Done, reading lkepool.Insta
 	}
 }
 
-// pruneNodes forgets, after a list of instances, instances that are gone and claims without a claimant: the world is as large as the
-// cluster.
+// pruneNodes forgets instances and requests after a list of instances, so that the record is as large as the cluster. It forgets
+// instances that are gone, instances without a claimant that nothing lists any more, and old requests.
 func (k instanceReadings) pruneNodes() {
 	listed := map[int]bool{}
 	for _, p := range k.pools.rows {
@@ -152,9 +153,10 @@ func (k instanceReadings) pruneNodes() {
 	}
 }
 
-// forgettable reports whether an instance that neither a pool nor the newest list shows is gone for long, or has no claimant. One that
-// direct reads did not find lately is kept: the proof that it is gone may be under way. So is one that its pool does not list any more,
-// because a late list may show it again, and it would seem to take the place of a node on its way.
+// forgettable reports whether the record of an instance that neither a pool nor the newest list shows can be dropped: the instance has
+// been gone for GoneMemory, or it has no claimant. An instance that a direct read did not find within GoneMemory is kept, because the
+// proof that it is gone may be under way. An instance that its pool stopped listing within ListLag is kept, too: a late list may show it
+// again, and it would seem to take the place of a node on its way.
 func (k instanceReadings) forgettable(n *Node) bool {
 	r, old := &n.rec, k.instance.began.Add(-tuning.GoneMemory)
 	switch {

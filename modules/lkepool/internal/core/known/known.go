@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 )
 
-// Known holds all that is known of the platform, and of the requests to it.
+// Known holds everything that is known of the platform, and of the requests to it.
 type Known struct {
 	settings
 	world
@@ -28,14 +28,14 @@ type Known struct {
 type world struct {
 	nodes table[*Node]
 	pools table[*Pool]
-	// astray are the instances whose tags do not say who has them.
+	// astray are the instances whose tags do not name the claimant that more than a tag shows, or announce a removal.
 	astray  table[*Node]
 	byClaim map[string][]int
 	byHome  map[int][]*Node // nil after a node has moved
 }
 
-// attempts are the requests, with how many are under way of each kind, when the newest of the kind ended, and how many removals are under
-// way for each pool.
+// attempts has the requests by target. busy counts the requests under way of each kind, ended is when the newest request of a kind ended,
+// and removals counts the removals under way for each pool.
 type attempts struct {
 	requests map[Target]*Request
 	busy     map[event.Op]int
@@ -43,10 +43,11 @@ type attempts struct {
 	removals map[int]int
 }
 
-// lists are the two that there are.
+// lists has the newest list of pools and the newest list of instances.
 type lists struct {
 	pool, instance list
-	// surveyed: both were read since this process began. again is when they were found to lack something, so that they are read again.
+	// surveyed: both lists were read since this process began to lead. again is when they were found to be incomplete,
+	// so that both are read again.
 	surveyed bool
 	again    time.Time
 }
@@ -63,20 +64,21 @@ type settings struct {
 	cfg    lkepool.Config
 	tags   tagging.Tags
 	limits lkepool.Limits
-	// began is when this process began to lead, lateUntil until when writes of the process before may take effect.
+	// began is when this process began to lead, lateUntil until when writes of the previous leader may take effect.
 	began, lateUntil time.Time
 	now              time.Time
 }
 
 // list has the newest list of pools, or of instances.
 type list struct {
-	// began is when the newest answered one did.
+	// began is when the newest answered list began.
 	began time.Time
-	// shown are the IDs in it.
+	// shown has the IDs in that list.
 	shown map[int]bool
 }
 
-// New knows nothing of the platform yet. cfg has its defaults. clean: no write of a process before may take effect.
+// New returns a Known without knowledge of the platform. cfg has its defaults. clean: no write of an earlier
+// process may take effect.
 func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Known {
 	k := &Known{
 		settings:  settings{cfg: cfg, tags: tagging.New(cfg.Tags), limits: limits, began: now, lateUntil: now, now: now},
@@ -92,10 +94,10 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 	return k
 }
 
-// At sets the time of what follows.
+// At sets the time of the event that follows.
 func (k *Known) At(now time.Time) { k.now = now }
 
-// View returns what decisions are made from.
+// View returns the questions that decisions ask.
 func (k *Known) View() View { return View{Objects{k}, Times{k}, Requests{k}, Supplies{k}} }
 
 // Failed notes a node of the key that did not join its cluster.
@@ -118,7 +120,7 @@ func (s *settings) bounds() record.Bounds {
 	return record.Bounds{Settle: s.cfg.SettleTime, Lag: s.cfg.ListLag, Late: s.cfg.LateEffect}
 }
 
-// settled is from when on direct reads show all that was answered to the process before.
+// settled is the time from which on direct reads show everything that was answered to the previous leader.
 func (s *settings) settled() time.Time { return s.began.Add(s.cfg.SettleTime) }
 
 // meet returns the record of an instance, a new one if it has no record.
@@ -148,7 +150,7 @@ func (k *Known) meetPool(id int) *Pool {
 	return p
 }
 
-// witness looks an instance up in the records of the caller: they outrank tags.
+// witness looks an instance up in the records of the caller, which outrank tags.
 func (k *Known) witness(n *Node) {
 	who, held := k.cfg.Records.Holder(n.ID())
 	if !held {
@@ -179,7 +181,8 @@ func (k *Known) setClaim(n *Node, c record.Claim) {
 	k.compare(n)
 }
 
-// compare notes whether more than a tag shows who has an instance, and its tags say something else.
+// compare keeps astray up to date: it has an instance whose claimant more than a tag shows, and whose tags do not
+// name this claimant.
 func (k *Known) compare(n *Node) {
 	tags := n.rec.Value.Tags
 	agrees := !n.claim.Vouched() || k.who(tags).Is(n.claim.Claimant) && !k.tags.Removing(tags)
@@ -198,7 +201,7 @@ func (k *world) setHome(n *Node, poolID int) {
 	}
 }
 
-// homed are the nodes of a pool, in the order of their IDs.
+// homed returns the nodes of a pool, in the order of their IDs.
 func (k *world) homed(poolID int) []*Node {
 	if k.byHome == nil {
 		k.byHome = map[int][]*Node{}
@@ -256,7 +259,7 @@ func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Ti
 // who returns the claimant that tags name.
 func (k *settings) who(tags []string) claims.ClaimID { return k.tags.ClaimIn(tags) }
 
-// survey judges the first lists of this process.
+// survey checks whether the first lists of this process are complete.
 func (k *Known) survey() {
 	if k.surveyed || k.pool.began.Before(k.settled()) || k.instance.began.Before(k.settled()) {
 		return
@@ -266,10 +269,10 @@ func (k *Known) survey() {
 	}
 }
 
-// Size is how much is known: it is bounded by the size of the cluster.
+// Size counts the entries of the record. Their number is bounded by the size of the cluster.
 type Size struct{ Nodes, Pools, Keys, Claims, Requests int }
 
-// Size returns how much is known.
+// Size returns the number of entries of each kind.
 func (k *Known) Size() Size {
 	return Size{Nodes: len(k.nodes.ids), Pools: len(k.pools.ids), Keys: len(k.keys), Claims: len(k.byClaim), Requests: len(k.requests)}
 }

@@ -9,7 +9,7 @@ import (
 
 // News reports to decisions how a request ended.
 type News struct {
-	// Refused is why a purchase was refused for good, nil if it was not, and Key that of the purchase.
+	// Refused is why a purchase was refused for good, nil if it was not. Key is the key of the purchase.
 	Refused error
 	Key     lkepool.Key
 	// MarkRefused is why the claim of Claimant was refused, nil if it was not.
@@ -32,7 +32,7 @@ func (k *Known) Start(a event.Action) {
 	k.supply.started(a, k.now)
 }
 
-// startMark notes whom a tag is written for. One without a claimant is chosen for that claimant.
+// startMark notes for which claimant a tag is written. An instance without a claimant is then chosen for this claimant.
 func (k *Known) startMark(a event.Action) {
 	k.refused.probe(k.now)
 	n, ok := k.nodes.get(a.InstanceID)
@@ -42,7 +42,7 @@ func (k *Known) startMark(a event.Action) {
 	}
 }
 
-// Merge applies the end of a request. [record.Record] says what a reading changes in the record of its object.
+// Merge applies the end of a request. [record.Record] decides what a reading changes in the record of its object.
 func (k *Known) Merge(d event.Done) (news News) {
 	a := d.Action
 	k.busy[a.Op], k.ended[a.Op] = max(0, k.busy[a.Op]-1), k.now
@@ -89,14 +89,14 @@ func (k *Known) mergeEnd(d event.Done) News {
 	return News{}
 }
 
-// unsent follows a write that was not sent in time: it is decided again.
+// unsent handles a write that was not sent in time: the engine decides again.
 func (k *Known) unsent(a event.Action) {
 	if n, ok := k.nodes.get(a.InstanceID); ok && a.Op == event.OpMark {
 		k.unchoose(n)
 	}
 }
 
-// unchoose gives up an instance that was chosen for a claimant, unless its claim may take effect.
+// unchoose gives up an instance that was chosen for a claimant, unless the write of its claim may still take effect.
 func (k *Known) unchoose(n *Node) {
 	if n.claim.Source == record.Sent && !k.now.Before(n.rec.Aside) {
 		k.setClaim(n, record.Claim{})
@@ -108,7 +108,7 @@ func isMissing(err error) bool { return claims.KindOf(err) == claims.KindNotFoun
 // mayHaveEffect reports whether a request that failed may have changed the platform.
 func mayHaveEffect(err error) bool { return err != nil && claims.EffectOf(err) != claims.EffectNone }
 
-// Lasting reports whether the reason of an error does not end by waiting, so that a claimant gets it at once.
+// Lasting reports whether waiting does not help against an error. A claimant gets such an error at once.
 func Lasting(err error) bool {
 	switch claims.KindOf(err) {
 	case claims.KindInvalid, claims.KindForbidden, claims.KindConflict, claims.KindInsufficientCapacity, claims.KindQuotaExceeded:

@@ -12,9 +12,9 @@ import (
 type Node struct {
 	rec   record.Record[lkepool.Instance]
 	claim record.Claim
-	// home is the pool that it belongs to, 0 for none that is known.
+	// home is the ID of the instance's pool, 0 if it is not known.
 	home int
-	// left is when its pool did not list it any more, zero while it does or never has.
+	// left is when its pool stopped listing the instance. It is zero while the pool lists it, and if the pool never has.
 	left time.Time
 }
 
@@ -30,23 +30,25 @@ func (n *Node) Record() record.Record[lkepool.Instance] { return n.rec }
 // Claim is the claim on the instance.
 func (n *Node) Claim() record.Claim { return n.claim }
 
-// Home is the ID of its pool, 0 for none that is known.
+// Home is the ID of the instance's pool, 0 if it is not known.
 func (n *Node) Home() int { return n.home }
 
-// First is when this process learned of it, or of the claim that it has.
+// First is when this process learned of the instance, or of its present claim.
 func (n *Node) First() time.Time { return n.claim.Since }
 
-// Identified reports whether a reading showed the instance itself, or this process saw it arrive. Otherwise its ID alone is known, from
+// Identified reports whether a reading showed the instance itself, or this process saw it arrive. Otherwise only its ID is known, from
 // the pool that lists it.
 func (n *Node) Identified() bool { return !n.rec.Shown.IsZero() || n.rec.Origin == record.Arrived }
 
-// Leaving reports whether the instance is about to go, as far as is known.
+// Leaving reports whether the instance is being removed, or gone.
 func (n *Node) Leaving() bool {
 	return n.rec.Value.State == lkepool.Leaving || !n.rec.Removing.IsZero() || !n.rec.Gone.IsZero()
 }
 
-// leavesAt reports whether the instance is about to go as far as a reading can tell that began then. A removal that was accepted longer
-// before that had no effect.
+// leavesAt reports whether the instance is Leaving, for a reading that began at began. An accepted removal has had no effect if a reading
+// still shows the instance that began the duration after, or more, later than the acceptance: leavesAt then returns false. Example: the
+// platform accepts the removal at 10:00:00, and after is 1 min. A reading that began at 10:01:00 and shows the instance shows that the
+// removal had no effect.
 func (n *Node) leavesAt(began time.Time, after time.Duration) bool {
 	if r := &n.rec; r.Removed.IsZero() || !r.Gone.IsZero() || r.Value.State == lkepool.Leaving || began.Before(r.Removed.Add(after)) {
 		return n.Leaving()
@@ -54,14 +56,14 @@ func (n *Node) leavesAt(began time.Time, after time.Duration) bool {
 	return false
 }
 
-// Serves reports whether the claimant has the instance, and may be given it again.
+// Serves reports whether the claimant has the instance, and may get it again.
 func (n *Node) Serves(who claims.ClaimID) bool {
 	return n.claim.Held() && n.claim.Of(who) && !n.Leaving()
 }
 
-// occupies reports whether the instance takes a place of its pool, which lists it or not. One that is known by its ID alone may be a
-// hole, a place whose Linode is gone: it takes none unless it has a claimant. One that was answered 404 keeps its place for its claimant
-// while the pool lists it, until a second 404 the settle time later.
+// occupies reports whether the instance takes a place of its pool. listed: the pool lists the instance. twice: two reads of it, the settle
+// time apart, were answered 404. An instance without a claimant that is known only by its ID takes no place: the place may be a hole,
+// whose Linode is gone. A claimed instance that was answered 404 keeps its place while the pool lists it, until the second 404.
 func (n *Node) occupies(listed, twice bool) bool {
 	r := &n.rec
 	switch {

@@ -8,20 +8,20 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Pool has the record of one pool. The value has the count with the slots that were shown with it, and only direct readings, own writes
-// and lists that cannot be older change them.
+// Pool has the record of one pool. Its value has the count, and the slots that were shown with the count. Only direct readings, own
+// writes, and lists that cannot be older change them.
 type Pool struct {
 	rec record.Record[lkepool.Pool]
-	// hash is that of the key which the pool was made for, "" for a pool of another owner.
+	// hash is the hash of the key that the pool was made for, "" for a pool of another owner.
 	hash string
-	// look: a list contradicts the record, so the pool is to be read.
+	// look: a list contradicts the record, so the engine has to read the pool.
 	look bool
 	// coming are the nodes on their way: places of the pool that no instance has taken.
 	coming []coming
 	first  time.Time
 }
 
-// coming is one node on its way: since when, and the slot that it comes into, "" while the pool does not list that.
+// coming is one node on its way: the time of its purchase, and the slot that it comes into, "" while the pool does not list the slot.
 type coming struct {
 	slot  string
 	since time.Time
@@ -42,7 +42,7 @@ func (p *Pool) Record() record.Record[lkepool.Pool] { return p.rec }
 // Ours reports whether this engine made the pool.
 func (p *Pool) Ours() bool { return p.hash != "" }
 
-// Hash is that of the key which the pool was made for.
+// Hash is the hash of the key that the pool was made for.
 func (p *Pool) Hash() string { return p.hash }
 
 // Made reports whether this process made the pool.
@@ -77,7 +77,7 @@ func (p *Pool) slot(nodeID string) *lkepool.Slot {
 	return &p.rec.Value.Slots[at]
 }
 
-// Vacant returns the slots that no instance has taken since the given time or longer.
+// Vacant returns the slots that have had no instance since the given time, or for longer.
 func (p *Pool) Vacant(since time.Time) []string {
 	var slots []string
 	for _, c := range p.coming {
@@ -122,5 +122,5 @@ func (p *Pool) Gone() bool { return !p.rec.Gone.IsZero() }
 // Removing reports whether the deletion of the pool was sent.
 func (p *Pool) Removing() bool { return !p.rec.Removing.IsZero() }
 
-// Doubtful reports whether it is to be read whether the pool exists and is as it is known.
+// Doubtful reports whether a read has to show if the pool exists and is as it is recorded.
 func (p *Pool) Doubtful() bool { return p.look || !p.rec.Missing.IsZero() }

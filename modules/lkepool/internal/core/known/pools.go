@@ -13,7 +13,7 @@ import (
 // poolReadings applies readings of pools.
 type poolReadings struct{ *Known }
 
-// mergePools applies a list of pools. What it lacks or contradicts makes the engine look.
+// mergePools applies a list of pools. If the list lacks a pool or contradicts its record, the engine reads the pool.
 func (k poolReadings) mergePools(d event.Done) {
 	k.pool.began, k.pool.shown = d.Began, make(map[int]bool, len(d.Pools))
 	for _, reading := range d.Pools {
@@ -80,9 +80,10 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 	}
 }
 
-// addSlots adds the slots that a reading shows and none before did, as far as the count stands for them. A reading that may be older than
-// the one that lacked an instance brings it back no more than one of an instance that leaves, unless its removal had no effect for long.
-// A list that is older than this reading lacks the new slots, so that it counts from now on as one that contradicts the record.
+// addSlots adds the slots that a reading shows for the first time, up to the count of the pool. A slot is not added if its instance is
+// being removed; only a reading that began long after the accepted removal shows that the removal had no effect. A slot is not added either
+// if the pool has stopped listing its instance, and the reading may be older than that. A list that is older than this reading lacks the
+// new slots: it contradicts the record from now on, because Shown is set.
 func (k poolReadings) addSlots(p *Pool, began time.Time, direct bool, shown []lkepool.Slot) {
 	late := k.cfg.ListLag
 	if direct {
@@ -107,7 +108,8 @@ func (k poolReadings) noteLeft(before []lkepool.Slot, p *Pool) {
 	}
 }
 
-// showSlot applies an instance that a reading shows in a slot. seen: all instances that the pool had when this process began are known.
+// showSlot applies an instance that a reading shows in a slot. seen: all instances that the pool had when this process began to lead are
+// known.
 func (k poolReadings) showSlot(p *Pool, s lkepool.Slot, seen bool) {
 	if s.InstanceID == 0 {
 		return

@@ -16,22 +16,22 @@ import (
 type Key struct {
 	// room bounds the next purchase after a refusal for a limit; 0 is no bound.
 	room int
-	// notBefore keeps anything from being bought while a purchase whose answer was lost may still show.
+	// notBefore is the time before which nothing is bought for the key, because readings may not show an unanswered purchase yet.
 	notBefore time.Time
-	// joins are the nodes in a row that did not join.
+	// joins counts the nodes in a row that did not join.
 	joins pacing.Record
 }
 
 // Room bounds the next purchase; 0 is no bound.
 func (k Key) Room() int { return k.room }
 
-// NotBefore is from when on readings show the last purchase that was not answered, the zero time for none.
+// NotBefore is the time from which on readings show the last unanswered purchase, the zero time without one.
 func (k Key) NotBefore() time.Time { return k.notBefore }
 
-// Joins are the nodes in a row that did not join.
+// Joins counts the nodes in a row that did not join.
 func (k Key) Joins() pacing.Record { return k.joins }
 
-// keyed returns the record for the hash of a key. To compute one costs more than all else that an event needs.
+// keyed returns the record of a key, by its hash: to compute a hash costs more than everything else that an event needs.
 func (k *purchases) keyed(hash string) *Key {
 	key, ok := k.keys[hash]
 	if !ok {
@@ -41,14 +41,16 @@ func (k *purchases) keyed(hash string) *Key {
 	return key
 }
 
-// lostCreation is a creation that was not answered: its nodes count for the ceilings until a pool of its key shows, or would have to.
+// lostCreation is a creation without an answer. Its nodes count for the ceilings until a list shows a pool of its key, or has to
+// show it.
 type lostCreation struct {
 	hash, instanceType string
 	nodes              int
 	until              time.Time
 }
 
-// foundPool ends one lost creation for the key of a pool that is new, unless it may be the pool of a creation under way.
+// foundPool ends one lost creation for the key of a new pool, unless the pool may come from an answered creation or from one under
+// way.
 func (k *purchases) foundPool(p *Pool, creating bool) {
 	same := func(l lostCreation) bool { return l.hash == p.hash && l.nodes == p.rec.Value.Count }
 	at := slices.IndexFunc(k.lost, same)
@@ -84,20 +86,21 @@ func (k *Known) forgetKeys() {
 	})
 }
 
-// refused are the writes of claims to all instances together.
+// refused has the failures of writes of claims, for all instances together.
 type refused struct {
-	// err is why the API refused one as forbidden or invalid, nil if it did not; then one is tried at next, and after pauses that grow.
+	// err is why the API refused a write as forbidden or invalid, nil if it did not. Then one write is tried at next, and after pauses
+	// that grow.
 	err   error
 	pause time.Duration
 	next  time.Time
-	// failing counts the instances whose tags could not be written, since one was.
+	// failing counts the instances whose tags could not be written, since the last successful write of tags.
 	failing int
 }
 
-// general reports whether it is not a single instance whose tags cannot be written: others would not do better.
+// general reports whether the tags of so many instances cannot be written that another instance would not help.
 func (r *refused) general() bool { return r.failing >= tuning.HopelessLimit }
 
-// failed follows a write of tags that failed, for as many times in a row.
+// failed notes a failed write of tags. times is how many writes to this instance failed in a row.
 func (r *refused) failed(d event.Done, times int, who claims.ClaimID, now time.Time) (news News) {
 	kind := claims.KindOf(d.Err)
 	if times == tuning.MarkAttempts && kind != claims.KindRateLimited && kind != claims.KindForbidden && kind != claims.KindNotFound {
@@ -120,7 +123,7 @@ func (r *refused) longer(now time.Time) {
 	r.next = now.Add(r.pause)
 }
 
-// probe notes the one attempt until the pause has passed again.
+// probe notes the one attempt that is made while tags are refused. The next attempt comes after the pause.
 func (r *refused) probe(now time.Time) {
 	if r.err != nil || r.general() {
 		r.next = now.Add(r.pause)

@@ -30,20 +30,20 @@ func TargetOf(a event.Action) Target {
 
 // Request is the newest request for a target.
 type Request struct {
-	// Busy is how many are under way, and Buying how many nodes they buy.
+	// Busy is how many requests are under way, and Buying how many nodes they buy.
 	Busy, Buying int
-	// Started is when the newest one was chosen. Began and Ended are the times of the newest request that ended, and Err is how. A read of one
-	// object that was answered 404 has that error, and did not fail.
+	// Started is when the newest request was chosen. Began, Ended and Err belong to the newest request that ended. A read of one object that
+	// was answered 404 has the 404 in Err, and does not count as failed.
 	Started, Began, Ended time.Time
 	Err                   error
-	// Failed is how many failed in a row, Since when the first of them ended, and Until is the end of the pause after the last one.
+	// Failed is how many requests failed in a row, Since when the first of them ended, and Until is the end of the pause after the last one.
 	Failed       int
 	Since, Until time.Time
 	Sent         event.Action
 }
 
-// Hopeless reports whether requests for the target have failed again and again for so long that no claimant waits for it any more, and not
-// because requests are limited. A read that fails delays, and buys nothing before.
+// Hopeless reports whether requests for the target have failed so often and for so long that no claimant waits for it any more: three in a
+// row, over two minutes. Before that a failed read only delays, and buys nothing. A target is not hopeless while requests are rate limited.
 func (r Request) Hopeless() bool {
 	return r.Failed >= tuning.MarkAttempts && r.Ended.Sub(r.Since) >= tuning.UnreadGrace && claims.KindOf(r.Err) != claims.KindRateLimited
 }
@@ -59,7 +59,7 @@ func (r *Request) start(a event.Action, now time.Time) {
 	r.Started, r.Sent = now, a
 }
 
-// end notes how it ended, and returns false for one that was given up.
+// end notes how a request ended, and returns false if the request was cancelled or not sent.
 func (r *Request) end(d event.Done, first time.Duration, now time.Time) bool {
 	r.Busy, r.Buying = max(0, r.Busy-1), max(0, r.Buying-d.Action.Bought)
 	if d.Cancelled || d.Unsent {

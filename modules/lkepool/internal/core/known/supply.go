@@ -13,9 +13,9 @@ import (
 type supply struct {
 	// usual are the times that the last nodes of each instance type took from their purchase to their instance.
 	usual map[string][]time.Duration
-	// witnessed: a list of instances has shown all that there were when this process began.
+	// witnessed: a list of instances has shown all instances that existed when this process began to lead.
 	witnessed bool
-	// running: a look is under way, of the requests for targets, since began, for so many nodes.
+	// running: a look is under way, for so many nodes, by the requests for targets, since began. next is when the next look is due.
 	running bool
 	nodes   int
 	targets []Target
@@ -24,7 +24,7 @@ type supply struct {
 	pace    pace.Pace
 }
 
-// waitFor is how long a node of an instance type on its way counts.
+// waitFor returns how long a node of an instance type counts as on its way.
 func (s *supply) waitFor(instanceType string) time.Duration {
 	last := s.usual[instanceType]
 	if len(last) == 0 {
@@ -33,7 +33,7 @@ func (s *supply) waitFor(instanceType string) time.Duration {
 	return max(tuning.ShortestWait, tuning.Slowness*slices.Max(last))
 }
 
-// arrived measures how long a node took that has come: the oldest one on its way to its pool.
+// arrived measures how long a node took that has arrived. The node counts as the oldest node on its way to the pool.
 func (s *supply) arrived(k *Known, poolID int) {
 	p, ok := k.pools.get(poolID)
 	if !ok || len(p.coming) == 0 {
@@ -43,7 +43,8 @@ func (s *supply) arrived(k *Known, poolID int) {
 	s.usual[p.rec.Value.InstanceType] = took[max(0, len(took)-tuning.Measured):]
 }
 
-// countComing compares the places of each pool with the instances that have taken them. The rest is on its way, or a hole.
+// countComing compares the places of each pool with the instances that have taken them. The other places are nodes on their way, or
+// holes.
 func (k *Known) countComing() {
 	for _, p := range k.pools.rows {
 		if p.Ours() {
@@ -52,7 +53,7 @@ func (k *Known) countComing() {
 	}
 }
 
-// countAt does so for one pool, and for all where an instance has come or moved.
+// countAt does the same for one pool. It counts all pools after an instance has come or moved.
 func (k *Known) countAt(poolID int) {
 	p, known := k.pools.get(poolID)
 	switch {
@@ -79,7 +80,7 @@ func (k *Known) countPool(p *Pool) {
 			unlisted++
 		}
 	}
-	// What the pool does not list takes a place that no other instance has: one that was replaced takes none.
+	// An instance that the pool does not list takes a place that no other instance has. An instance that was replaced takes no place.
 	members := listed + min(unlisted, max(0, p.rec.Value.Count-taken))
 	missing := max(0, p.rec.Value.Count-members)
 	var now []coming
@@ -130,7 +131,7 @@ func (k *Known) keepTimes(before, now []coming) []coming {
 	return now
 }
 
-// grown follows a purchase that was answered. A look for earlier ones that is due before is not put off.
+// grown schedules the first look for an answered purchase. A look for earlier purchases that is due sooner is not put off.
 func (s *supply) grown(k *Known) {
 	s.pace.Grow(k.now)
 	first := k.now.Add(min(k.cfg.RetryDelay, tuning.FirstReadAfter))
@@ -150,8 +151,8 @@ func (s *supply) started(a event.Action, now time.Time) {
 	s.targets = append(s.targets, TargetOf(a))
 }
 
-// ended notes the end of a request. After the last one of a look, the next look is scheduled. One that was given up has shown nothing, so
-// that it is repeated sooner.
+// ended notes the end of a request. After the last request of a look it schedules the next look. A look that was cancelled has shown
+// nothing, so it is repeated sooner.
 func (s *supply) ended(d event.Done, k *Known) {
 	a := d.Action
 	under := slices.ContainsFunc(s.targets, func(t Target) bool { return k.request(t).Busy > 0 })

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// lastFailure is the last failure that may end by itself, for callers whose time ends meanwhile.
+// lastFailure is the last failure that may end by itself. Callers whose time ends meanwhile get it as the reason.
 type lastFailure struct {
 	op  event.Op
 	err error
@@ -25,8 +25,8 @@ func (f *lastFailure) note(d event.Done, now time.Time) {
 	}
 }
 
-// Trouble returns why callers may have waited in vain: the last failure, if it was lately, or the oldest request without an answer.
-// Creations count for the given keys alone.
+// Trouble returns why callers may have waited in vain: the last failure, if it is recent, or the oldest request without an answer. An
+// unanswered creation counts only if its key is one of the given keys.
 func (k *Known) Trouble(keys map[string]bool) error {
 	if f := k.failure; f.err != nil && k.now.Sub(f.at) <= max(tuning.LongestRetry, claims.RetryAfterOf(f.err))+tuning.SilentAfter {
 		return f.err

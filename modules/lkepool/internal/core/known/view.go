@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/core/tuning"
 )
 
-// View has the questions of decisions. None of them changes a record.
+// View has the questions that decisions ask. No question changes a record.
 type View struct {
 	Objects
 	Times
@@ -29,8 +29,8 @@ type (
 	Supplies struct{ k *Known }
 )
 
-// Now is the time, Settled from when on direct reads show all that was answered to the process before, and LateShown from when on they
-// show all that it sent.
+// Now is the time of the event. From Settled on, direct reads show everything that was answered to the previous leader. Until LateUntil,
+// unanswered writes of the previous leader may take effect, and from LateShown on, direct reads show these effects.
 func (v Times) Now() time.Time       { return v.k.now }
 func (v Times) Settled() time.Time   { return v.k.settled() }
 func (v Times) LateShown() time.Time { return v.k.lateUntil.Add(v.k.cfg.SettleTime) }
@@ -39,13 +39,13 @@ func (v Times) LateUntil() time.Time { return v.k.lateUntil }
 // Tags are the tags of pools and claims.
 func (v Times) Tags() tagging.Tags { return v.k.tags }
 
-// Node returns an instance, false for one that is not known.
+// Node returns an instance, false if it is not known.
 func (v Objects) Node(id int) (*Node, bool) { return v.k.nodes.get(id) }
 
 // Nodes are all instances, in the order of their IDs.
 func (v Objects) Nodes() iter.Seq[*Node] { return slices.Values(v.k.nodes.rows) }
 
-// Astray are the instances whose tags do not say who has them, although more than a tag shows it, in the order of their IDs.
+// Astray are the instances whose tags do not name the claimant that more than a tag shows, in the order of their IDs.
 func (v Objects) Astray() iter.Seq[*Node] { return slices.Values(v.k.astray.rows) }
 
 // Pool returns a pool that a reading showed.
@@ -57,7 +57,7 @@ func (v Objects) Pool(id int) (*Pool, bool) {
 	return p, true
 }
 
-// Sought returns the record of a pool that may be known by its ID alone.
+// Sought returns the record of a pool that may be known only by its ID, and when this process learned of it.
 func (v Objects) Sought(id int) (record.Record[lkepool.Pool], time.Time) {
 	p, ok := v.k.pools.get(id)
 	if !ok {
@@ -121,7 +121,7 @@ func (v Requests) Removals(poolID int) int { return v.k.removals[poolID] }
 func (v Times) PoolList() time.Time     { return v.k.pool.began }
 func (v Times) InstanceList() time.Time { return v.k.instance.began }
 
-// Listed reports whether the newest list of instances shows one, or may be older than it.
+// Listed reports whether the newest list of instances shows an instance, or may be older than the instance or the last write to it.
 func (v Objects) Listed(n *Node) bool {
 	older := v.k.instance.began.Before(latest(n.First(), n.rec.Wrote).Add(v.k.cfg.ListLag))
 	return v.k.instance.shown[n.ID()] || older && n.rec.Removed.IsZero()
@@ -135,7 +135,8 @@ func (v Requests) Key(hash string) Key {
 	return Key{}
 }
 
-// Refused is why tags are refused, or cannot be written to several instances, and from when on one more may be tried.
+// Refused returns why the API refuses tags, whether the tags of several instances cannot be written, and when the next write may be
+// tried.
 func (v Requests) Refused() (err error, general bool, next time.Time) { //nolint:staticcheck,revive // the error is a fact here
 	return v.k.refused.err, v.k.refused.general(), v.k.refused.next
 }
@@ -146,14 +147,14 @@ func (v Objects) GoneNode(id int) bool {
 	return ok && !n.rec.Gone.IsZero()
 }
 
-// Owned reports whether an instance is of a pool of ours, or was before that gave it up.
+// Owned reports whether an instance belongs to a pool of this engine. If its pool is not known, a claim or the engine's tag shows that.
 func (v Objects) Owned(n *Node) bool {
 	p, ok := v.k.View().Pool(n.home)
 	return ok && p.Ours() || !ok && !n.rec.Value.Foreign && (n.claim.Held() || slices.Contains(n.rec.Value.Tags, v.k.tags.Managed))
 }
 
-// Detached reports whether the pool of an instance does not list it any more. On LKE Enterprise a pool lists new nodes late, so what it
-// has never listed is waited for.
+// Detached reports whether the pool of an instance does not list it any more. On LKE Enterprise a pool lists new nodes late, so the
+// engine waits for an instance that the pool has never listed.
 func (v Objects) Detached(n *Node) bool {
 	p, ok := v.k.View().Pool(n.home)
 	switch {
@@ -188,8 +189,8 @@ func (k *Known) health(n *Node) claims.Health {
 // Describe returns an instance as a caller sees it.
 func (v Objects) Describe(n *Node) lkepool.Node { return instanceReadings{v.k}.describe(n) }
 
-// Hopeless reports whether an instance is of no use to a claimant: reads of it fail for long, or its tags could not be written, and a
-// later read shows that none of the writes had its effect.
+// Hopeless reports whether an instance is of no use to a claimant. Either reads of it are hopeless ([Request.Hopeless]). Or three writes of
+// its tags in a row have failed, and a later read shows that no write had its effect.
 func (v Requests) Hopeless(n *Node) bool {
 	mark := v.k.View().Request(Target{Op: event.OpMark, ID: n.ID()})
 	switch {
@@ -198,14 +199,15 @@ func (v Requests) Hopeless(n *Node) bool {
 	case v.k.View().Request(Target{Op: event.OpGetInstance, ID: n.ID()}).Hopeless():
 		return true
 	}
-	// What concerns all instances makes none of them hopeless.
+	// A refusal that concerns all instances makes no single instance hopeless.
 	kind := claims.KindOf(mark.Err)
 	return mark.Failed >= tuning.MarkAttempts && kind != claims.KindRateLimited && kind != claims.KindForbidden &&
 		(n.claim.Source == record.None || !n.rec.Read.Before(n.rec.Wrote.Add(v.k.cfg.SettleTime)))
 }
 
-// ComingTo counts the nodes on their way to a pool, and the nodes that have been for longer than this platform takes, as a read of the pool
-// after that time has shown. Until is when the next of them will have been; it is past while that read is due.
+// ComingTo counts the nodes on their way to a pool. overdue counts the nodes that have been on their way for longer than WaitFor, as a read
+// of the pool after that time has shown; they do not count as coming. until is when the next coming node will have been on its way for that
+// long. It is in the past while the read is due.
 func (v Supplies) ComingTo(p *Pool) (coming, overdue int, until time.Time) {
 	wait := v.k.supply.waitFor(p.rec.Value.InstanceType)
 	looked := p.rec.Read
@@ -226,14 +228,15 @@ func (v Supplies) ComingTo(p *Pool) (coming, overdue int, until time.Time) {
 	return coming, overdue, until
 }
 
-// unread reports whether the pool lists an instance that is to be read before the pool's nodes count as late since then.
+// unread reports whether the pool lists an instance that has to be read before nodes of the pool count as overdue.
 func (v Supplies) unread(p *Pool, since time.Time) bool {
 	return slices.ContainsFunc(v.k.homed(p.ID()), func(n *Node) bool { return v.k.View().Unread(p, n, since) })
 }
 
-// Unread reports whether the pool lists an instance that no reading has shown, so that it may be one that lists lack, or one that was
-// answered 404 once, or not lately: since then none of its nodes is on its way any more. A read that failed, and a list that shows the
-// instance, leave that open.
+// Unread reports whether the pool lists an instance that has to be read, because it may exist although lists lack it. An instance
+// without a claimant has to be read if no reading has shown it. An instance that was answered 404 has to be read again in three cases:
+// no second read, the settle time later, was answered 404; a read has failed since, or a list shows the instance; the last read began
+// before since, which has passed, and from since on nodes of the pool count as overdue.
 func (v Supplies) Unread(p *Pool, n *Node, since time.Time) bool {
 	missing := n.rec.Missing
 	if missing.IsZero() && n.claim.Held() || n.Leaving() || missing.IsZero() && n.Identified() || p.SlotOf(n.ID()) == "" {
@@ -257,14 +260,14 @@ func (v Supplies) Coming() int {
 	return all
 }
 
-// WaitFor is how long a node of an instance type on its way counts.
+// WaitFor returns how long a node of an instance type counts as on its way.
 func (v Times) WaitFor(instanceType string) time.Duration { return v.k.supply.waitFor(instanceType) }
 
 // Looking reports whether a look for nodes on their way is under way, and otherwise when the next is due.
 func (v Times) Looking() (running bool, next time.Time) { return v.k.supply.running, v.k.supply.next }
 
-// Absent reports whether a pool does not exist as far as its key is concerned: two reads, the settle time apart, were answered 404, and a
-// list after them lacks it. That it is gone takes longer to prove.
+// Absent reports whether a pool does not count for its key any more: two reads of it, the settle time apart, were answered 404, and a list
+// that began after them lacks it. The proof that the pool is gone takes longer.
 func (v Requests) Absent(id int) bool {
 	r, first := v.k.View().Sought(id)
 	return !r.Gone.IsZero() || v.absent(Target{Op: event.OpGetPool, ID: id}, r.Missing, &v.k.pool, first)
@@ -309,7 +312,7 @@ func (v Requests) Owning() map[string]int {
 	return owned
 }
 
-// PoolsOf are the pools of a key that can be used, and the ones that cannot because they were edited.
+// PoolsOf returns the pools of a key that can be used, and the pools that cannot be used because they were edited.
 func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable, edited []*Pool) {
 	for p := range v.k.View().Pools() {
 		switch {
@@ -324,8 +327,8 @@ func (v Objects) PoolsOf(key lkepool.Key, hash string) (usable, edited []*Pool) 
 }
 
 // Vanished counts the pools of a key that this process made and that do not exist: the platform accepted their creation and made nothing,
-// or a person deleted them. Creations that were not answered and that no list has shown count as well: lists may be empty, and each
-// creation may have made a node.
+// or a person deleted them. Unanswered creations that no list has shown count as well: lists may be empty, and each creation may have made
+// a node.
 func (v Objects) Vanished(hash string) (n int) {
 	n = v.k.lostFor(hash)
 	for p := range v.k.View().Pools() {
@@ -336,8 +339,9 @@ func (v Objects) Vanished(hash string) (n int) {
 	return n
 }
 
-// LeftOut reports whether the lists show themselves that something is missing in them: one is empty, a pool lists an instance that the
-// list of instances lacks, or an instance names a pool that the list of pools lacks.
+// LeftOut reports whether the lists themselves prove that one of them is incomplete. A list is empty, or a pool lists an instance that
+// the list of instances lacks, or an instance names a pool that the list of pools lacks, or a pool that this process found has more
+// places than instances.
 func (v Objects) LeftOut() bool {
 	if len(v.k.pool.shown) == 0 || len(v.k.instance.shown) == 0 {
 		return true
@@ -355,7 +359,8 @@ func (v Objects) LeftOut() bool {
 	return false
 }
 
-// Retired reports whether a pool is to be deleted, by this process, or by the one before as its tags say. It serves no claimant any more.
+// Retired reports whether a pool is to be deleted: this process deletes it, or its tags announce the deletion. It serves no claimant any
+// more.
 func (v Objects) Retired(p *Pool) bool {
 	return !p.rec.Removing.IsZero() || v.k.tags.Retired(p.rec.Value.Tags)
 }
@@ -374,11 +379,11 @@ func (v Objects) PoolOf(instanceID int) int {
 	return 0
 }
 
-// Relists reports whether the first lists show themselves that they lack something, and FirstLists from when on later ones are complete.
+// Relists reports whether the first lists are incomplete. Lists that begin at FirstLists or later are complete.
 func (v Times) Relists() bool         { return !v.k.again.IsZero() }
 func (v Times) FirstLists() time.Time { return v.k.again }
 
-// RemovedSlots are the slots without an instance whose removal was accepted since then.
+// RemovedSlots returns the slots without an instance whose removal was accepted at since or later.
 func (v Requests) RemovedSlots(poolID int, since time.Time) []string {
 	var slots []string
 	for t, r := range v.k.requests {
@@ -390,8 +395,8 @@ func (v Requests) RemovedSlots(poolID int, since time.Time) []string {
 	return slots
 }
 
-// SentRemoval is the node ID under which the removal of an instance was sent, "" for none. It is repeated under that also when no pool
-// lists the instance any more: the answer shows then that it is gone.
+// SentRemoval returns the node ID in the removal of an instance that was sent, "" if none was. The removal is repeated with this node
+// ID, also when no pool lists the instance any more: the answer then shows that the instance is gone.
 func (v Requests) SentRemoval(n *Node) string {
 	for t, r := range v.k.requests {
 		if t.Op == event.OpRemove && t.ID == n.home && r.Sent.InstanceID == n.ID() {

@@ -29,7 +29,7 @@ func (k writeAnswers) mergePurchase(d event.Done) News {
 	value := k.answerPool(p, d.Pool)
 	p.hash, p.look = k.tags.KeyHash(value.Tags), false
 	if key.room > 0 {
-		key.room = d.Action.Bought // until not even one more fits
+		key.room = d.Action.Bought // the limit may allow as many nodes again
 	}
 	k.supply.grown(k.Known)
 	for _, s := range value.Slots {
@@ -39,7 +39,7 @@ func (k writeAnswers) mergePurchase(d event.Done) News {
 	return News{}
 }
 
-// answerPool applies the pool that an own write was answered with.
+// answerPool applies the pool in the answer to an own write.
 func (k writeAnswers) answerPool(p *Pool, value lkepool.Pool) lkepool.Pool {
 	before := p.rec.Value.Slots
 	value.Slots = slices.Clone(value.Slots)
@@ -48,8 +48,9 @@ func (k writeAnswers) answerPool(p *Pool, value lkepool.Pool) lkepool.Pool {
 	return value
 }
 
-// purchaseFailed follows a purchase that ended in an error. One that may have had its effect is looked for before anything else is bought
-// for its key, and its pool is set aside: missing nodes are bought elsewhere then.
+// purchaseFailed handles a purchase that ended in an error. If the purchase may have had its effect, the engine looks for it before it buys
+// anything else for the key. It sets the pool aside: missing nodes then come in another pool. Example: the PUT of count 4 gets no answer at
+// 10:00:00. Nothing is bought for the key before 10:00:04, and the pool is not made larger before 10:02:04.
 func (k writeAnswers) purchaseFailed(key *Key, d event.Done) (news News) {
 	if p, ok := k.pools.get(d.Action.PoolID); ok {
 		if mayHaveEffect(d.Err) {
@@ -73,8 +74,8 @@ func (k writeAnswers) purchaseFailed(key *Key, d event.Done) (news News) {
 	}
 	switch add := d.Action.Bought; {
 	case claims.KindOf(d.Err) == claims.KindQuotaExceeded && add > 1:
-		// LKE refuses as a whole what does not fit, and how much would is not in the answer, so the next purchase is at most half as
-		// large.
+		// LKE refuses the whole purchase if a part of it does not fit, and its answer does not contain how many nodes would fit. So
+		// the next purchase is at most half as large.
 		key.room = add / 2
 		k.request(TargetOf(d.Action)).Until = k.now
 		return News{}
@@ -109,7 +110,7 @@ func (k writeAnswers) mergeMark(d event.Done) News {
 	return k.refused.failed(d, r.Failed, who, k.now)
 }
 
-// marked follows tags that were written.
+// marked applies the answer to a successful write of tags.
 func (k writeAnswers) marked(n *Node, d event.Done, who claims.ClaimID) {
 	value := d.Instance
 	if n.rec.Value.State == lkepool.Leaving {
@@ -128,7 +129,7 @@ func (k writeAnswers) marked(n *Node, d event.Done, who claims.ClaimID) {
 	k.countAt(n.home)
 }
 
-// tagsWork forgets the writes of tags that failed, because an answer or a reading shows tags that this process wrote. Without the reading
+// tagsWork forgets the failed writes of tags, because an answer or a reading shows tags that this process wrote. If only answers counted,
 // the next claim would wait for the pause after failures that are over.
 func (k *Known) tagsWork() {
 	if k.refused.general() {
@@ -141,7 +142,8 @@ func (k *Known) tagsWork() {
 	k.refused = refused{}
 }
 
-// mergeRemoval applies the end of a node's removal. An accepted one takes the slot, and lowers the count if that stands for the slot.
+// mergeRemoval applies the end of a node's removal. An accepted removal takes the slot away, and lowers the count if the slot was
+// recorded.
 func (k writeAnswers) mergeRemoval(d event.Done) {
 	p, known := k.pools.get(d.Action.PoolID)
 	n, alive := k.nodes.get(d.Action.InstanceID)
@@ -172,8 +174,8 @@ func (p *Pool) removeSlot(nodeID string) {
 	p.rec.Value.Count = max(0, p.rec.Value.Count-(before-len(p.rec.Value.Slots)))
 }
 
-// mergeRetirement applies the end of the write that says in a pool's tags that it is to be deleted. The pool is not used any more, also
-// where the tags may not have been written.
+// mergeRetirement applies the end of the write of the tag that announces the deletion of a pool. The pool is not used any more, even if
+// it is not known whether the tag was written.
 func (k writeAnswers) mergeRetirement(d event.Done) {
 	p, known := k.pools.get(d.Action.PoolID)
 	switch {
@@ -195,7 +197,7 @@ func (k writeAnswers) mergeRetirement(d event.Done) {
 // mergeDrop applies the end of a pool's deletion.
 func (k writeAnswers) mergeDrop(d event.Done) {
 	p, known := k.pools.get(d.Action.PoolID)
-	if !known || d.Err != nil { // the pool's tags say already that it is to be deleted
+	if !known || d.Err != nil { // the pool's tags announce its deletion already
 		return
 	}
 	for _, n := range k.homed(p.ID()) {

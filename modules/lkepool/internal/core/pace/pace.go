@@ -4,23 +4,23 @@ package pace
 import "time"
 
 // Pace decides how long to pause between two looks at capacity that is on its
-// way. Pauses grow while nothing arrives. Once nodes trickle in, their rate
-// tells when the last may be expected, and looks are spread over that time. The
-// zero value is ready.
+// way. Pauses grow while nothing arrives. Once nodes arrive one after another,
+// their rate shows when the last node may be expected, and looks are spread over
+// that time. The zero value is ready.
 type Pace struct {
-	// The time at which the capacity was requested, or first seen to be pending.
+	// asked is when the capacity was requested, or first seen to be pending.
 	asked time.Time
-	// at and pending are the last look.
+	// at is when the last look was, and pending how many nodes it found pending. most is the largest such number.
 	at            time.Time
 	pending, most int
 	pause         time.Duration
-	// flowing: some have arrived.
+	// flowing: some nodes have arrived.
 	flowing bool
 	// Dense: a look costs little, so more of them are taken while nodes arrive.
 	Dense bool
-	// Few is up to how many nodes looks keep the distance Near while that is more
-	// than a tenth of the time that has passed: for few nodes the looks are few
-	// as well.
+	// Few is the largest number of nodes for which the pause is Near, or a tenth
+	// of the time that has passed if that is longer. Few nodes arrive soon, so
+	// that the looks are few, too.
 	Few  int
 	Near time.Duration
 }
@@ -30,7 +30,7 @@ const longestPause = 20 * time.Second
 // Restart forgets what was seen: more capacity was requested.
 func (p *Pace) Restart() { *p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near} }
 
-// wave is how long after the first purchase others still belong to it: the looks for them are the same.
+// wave is how long after the first purchase further purchases share its looks.
 const wave = 10 * time.Second
 
 // Grow notes that more capacity was requested.
@@ -40,11 +40,11 @@ func (p *Pace) Grow(now time.Time) {
 	}
 }
 
-// Again returns the pause after a look that was given up, from its beginning.
+// Again returns the pause after a look that was cancelled, counted from the look's beginning.
 func (p *Pace) Again() time.Duration { return p.pause / 4 }
 
-// Next returns the pause after a look that found so many nodes pending. first
-// is the shortest first pause.
+// Next returns the pause after a look that found this number of nodes pending.
+// first is the shortest first pause.
 func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Duration {
 	previous := *p
 	if p.asked.IsZero() || pending > p.pending && now.Sub(p.asked) > wave {
@@ -70,18 +70,18 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 		p.pause = first
 		return p.pause
 	case arrived <= 0:
-		// By the time that has passed and not by the number of looks, because
-		// looks that others paid for come in between.
+		// The pause depends on the time that has passed and not on the number of
+		// looks, because looks for other purchases come in between.
 		p.pause = min(elapsed+elapsed/2+first, longestPause)
 		if p.flowing {
-			// The last ones are late, but hardly by much.
+			// The last nodes are late, but probably not by much.
 			p.pause = min(p.pause, p.late(first, elapsed))
 		}
 		return p.pause
 	}
 	p.flowing = true
-	// The first look that finds any cannot tell when they began to come, so the
-	// rate is not trusted beyond two thirds of the time that has passed.
+	// The first look that finds new nodes does not show when they began to come,
+	// so the pause is at most two thirds of the time that has passed.
 	remaining := time.Duration(float64(took) * float64(pending) / float64(arrived))
 	shortest, longest := max(first/4, elapsed/10), min(max(first/2, elapsed*2/3), longestPause)
 	share := remaining * 8 / 10

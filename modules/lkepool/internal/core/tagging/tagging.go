@@ -1,5 +1,6 @@
-// Package tagging reads and writes the tags of pools and claims. With the records of the caller they are all that is durable: a restarted
-// process learns from them which pools are its own, of which key each is, and who has claimed an instance. Its functions are pure.
+// Package tagging reads and writes the tags of pools and claims. Only these tags and the records of the caller survive a restart: a
+// restarted process learns from them which pools are its own, of which key each pool is, and which claimant has an instance. Its functions
+// are pure.
 package tagging
 
 import (
@@ -12,11 +13,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Tags adds the tags of pools to the tags of claims. Tags are the only durable
-// record there is.
+// Tags adds the tags of pools to the tags of claims.
 type Tags struct {
 	claims.Tags
-	// Managed marks what the engine made or claimed.
+	// Managed is the tag of each pool that the engine made and each instance that it claimed.
 	Managed              string
 	claimedAtKey, keyKey string
 	// removing is the tag of an instance that is being removed: it is written before the removal is sent.
@@ -43,7 +43,7 @@ func (t Tags) OfClaim(tag string) bool {
 	return t.IsClaim(tag) || strings.HasPrefix(tag, t.claimedAtKey)
 }
 
-// Removing reports whether the tags say that the instance is being removed.
+// Removing reports whether the tags announce the removal of the instance.
 func (t Tags) Removing(tags []string) bool { return slices.Contains(tags, t.removing) }
 
 // RemovingTags returns the tags of an instance that is being removed.
@@ -51,7 +51,7 @@ func (t Tags) RemovingTags(present []string) []string {
 	return claims.Union(present, []string{t.removing})
 }
 
-// Retired reports whether the tags of a pool say that it is to be deleted.
+// Retired reports whether the tags of a pool announce its deletion.
 func (t Tags) Retired(tags []string) bool { return slices.Contains(tags, t.retired) }
 
 // RetiredTags returns the tags of a pool that is to be deleted.
@@ -59,7 +59,7 @@ func (t Tags) RetiredTags(present []string) []string {
 	return claims.Union(present, []string{t.retired})
 }
 
-// ClaimedAtOf returns the zero time for a missing or unreadable tag.
+// ClaimedAtOf returns the time of the claim, the zero time for a missing or unreadable tag.
 func (t Tags) ClaimedAtOf(tags []string) time.Time {
 	seconds, err := strconv.ParseInt(claims.ValueOf(tags, t.claimedAtKey), 10, 64)
 	if err != nil {
