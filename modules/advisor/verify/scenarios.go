@@ -14,7 +14,7 @@ import (
 
 const (
 	few   = "50m"
-	calm  = 30 * time.Second // for which the number of nodes must stay as it is
+	calm  = 30 * time.Second // how long the number of nodes must stay the same
 	drift = "verify-drift"
 )
 

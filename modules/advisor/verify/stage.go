@@ -26,7 +26,7 @@ const (
 type stage struct {
 	*Part
 	seen map[string]string // plans by provider ID, of all NodeClaims that the scenario saw
-	most int               // that the plan of the run counts
+	most int               // the number of Linodes that the plan of the run allows this scenario; 0 = no bound
 
 	restarted bool // the operator was killed
 }
@@ -34,7 +34,8 @@ type stage struct {
 // errTooMany ends a run that would cost more than its plan.
 var errTooMany = errors.New("more Linodes than the plan of the run counts; its NodePool was deleted")
 
-// claims lists the run's NodeClaims, and notes the NodeClaims with a Linode.
+// claims lists the run's NodeClaims, and notes the NodeClaims with a Linode in seen. If it has seen more than most, it deletes the NodePool
+// and returns errTooMany.
 func (s *stage) claims(ctx context.Context) ([]karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := s.cfg.Kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: s.name()}); err != nil {
@@ -58,7 +59,7 @@ func (s *stage) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil }), err
 }
 
-// running waits until the given number of pods runs on as many nodes of the run, and no other node of the run exists.
+// running waits until the given number of pods runs and the run has exactly as many nodes, all of them initialized.
 func (s *stage) running(ctx context.Context, pods int) error {
 	return s.until(ctx, fmt.Sprintf("%d pods run on %d nodes", pods, pods), func(ctx context.Context) (bool, string, error) {
 		claims, err := s.claims(ctx)
@@ -120,7 +121,7 @@ func (s *stage) replaced(ctx context.Context, old karpv1.NodeClaim) (karpv1.Node
 	return s.one(ctx)
 }
 
-// emptied removes the pods, and waits until the nodes and their Linodes are gone.
+// emptied removes the pods and the volume claim, and waits until the nodes and their Linodes are gone.
 func (s *stage) emptied(ctx context.Context) error {
 	for _, object := range []client.Object{s.deployment(0, ""), s.volumeClaim()} {
 		if err := s.cfg.Kube.Delete(ctx, object); err != nil && !gone(err) {
@@ -129,7 +130,7 @@ func (s *stage) emptied(ctx context.Context) error {
 	}
 	err := s.until(ctx, "the nodes go with their pods", func(ctx context.Context) (bool, string, error) {
 		claims, err := s.claims(ctx)
-		if gone(err) { // uninstalled
+		if gone(err) { // the CRD is uninstalled
 			return true, "", nil
 		}
 		return err == nil && len(claims) == 0, fmt.Sprintf("%d NodeClaims", len(claims)), err
@@ -217,7 +218,7 @@ func (p *Part) volumeClaim() *corev1.PersistentVolumeClaim {
 	}
 }
 
-// rest waits for a while, so that a wrong node would have time to appear.
+// rest waits for the time calm, in which a superfluous node would appear.
 func rest(ctx context.Context) error {
 	timer := time.NewTimer(calm)
 	defer timer.Stop()

@@ -1,9 +1,9 @@
 // Package verify tests the installed operator in a real cluster with scenarios: nodes come and go, drift, are lost and are replaced. It
 // is the operator's part of a run of module lkeprobe. That module bounds the cost, removes the remaining objects and writes the report.
 //
-// Everything is in one namespace, one NodePool and one LinodeNodeClass, which are named after the run. The NodePool's nodes carry the
-// run's taint, so that no other pod is bound to them, and its limits bound the vCPUs. A scenario that sees more NodeClaims than the plan
-// counts deletes the NodePool and fails.
+// A run has one namespace, one NodePool and one LinodeNodeClass, which are named after the run. The NodePool's nodes carry the run's taint,
+// so that pods of others do not run on them. The NodePool's limits bound the vCPUs. A scenario that sees more Linodes than the plan of the
+// run counts deletes the NodePool and fails.
 //
 // Callers are the program karpenter-linode and the end-to-end tests.
 //
@@ -53,15 +53,15 @@ type Config struct {
 	Kube    client.Client
 	Linodes Linodes
 	Run     string
-	Class   v1alpha1.LinodeNodeClassSpec // of the run's LinodeNodeClass
+	Class   v1alpha1.LinodeNodeClassSpec // the spec of the run's LinodeNodeClass
 	// Volumes is the StorageClass of the scenario with a volume; "" leaves the scenario out.
 	Volumes string
 	// Kill ends the operator's processes without a warning. Kubernetes, or the caller, starts new ones.
 	Kill func(ctx context.Context) error
 	// Calls counts the operator's requests to the Linode API since it started; nil = not known.
 	Calls func(ctx context.Context) (int, error)
-	// Install installs the operator before the first scenario, and Uninstall removes it after the last scenario. nil = the operator is
-	// installed already, and stays. A clean-up has only Uninstall.
+	// Install installs the operator before the first scenario, and Uninstall removes it after the last scenario. Both are nil if the
+	// operator is installed already; then it stays. A clean-up has only Uninstall.
 	Install, Uninstall func(ctx context.Context) error
 	// Poll is the time between two looks at the cluster; 0 = 2s.
 	Poll time.Duration
@@ -95,7 +95,7 @@ type scenario struct {
 const (
 	brief = 15 * time.Minute
 	long  = 25 * time.Minute
-	// volumeDollars is the price of the scenario's volume of 10 GB for a month's hour, rounded up.
+	// volumeDollars is the hourly price of the scenario's volume of 10 GB, rounded up.
 	volumeDollars = 0.002
 )
 
@@ -158,7 +158,7 @@ func (p *Part) run(ctx context.Context, s scenario) report.Scenario {
 	if err != nil {
 		out.Saw = strings.TrimPrefix(out.Saw+"; "+err.Error(), "; ")
 	}
-	if after := p.calls(ctx); before >= 0 && after >= before && !st.restarted { // another process counts from zero
+	if after := p.calls(ctx); before >= 0 && after >= before && !st.restarted { // a new process counts from zero
 		out.Calls = after - before
 	}
 	out.Seconds, out.Linodes = time.Since(started).Seconds(), len(st.seen)
@@ -186,7 +186,7 @@ func (p *Part) calls(ctx context.Context) int {
 // prepare makes the objects that all scenarios share, and installs the operator.
 func (p *Part) prepare(ctx context.Context) error {
 	if p.cfg.Install != nil && !p.installed {
-		p.installed = true // partly, if it fails
+		p.installed = true // set before the call: after an error, parts may be installed
 		if err := p.cfg.Install(ctx); err != nil {
 			return fmt.Errorf("the operator is not installed: %w", err)
 		}
@@ -240,7 +240,7 @@ func (p *Part) Remove(ctx context.Context) []string {
 	if err := p.cfg.Kube.Delete(limited, p.class()); err != nil && !gone(err) {
 		left = append(left, fmt.Sprintf("LinodeNodeClass %s: %v", p.name(), err))
 	}
-	// The class has the operator's finalizer. Without the operator the class would stay for ever.
+	// The class has the operator's finalizer. If the operator were uninstalled first, the class would stay for ever.
 	if err := p.until(limited, "the LinodeNodeClass is gone", func(ctx context.Context) (bool, string, error) {
 		err := p.cfg.Kube.Get(ctx, client.ObjectKeyFromObject(p.class()), p.class())
 		if gone(err) {
@@ -260,7 +260,7 @@ func (p *Part) Remove(ctx context.Context) []string {
 	return left
 }
 
-// removal is the time in which the operator must remove the nodes of a run. After it, the run itself removes their LKE pools.
+// removal is the time in which the operator must remove the nodes of a run. After this time, the run itself removes their LKE pools.
 const removal = 8 * time.Minute
 
 // gone reports whether the error means that an object, or its kind, does not exist.
@@ -268,7 +268,8 @@ func gone(err error) bool {
 	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// until calls look again and again until it returns true, or until the context ends. The error has the last observation.
+// until calls look every Config.Poll until look returns true, or until ctx ends. The error has the last observation. An error of look
+// counts as an observation, except for errTooMany, which ends the wait.
 func (p *Part) until(ctx context.Context, what string, look func(context.Context) (done bool, saw string, err error)) error {
 	ticker := time.NewTicker(p.cfg.Poll)
 	defer ticker.Stop()
@@ -322,7 +323,7 @@ func (n KubeNodes) Nodes(ctx context.Context) ([]lkeprobe.Node, error) {
 	return out, nil
 }
 
-// absent reports whether a Linode is gone or going.
+// absent reports whether a Linode does not exist or has the status deleting.
 func absent(ctx context.Context, linodes Linodes, id int) (bool, string, error) {
 	i, err := linodes.GetInstance(ctx, id)
 	if linode.KindOf(err) == linode.KindNotFound {

@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// access has the flags by which a cluster is reached, as kubectl has them.
+// access has the flags that select a cluster. They have kubectl's names.
 type access struct {
 	kubeconfig, context string
 }
@@ -65,7 +65,8 @@ func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&s.nodePools, "nodepools", nil, "files with NodePools and LinodeNodeClasses, in place of the cluster's")
 }
 
-// read returns the cluster, with the NodePools of the files if there are any.
+// read returns the cluster. The NodePools of the files of --nodepools replace the cluster's NodePools; their LinodeNodeClasses, if the
+// files have any, replace the cluster's.
 func (s *source) read(cmd *cobra.Command) (*snapshot.Snapshot, error) {
 	cluster, err := s.cluster(cmd)
 	if err != nil || len(s.nodePools) == 0 {

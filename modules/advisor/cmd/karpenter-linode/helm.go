@@ -19,8 +19,8 @@ type helm struct {
 	out                 io.Writer
 }
 
-// install installs both charts. The token goes through standard input, so that no list of processes shows it. The definitions were not in
-// the cluster before, so uninstall removes them with their release.
+// install installs both charts. Helm reads the token from standard input, so that a list of processes does not show it. The caller installs
+// only into a cluster without Karpenter's CRDs. So the CRDs belong to this run, and uninstall removes them with their release.
 func (h helm) install(ctx context.Context) error {
 	values := map[string]any{ // one replica: the cluster may have a single node
 		"apiToken": os.Getenv("LINODE_TOKEN"), "replicas": 1, "settings": map[string]any{"clusterName": h.cluster},
@@ -39,7 +39,7 @@ func (h helm) install(ctx context.Context) error {
 	return h.run(ctx, text, "upgrade", "--install", "karpenter", h.charts+"/karpenter", "--values", "-", "--wait")
 }
 
-// uninstall removes both charts, the definitions last.
+// uninstall removes both releases: first the operator, then the CRDs.
 func (h helm) uninstall(ctx context.Context) error {
 	for _, release := range []string{"karpenter", "karpenter-crd"} {
 		if err := h.run(ctx, nil, "uninstall", release, "--wait", "--ignore-not-found"); err != nil {

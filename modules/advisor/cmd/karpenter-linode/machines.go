@@ -16,7 +16,7 @@ import (
 type machines struct {
 	namespace string
 	access           // of the management cluster
-	cluster   access // that manages itself, where no other is given
+	cluster   access // the cluster itself; it is the management cluster if --clusterapi-kubeconfig is not given
 }
 
 func (m *machines) flags(cmd *cobra.Command) {

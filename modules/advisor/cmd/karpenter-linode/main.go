@@ -2,10 +2,10 @@
 // cluster would have and at which price, what the nodes cost now, why a pod waits, and how another autoscaler's settings are translated.
 // It also tries the operator on a real account.
 //
-// It reads and prints; only verify, which asks first, changes the cluster and the account. As kubectl-karpenter_linode on the PATH it is
-// the kubectl plugin `kubectl karpenter-linode`. An error is one line on stderr with exit status 1.
+// It reads and prints; only verify, which asks first, changes the cluster and the account. A copy with the name kubectl-karpenter_linode on
+// the PATH is the kubectl plugin `kubectl karpenter-linode`. An error is one line on stderr with exit status 1.
 //
-// The version is the variable of Karpenter core's package operator, as in cmd/controller.
+// The version is the variable Version of Karpenter core's package operator. The build sets it, as it does for cmd/controller.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal begins the clean-up of verify; without the handler a second one ends the process.
+	// The first signal makes verify clean up, and removes the handler. So a second signal ends the process.
 	context.AfterFunc(ctx, stop)
 	err := newRoot(filepath.Base(os.Args[0])).ExecuteContext(ctx)
 	stop()

@@ -21,7 +21,7 @@ const (
 	readingsApart = 15 * time.Second
 )
 
-// use has the flags by which the use of pods is read.
+// use has the flags that choose where the resource use of pods is read, and for how long.
 type use struct {
 	from  string
 	time  time.Duration
@@ -82,7 +82,8 @@ func (u *use) readCluster(ctx context.Context, from *source, cluster *snapshot.S
 	return u.repeat(ctx, func() error { return cluster.AddPodMetrics(ctx, kube) })
 }
 
-// repeat makes a first reading at once and further ones until the time is over.
+// repeat makes the first reading at once, and a reading each u.apart until u.time is over. Example: with --use-for 1m there are readings at
+// 0, 15, 30 and 45 s.
 func (u *use) repeat(ctx context.Context, reading func() error) error {
 	next := time.NewTicker(u.apart)
 	defer next.Stop()
@@ -98,7 +99,7 @@ func (u *use) repeat(ctx context.Context, reading func() error) error {
 	}
 }
 
-// basis chooses the amount of use that counts as a request.
+// basis has the flags that choose which amount of use counts as a pod's request.
 type basis struct {
 	percentile, headroom float64
 	percentileSet, set   func() bool
@@ -128,7 +129,8 @@ func (b *basis) check(from string) error {
 	return nil
 }
 
-// of returns the requests as used. It returns nil if the snapshot has no use of pods.
+// of returns the requests that pods would have if each requested what it uses. It returns nil without --use. It expects a snapshot that
+// use.read has filled.
 func (b *basis) of(from string, cluster *snapshot.Snapshot) *whatif.Basis {
 	headroom := b.headroom
 	switch from {

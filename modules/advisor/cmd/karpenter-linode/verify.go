@@ -60,7 +60,7 @@ type console struct {
 	json io.Writer // gets the report as JSON; nil = out has it as text
 }
 
-// reached are the account and the cluster; kube is nil without a kubeconfig.
+// reached has the clients of the account and of the cluster. All are nil without a kubeconfig.
 type reached struct {
 	kube    client.Client
 	config  *rest.Config
@@ -202,7 +202,7 @@ func (v *verification) reach(ctx context.Context, cfg *lkeprobe.Config) error {
 			return err
 		}
 	}
-	if cfg.Run == "" { // --clean all is about what names tell: the LKE pools of all runs
+	if cfg.Run == "" { // --clean all removes the LKE pools of all runs, which it knows by their names; the operator has no part in it
 		return nil
 	}
 	part, err := v.operator(ctx, cfg.Run)
@@ -311,8 +311,8 @@ func (v *verification) calls(ctx context.Context) (int, error) {
 func (v *verification) confirmed(ctx context.Context) (bool, error) {
 	fmt.Fprint(v.out, "Type yes to go on: ")
 	answers := make(chan string, 1)
-	go func() { // ends with the process at the latest: a read from a terminal cannot be interrupted
-		line, _ := bufio.NewReader(v.in).ReadString('\n') // an answer that cannot be read is no yes
+	go func() { // may run until the process ends: a read from a terminal cannot be interrupted
+		line, _ := bufio.NewReader(v.in).ReadString('\n') // after an error the line is not yes
 		answers <- line
 	}()
 	select {
