@@ -21,7 +21,7 @@ var LargeTargets = []Target{
 // Window has the processor time and memory of the operator while it was watched under one policy.
 type Window struct {
 	Memory int           // mean of its physical memory in bytes
-	CPU    time.Duration // of the processor
+	CPU    time.Duration // processor time
 }
 
 // Large has the times and resources of the operator on a large cluster.
@@ -29,12 +29,12 @@ type Large struct {
 	Nodes, Pods          int
 	PeakRSS              int           // bytes of physical memory, the whole run
 	ScaleUp              time.Duration // until the last pod ran
-	Underutilized, Empty Window        // by the NodePool's policy; under the second core plans nothing
+	Underutilized, Empty Window        // one for each policy of the NodePool; under WhenEmpty Karpenter core plans nothing
 	Rest                 time.Duration // the length of each window
 
-	Calls int // of the Linode API, during the first window
-	// Own is the part of a core that this repository's code used, shortly after
-	// the first window.
+	Calls int // requests to the Linode API during the window Underutilized
+	// Own is the share of one processor core that this repository's code used,
+	// shortly after the window Underutilized.
 	Own float64
 	// ScaleUpCalls counts the requests to the Linode API until the last pod ran.
 	// Throttled counts answers 429 in the whole run.
@@ -51,7 +51,7 @@ func (l Large) Result() Result {
 	}
 }
 
-// megabytes are of 2^20 bytes.
+// megabytes converts bytes; a MB is 2^20 bytes.
 func megabytes(bytes int) float64 { return float64(bytes) / (1 << 20) }
 
 // Table shows what the operator needed.

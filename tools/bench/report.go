@@ -12,8 +12,8 @@ import (
 // Report is everything that a document contains.
 type Report struct {
 	Machine Machine
-	// Deadline is how long claimants waited at a time, Seeds how many runs
-	// each burst had.
+	// Deadline is how long one call of Create waited for a node. Seeds is the
+	// number of runs of each burst.
 	Deadline time.Duration
 	Seeds    int
 	Targets  []Target
@@ -38,7 +38,8 @@ func (r Report) Markdown() (string, error) {
 	return b.String(), nil
 }
 
-// section is a section in its place, so that it can be replaced there.
+// section is the text of a section between its markers, so that the section's verb can
+// replace the text later.
 func (r Report) section(name Section) string { return name.in(r.Sections[name]) }
 
 // table shows all results of one bench, which have the same columns.

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// The measurements there are. Each is the first word of its lines.
+// The names of the measurements. A line of results begins with the name.
 const (
 	Bursts = "bench"
 	// Keys: each claimant has a key of its own.
 	Keys = "bench-keys"
-	// Restarts: the process began to lead shortly before.
+	// Restarts: the claimants arrive shortly after the process began to lead.
 	Restarts = "bench-restart"
 	// Spreads: the claimants arrive one after another.
 	Spreads = "bench-spread"
-	// Kills: the leader is killed in a scale-up, and another one takes over.
+	// Kills: the leader is killed in a scale-up, and another process takes over.
 	Kills = "bench-killed"
 	// Plain: instance mode, a plain Linode for each claimant.
 	Plain = "bench-instance"
-	// Disks: the same with data disks, which are further requests.
+	// Disks: instance mode with data disks, each of which takes more requests.
 	Disks = "bench-disks"
 	Idle  = "bench-idle"
 	Heap  = "bench-heap"
@@ -83,8 +83,8 @@ func (r Result) Figure(name string) (float64, bool) {
 	return 0, false
 }
 
-// Worst joins runs of the same thing with different seeds: of each figure the
-// largest, because for every figure more is worse.
+// Worst joins runs of one burst with different seeds. It takes the largest value of each
+// figure, because a larger value is worse for every figure.
 func Worst(runs []Result) Result {
 	if len(runs) == 0 {
 		return Result{}
@@ -107,20 +107,22 @@ func Worst(runs []Result) Result {
 type Burst struct {
 	Tier, Profile string
 	N             int
-	// Calls counts every request, CollectionGETs the reads of a collection.
+	// Calls counts all requests, CollectionGETs the requests that list a collection,
+	// Throttled the answers 429.
 	Calls, CollectionGETs, Throttled int
 	// Requested counts the nodes that requests added, Present the nodes that
 	// existed at the end.
 	Requested, Present int
-	// Purchases counts the requests that added them.
+	// Purchases counts the requests that added nodes.
 	Purchases int
-	// Took ends when the last claimant has its node, Visible when the platform
-	// shows the last of them, Asked when the last is requested. All three begin
-	// with the first claimant.
+	// The three times begin with the first claimant. Took ends when the last
+	// claimant has its node, Visible when the platform shows the last node, Asked
+	// when the last node is requested.
 	Took, Visible, Asked time.Duration
-	// Limit is how long the API's limit of creations takes at the least.
+	// Limit is the shortest time in which the API's rate limit allows the creations.
 	Limit time.Duration
-	// Needed is how many requests each claimant needs.
+	// Needed is the number of requests that a claimant needs on average, by the
+	// profile's times.
 	Needed float64
 	// Attempts is the most calls of Claim that one claimant needed.
 	Attempts int
@@ -149,16 +151,17 @@ func (b Burst) Result() Result {
 	}
 }
 
-// tolerance is how much longer than the platform a client may take for each node: it looks again after a tenth of the time that has passed.
+// tolerance bounds the time of a client, as a multiple of the platform's time. A client waits for a tenth of the time that has passed
+// before it looks again, so it may see a node late by a tenth. Example: the platform takes 10 s, and the client may take 11.5 s.
 const tolerance = 1.15
 
-// beyond is how long the last claimant waited for the client itself.
+// beyond is the time by which the last claimant waited longer than tolerance allows.
 func (b Burst) beyond() time.Duration {
 	return max(0, b.Took-time.Duration(tolerance*float64(b.Visible)))
 }
 
-// Lagging is the result of a burst under another name, with lists that far
-// behind.
+// Lagging is the result of a burst under the given name. lag is the age of the lists that
+// the API returned.
 func (b Burst) Lagging(name string, lag time.Duration) Result {
 	r := b.Result()
 	r.Bench = name
@@ -166,7 +169,7 @@ func (b Burst) Lagging(name string, lag time.Duration) Result {
 	return r
 }
 
-// Spread is the result of a burst whose claimants arrived over that time.
+// Spread is the result of a burst whose claimants arrived within the given time.
 func (b Burst) Spread(over time.Duration) Result {
 	r := b.Result()
 	r.Bench = Spreads
@@ -195,7 +198,7 @@ func (b Burst) WithDisks(disks int) Result {
 	return r
 }
 
-// replace puts a figure where another one is.
+// replace puts a figure in the place of the named figure.
 func (r Result) replace(name string, by Figure) {
 	for _, figures := range [][]Figure{r.Figures, r.Details} {
 		if at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name }); at >= 0 {
@@ -206,7 +209,7 @@ func (r Result) replace(name string, by Figure) {
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// ratio is 0 where there is nothing to divide by: nothing was measured.
+// ratio is a/b. It is 0 if b is 0, because then nothing was measured.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -221,7 +224,7 @@ const Instance = "instance"
 type Killed struct {
 	Mode string
 	N    int
-	// After is when it was killed, from the first claimant on. Took ends when the last claimant has its node, from the kill on.
+	// After is the time from the first claimant to the kill. Took is the time from the kill until the last claimant has its node.
 	After, Took time.Duration
 	// Requested counts the nodes that requests of both processes added, Present the nodes that existed at the end.
 	Requested, Present, Calls int

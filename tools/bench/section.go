@@ -36,7 +36,7 @@ func (s Section) Of(page string) string {
 	return text
 }
 
-// Replace puts a text into a document, in place of the section's.
+// Replace puts a text into a document, in place of the section's text.
 func (s Section) Replace(page, text string) (string, error) {
 	before, after, found := strings.Cut(page, s.begins())
 	_, rest, closed := strings.Cut(after, s.ends())
@@ -60,7 +60,7 @@ func render(layout string, helpers template.FuncMap, report any) (string, error)
 	return strings.TrimSpace(b.String()), nil
 }
 
-// Write puts a text into a file, in place of the section's.
+// Write puts a text into a file, in place of the section's text.
 func (s Section) Write(file, text string) error {
 	page, err := os.ReadFile(file)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 // Target is the most that a figure may be.
 type Target struct {
 	Bench string
-	// N is the burst's size that it is set for; 0 is every run of the bench.
+	// N restricts the target to bursts of this size; 0 = all runs of the bench.
 	N      int
 	Figure string
 	Most   float64
-	// Of restricts it to the runs that have this label; the zero Label is all.
+	// Of restricts the target to runs with this label; the zero Label = all runs.
 	Of Label
 }
 
@@ -23,11 +23,11 @@ var (
 	lagging   = Label{"list_lag_s", "10"}
 )
 
-// Targets are all there are.
+// Targets are the targets of `make bench`.
 var Targets = []Target{
 	{Bursts, 100, "calls_per_claim", 1.20, all},
 	{Bursts, 100, "collection_gets", 10, all},
-	// Of 3 s that the platform takes, as of a minute, the same seconds are the client's: a look, a read and as many tags as fit at once.
+	// The client's own seconds are the same whether the platform takes 3 s or a minute: one look, one read, and the tags, many at a time.
 	{Bursts, 100, "beyond_s", 2, all},
 	{Bursts, 240, "calls_per_claim", 1.10, all},
 	{Bursts, 500, "calls_per_claim", 1.10, all},
@@ -35,7 +35,8 @@ var Targets = []Target{
 	{Bursts, 0, "surplus", 0, all},
 	{Keys, 0, "collection_gets", 12, all},
 	{Keys, 0, "beyond_s", 3, current}, // each look is a list
-	// Lists that lag are looked at after twice the time each, so that looks stay few: one that is early by a moment costs that time again.
+	// If lists lag, the client doubles the time before each read of a list, to make few reads. So a read that is slightly early costs that
+	// time once more.
 	{Keys, 0, "beyond_s", 7, lagging},
 	{Keys, 0, "throttled", 0, all},
 	{Keys, 0, "surplus", 0, all},
@@ -62,8 +63,8 @@ var Targets = []Target{
 	{Cores, 2000, "core_s", 2, all},
 }
 
-// Missed returns a line for each target that was missed. A target that no
-// result has the figure for is missed as well: nothing showed that it is met.
+// Missed returns a line for each missed target. If no result has a target's figure, the
+// target is missed as well, because no measurement shows that it is met.
 func Missed(targets []Target, results []Result) []string {
 	var missed []string
 	for _, t := range targets {
@@ -90,7 +91,7 @@ func (t Target) figure(r Result) (float64, bool) {
 	return r.Figure(t.Figure)
 }
 
-// met is false for a text that is not a number.
+// met is false for NaN.
 func (t Target) met(value float64) bool { return value <= t.Most }
 
 func (t Target) worst(results []Result) (worst float64, measured bool) {

@@ -21,7 +21,8 @@ type WhatifRow struct {
 // WhatifReport is the section of the document that `make bench-whatif` writes.
 type WhatifReport struct {
 	Machine Machine
-	// Rest gives the time for which the NodeClaims have not changed, ManyRest that of the workload with 300 pods.
+	// Rest is how long the NodeClaims had not changed when the operator's nodes were counted. ManyRest is this time for the workload with
+	// 300 pods.
 	Rest, ManyRest time.Duration
 	Rows           []WhatifRow
 }
@@ -41,7 +42,7 @@ func (r WhatifReport) Write(file string) error {
 	return WhatifSection.Write(file, section)
 }
 
-// Table compares both, with a row for each workload.
+// Table compares whatif's prediction with the operator, in a row for each workload.
 func (r WhatifReport) Table() string {
 	table := [][]string{{"workload", "whatif", "operator", "difference"}}
 	for _, row := range r.Rows {

@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	podsPerNode = 10 // as many as workload.yaml's requests leave room for
-	deployments = 10 // that the pods are spread over, or fewer if there are fewer nodes
+	podsPerNode = 10 // a node has room for ten pods with the requests of workload.yaml
+	deployments = 10 // the pods are spread over ten Deployments, or over one for each node if there are fewer nodes
 	poll        = 5 * time.Second
 )
 
 //go:embed workload.yaml
 var workload string
 
-// load makes the NodePool and, once nodes may be made from it, the pods, and waits until all run.
+// load creates the NodePool, waits until it is ready, creates the pods, and waits until all pods run.
 func (r *run) load(ctx context.Context) error {
 	page, err := template.New("workload").Parse(workload)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *run) load(ctx context.Context) error {
 	return r.saveProfile(ctx, "heap", "heap-busy")
 }
 
-// spread divides n into so many parts that differ by one at most.
+// spread divides n into the given number of parts, whose sizes differ by one at most.
 func spread(n, parts int) []int {
 	sizes := make([]int, parts)
 	for i := range sizes {
@@ -94,8 +94,8 @@ func (o observed) String() string {
 		o.nodes, o.instances)
 }
 
-// done: every pod runs, on nodes that Karpenter is done with, and nothing is left over. A node too many, which core may request
-// while pods still come, is one that consolidation removes.
+// done is true once every pod runs, every node is initialized, and there is no surplus node. Karpenter core may request a surplus node
+// while pods still arrive; consolidation removes it.
 func (o observed) done() bool {
 	return o.running == o.requested && o.nodes == o.claims && o.instances == o.claims && o.claims*podsPerNode <= o.requested
 }
@@ -128,7 +128,7 @@ func (r *run) observe(ctx context.Context) (observed, error) {
 	return o, nil
 }
 
-// untilAllRun shows how far it is until every pod runs.
+// untilAllRun waits until every pod runs, and prints the progress.
 func (r *run) untilAllRun(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("waited %s for all pods to run", r.Patience))
 	defer cancel()
@@ -136,7 +136,7 @@ func (r *run) untilAllRun(ctx context.Context) error {
 	for {
 		now, err := r.observe(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.say("the API server does not answer: %s", err) // it is the busiest now
+			r.say("the API server does not answer: %s", err) // no failure: the API server has its heaviest load now
 		}
 		if err == nil && now != last {
 			r.say("%s", now)

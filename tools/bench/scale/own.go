@@ -11,15 +11,16 @@ import (
 
 const ourModules = "github.com/karpenter-linode/karpenter-linode/modules/"
 
-// Through these core writes to the cluster and to the log: the code below them is core's own work.
+// decorators are the functions of this repository through which Karpenter core writes to the cluster and to the log. The functions that
+// they call are core's own work.
 var decorators = []string{
 	ourModules + "operator/karpentercore.creates.",
 	ourModules + "operator/karpentercore.startsSink.",
 }
 
-// own is the processor time in a CPU profile that was spent in functions of this
-// repository or below them, from whichever caller; garbage collection is not
-// counted.
+// own is the processor time that a CPU profile shows for functions of this repository
+// and for the functions that they call. Garbage collection in the background does not
+// count.
 func own(cpu io.Reader) (time.Duration, error) {
 	parsed, err := profile.Parse(cpu)
 	if err != nil {

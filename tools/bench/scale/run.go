@@ -21,12 +21,13 @@ type Config struct {
 	Profile string // of the simulated platform
 
 	// Patience bounds the wait for all pods to run. Settle is how long the cluster
-	// is left alone then, Rest how long the operator is watched under each policy.
+	// is left alone before each window. Rest is the length of each window, in which
+	// the operator is watched.
 	Patience, Settle, Rest time.Duration
 
-	// Profiles is a folder for pprof's profiles: the heap with all pods running and
-	// at the end, the use of the processor after each window. Profiles of the heap
-	// cost memory themselves. "" = none are kept.
+	// Profiles is a folder for pprof's profiles: the heap once all pods run and at
+	// the end, and the processor time after the first window. A heap profile itself
+	// takes memory of the operator. "" = no profile is kept.
 	Profiles string
 
 	Env      []string  // more variables for the operator, NAME=value
@@ -36,7 +37,8 @@ type Config struct {
 
 const stopPatience = time.Minute
 
-// settings are the chart's defaults, but without an election: on a busy machine an operator that loses it would end the run.
+// settings are the chart's defaults, but without leader election: on a busy machine the operator may lose its Lease, and that would end the
+// run.
 var settings = []string{"CPU_REQUESTS=200", "MEMORY_LIMIT=1073741824", "LOG_LEVEL=info", "ENABLE_PROFILING=true",
 	"DISABLE_LEADER_ELECTION=true"}
 
@@ -62,7 +64,7 @@ type run struct {
 	cluster *localcluster.Cluster
 	kube    client.Client
 	began   time.Time
-	seen    observed // at the latest rest
+	seen    observed // at the start of the latest window
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -96,7 +98,7 @@ func (r *run) all(ctx context.Context) error {
 	return nil
 }
 
-// watched is how long it takes once all pods run.
+// watched is the time from the moment when all pods run until the end of the run.
 func (c Config) watched() time.Duration {
 	return (2*(c.Settle+c.Rest) + min(c.Rest, profiled)).Round(time.Second)
 }
@@ -116,7 +118,7 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// measure does it all on a cluster that is up.
+// measure takes all measurements on a running cluster.
 func (r *run) measure(ctx context.Context) error {
 	if err := r.load(ctx); err != nil {
 		return err
@@ -155,8 +157,8 @@ func (r *run) settle(ctx context.Context, what string) error {
 // errNoRest is the cause if a cluster changed during a window in which it should be at rest.
 var errNoRest = errors.New("this was no rest")
 
-// rest watches the operator for the length of Rest. A window in which a node or a pod came or went, as it does when the
-// machine is too busy for all kubelets' heartbeats, is thrown away and taken again.
+// rest measures a window of the length Rest. If a node or a pod came or went in the window, rest measures another window. A node goes, for
+// example, when the machine is too busy for the heartbeats of all kubelets.
 func (r *run) rest(ctx context.Context) (bench.Window, error) {
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
@@ -175,7 +177,7 @@ func (r *run) rest(ctx context.Context) (bench.Window, error) {
 	}
 }
 
-// pause waits; the error is ctx's when it ended first.
+// pause waits. If ctx ends first, the error is the cause of ctx's end.
 func pause(ctx context.Context, wait time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -31,10 +31,10 @@ func usageOf(pid int) (usage, error) {
 	return usage{time.Duration(stat.CPUTime() * float64(time.Second)), now, most}, nil
 }
 
-// idle is how long the machine's processors have been idle, and how long they have been there, in seconds.
+// idle has the seconds since the machine's start in which its processors were idle, and the seconds in all, summed over the processors.
 type idle struct{ idle, all float64 }
 
-// since is the share of the time since an earlier reading.
+// since is the idle share of the time since an earlier reading.
 func (i idle) since(earlier idle) float64 {
 	if i.all == earlier.all {
 		return 0
@@ -42,7 +42,7 @@ func (i idle) since(earlier idle) float64 {
 	return (i.idle - earlier.idle) / (i.all - earlier.all)
 }
 
-// machineIdle reads how busy the machine is, with other programs too: the ratios of a busy machine depend on chance.
+// machineIdle reads the idle time of the whole machine, other programs included, because figures of a busy machine depend on chance.
 func machineIdle() (idle, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -55,7 +55,8 @@ func machineIdle() (idle, error) {
 	return idleOf(stat.CPUTotal), nil
 }
 
-// idleOf adds up: what waits for a disk is idle, and guests are part of the first two figures.
+// idleOf sums the kernel's counters. Time that waits for a disk counts as idle. Guest times are not added, because User and Nice include
+// them.
 func idleOf(c procfs.CPUStat) idle {
 	return idle{c.Idle + c.Iowait, c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal}
 }

@@ -39,7 +39,8 @@ func (r *run) window(ctx context.Context) (bench.Window, error) {
 	return bench.Window{Memory: memory, CPU: after.cpu - before.cpu}, nil
 }
 
-// watchRest waits, and reports every minute what the operator has used meanwhile. memory is the mean of its physical memory.
+// watchRest waits for the length Rest, and prints every minute what the operator has used since the last line. memory is the mean of its
+// physical memory.
 func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usage, err error) {
 	sum, samples, minute := 0, 0, before
 	machine, err := machineIdle()
@@ -69,8 +70,8 @@ func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usa
 	return sum / max(samples, 1), last, nil
 }
 
-// profiled is how long the use of the processor is profiled, at most; once in every ten
-// seconds of it core looks at all nodes.
+// profiled is the longest time of the CPU profile. In this time Karpenter core looks at
+// all nodes every ten seconds.
 const profiled = time.Minute
 
 // profileAtRest finds the part of a core that this repository's code uses at rest.
@@ -86,7 +87,7 @@ func (r *run) profileAtRest(ctx context.Context) error {
 	return err
 }
 
-// planNothing leaves core nothing to plan: only empty nodes may go from now on.
+// planNothing changes the NodePool's policy, so that consolidation may remove only empty nodes and core has nothing to plan.
 func (r *run) planNothing(ctx context.Context) error {
 	pool := &karpv1.NodePool{}
 	if err := r.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool); err != nil {
@@ -99,7 +100,7 @@ func (r *run) planNothing(ctx context.Context) error {
 	return nil
 }
 
-// counts of requests to the Linode API so far.
+// counts has the numbers of requests to the Linode API so far.
 type counts struct{ all, throttled int }
 
 func (r *run) calls() counts {
@@ -121,7 +122,7 @@ func (r *run) saveProfile(ctx context.Context, what, name string) error {
 	return err
 }
 
-// profile is one of pprof's, kept if that is wanted.
+// profile downloads a profile of pprof from the operator, and stores it if Profiles names a folder.
 func (r *run) profile(ctx context.Context, what, name string) ([]byte, error) {
 	content, err := download(ctx, r.cluster.Operator.ProfileURL(what))
 	if err != nil || r.Profiles == "" {
