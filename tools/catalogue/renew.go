@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// renew returns the catalog with what was listed on the date. Entries stay in the order that they have, new ones follow.
+// renew returns the catalog with the lists of the date. Entries keep their order in the old catalog; new entries follow.
 func renew(old *catalog.Catalog, listed lists, date string) (*catalog.Catalog, error) {
 	if err := whole("plans", len(old.Types), len(listed.types)); err != nil {
 		return nil, err
@@ -50,7 +50,8 @@ func renew(old *catalog.Catalog, listed lists, date string) (*catalog.Catalog, e
 	return &renewed, nil
 }
 
-// whole refuses a list that lost a fifth of what there was.
+// whole refuses a list with less than four fifths of the file's entries. Example: if the file has 100 plans, 80 plans are accepted, and 79
+// are refused.
 func whole(what string, before, now int) error {
 	if now*5 < before*4 {
 		return fmt.Errorf("the API lists %d %s where the file has %d: the list did not arrive whole, or the file is to be made by hand",

@@ -11,7 +11,7 @@ import (
 // example has the description's examples of one operation, as JSON.
 type example struct{ ID, Request, Answer string }
 
-// readExamples fails for an operation whose answer, or whose request if it has one, has no example.
+// readExamples returns the examples of all operations. An answer or a request body without an example is an error.
 func readExamples(doc *openapi3.T) ([]example, error) {
 	var examples []example
 	for _, item := range doc.Paths.Map() {

@@ -195,8 +195,8 @@ func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation
 	return o, nil
 }
 
-// filterable lists the properties of a schema that are marked so, properties of nested objects with a dotted name. The API
-// nests filters by one level at most.
+// filterable lists the properties of a schema that have x-linode-filterable. The properties of nested objects have dotted
+// names. The API nests filters by one level at most.
 func filterable(schema *openapi3.Schema, prefix string, depth int) []string {
 	var names []string
 	for name, property := range schema.Properties {

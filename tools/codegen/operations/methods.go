@@ -9,10 +9,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// method is how the client offers an operation, from x-linode-client; without a name it does not.
+// method describes the client's method for an operation, from x-linode-client. Name is "" if the client has no such method.
 type method struct {
 	Name, Doc string
-	body      string // its name; "" = body
+	body      string // name of the parameter that has the request's body; "" = body
 }
 
 func readMethod(op *openapi3.Operation) (method, error) {
@@ -53,7 +53,7 @@ func readEntry(data *openapi3.SchemaRef) entry {
 	return e
 }
 
-// texts are the required texts of an object, and of the objects that it requires.
+// texts returns the names of an object's required strings, and of the required strings of the objects that it requires.
 func texts(prefix string, object *openapi3.Schema) (names []string) {
 	for _, name := range object.Required {
 		switch property := object.Properties[name].Value; {
@@ -97,7 +97,7 @@ func (o operation) Arguments(own ...string) string {
 	return strings.Join(arguments, ", ")
 }
 
-// Body is the method's name of the body that it sends.
+// Body is the name of the method's parameter with the request's body, or nil if the request has no body.
 func (o operation) Body() string {
 	if o.Signature.Body == "" {
 		return "nil"
@@ -105,7 +105,7 @@ func (o operation) Body() string {
 	return cmp.Or(o.Client.body, "body")
 }
 
-// Filter returns the argument of a collection's request that selects elements.
+// Filter is the text of the method's argument that selects elements of a collection.
 func (o operation) Filter() string {
 	if len(o.Filterable) > 0 {
 		return "filter"

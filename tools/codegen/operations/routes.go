@@ -51,7 +51,8 @@ func variable(name string) string {
 	return name
 }
 
-// World is the simulator's model that serves the operation: GETs work on the visible version, others on the present one.
+// World names the version of the simulator's model that the handler uses: GETs use the visible version, all other methods
+// use the present version.
 func (o operation) World() string {
 	if o.Method == "GET" {
 		return "Seen"
@@ -59,7 +60,7 @@ func (o operation) World() string {
 	return "Live"
 }
 
-// subjects are the types of the simulator's model by the beginning of the routes that they serve; the first that fits
+// subjects maps the beginnings of routes to the types of the simulator's model that serve them. The first entry that fits
 // counts.
 var subjects = []struct{ route, name string }{
 	{"/lke/clusters/{clusterId}/pools", "Pools"}, {"/lke/clusters/{clusterId}/nodes", "Nodes"}, {"/lke/clusters", "Clusters"},
@@ -87,7 +88,8 @@ func (o operation) Subject() (string, error) {
 	return "", fmt.Errorf("%s is of no subject; add one to subjects", o.Route)
 }
 
-// Inputs are the names of what the handler reads of a request, and Readers how it reads them.
+// Inputs are the names of the variables that the handler reads from a request. Readers are the expressions that read them,
+// in the same order.
 func (s signature) Inputs() string {
 	var names []string
 	for _, p := range s.Path {

@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// lint returns what breaks a convention, in a fixed order.
+// lint returns a text for each break of a convention, in a fixed order.
 func lint(doc *openapi3.T) []string {
 	var findings []string
 	for route, item := range doc.Paths.Map() {
