@@ -5,12 +5,12 @@
 // Each family of pinned programs has a Go module of its own beside this file,
 // outside go.work. The libraries that these modules share with each other, with
 // the operator and with the tools have one version each, so that Go compiles each
-// of their packages once; a test compares the versions. Nothing but Go, a Go module
-// proxy and a shell is needed: no C compiler, no git. Machine, which is built on
-// request only, is kubeadm and kubelet of the nodes that join a self-managed
-// cluster, from Kubernetes' own code. Clusterapi, the other one on request, has
-// Cluster API's controllers; its definitions are files of Cluster API's module,
-// from which the build writes clusterapi.yaml beside the program.
+// of their packages once; a test compares the versions. A build needs only Go, a Go
+// module proxy and a shell: no C compiler, no git. Two programs are built on request
+// only. Machine is kubeadm and kubelet of the nodes that join a self-managed cluster,
+// from Kubernetes' own code. Clusterapi has Cluster API's controllers; the build writes
+// their CRDs and webhooks from the files of Cluster API's module into clusterapi.yaml,
+// in the folder of the program.
 //
 // KUBERNETES=1.37.2 builds the control plane of another release into a folder of
 // its own, .bin/kubernetes-1.37.2, with the versions of that release. Kubelets stay
@@ -22,7 +22,7 @@
 // date. An error is one line that names the program, the cause and the log. Not
 // guaranteed: two builds into the same folder at the same time.
 //
-// Missing returns the names of programs that are not there; the callers' errors then name
+// Missing returns the names of programs that are not built; the errors of its callers name
 // the make target that builds them. KubernetesVersion is the version of the kubelets, too.
 //
 // FindRoot returns an error outside of the repository. The default release is

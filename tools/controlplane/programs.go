@@ -18,10 +18,10 @@ const Machine = "machine"
 // ClusterAPI is the optional program with Cluster API's controllers.
 const ClusterAPI = "clusterapi"
 
-// ClusterAPIManifests is the file with its definitions and webhooks, in the folder of programs.
+// ClusterAPIManifests is the file with Cluster API's CRDs and webhook configurations, in the folder of programs.
 func ClusterAPIManifests(bin string) string { return filepath.Join(bin, ClusterAPI+".yaml") }
 
-// BinDir is where the programs are put and looked for.
+// BinDir is the folder of the built programs.
 func BinDir(root string) string { return filepath.Join(root, ".bin") }
 
 // Release returns the release of Kubernetes that KUBERNETES names, such as 1.37.2, and "" for the default. Programs and tests that start
@@ -34,7 +34,7 @@ func Release() string {
 	return release
 }
 
-// Version is the version that the control plane of a release reports; "" = the default one.
+// Version is the version that the control plane of a release reports; release "" = the default release.
 func Version(release string) string {
 	if release == "" {
 		return KubernetesVersion
@@ -42,7 +42,7 @@ func Version(release string) string {
 	return "v" + release
 }
 
-// PlaneDir is where the control plane's programs of a release are; "" = the default one. tools/make/build.sh fills it.
+// PlaneDir is the folder of a release's control plane programs; release "" = the default release. tools/make/build.sh fills it.
 func PlaneDir(root, release string) string {
 	if release == "" {
 		return BinDir(root)
@@ -50,7 +50,8 @@ func PlaneDir(root, release string) string {
 	return filepath.Join(BinDir(root), "kubernetes-"+release)
 }
 
-// Assets is where the API server and etcd for a test of one package are: KUBEBUILDER_ASSETS, or what was built.
+// Assets is the folder with the API server and etcd for the tests of a package: KUBEBUILDER_ASSETS, or else the folder of the built
+// control plane.
 func Assets(root string) (string, error) {
 	bin := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), PlaneDir(root, Release()))
 	if missing := Missing(bin, "etcd", "kube-apiserver"); len(missing) > 0 {

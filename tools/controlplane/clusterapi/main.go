@@ -4,10 +4,10 @@
 //
 // Real parts: the reconcilers of Cluster, MachineDeployment, MachineSet and Machine, the kubeadm bootstrap provider, the cache of the
 // workload cluster that they share, and the webhooks that default and validate these kinds (core/main.go and bootstrap/kubeadm/main.go of
-// module sigs.k8s.io/cluster-api start the same ones). The programs themselves are not used: their webhook servers listen on all
-// addresses, and two processes would compute more than one.
+// module sigs.k8s.io/cluster-api start the same reconcilers and webhooks). The programs themselves are not used: their webhook servers
+// listen on all addresses, and two processes take more processor time than one process.
 //
-// Parts that do not run: a control plane provider, because the control plane is there already; MachinePool, MachineHealthCheck, topologies,
+// Parts that do not run: a control plane provider, because the control plane exists already; MachinePool, MachineHealthCheck, topologies,
 // ClusterResourceSet, runtime extensions, and the migration of stored versions; conversion, because only v1beta2 is served.
 //
 // It is built by package controlplane and run by package localcluster/management. DIR has webhook.crt and webhook.key. It listens on
@@ -89,7 +89,7 @@ func main() {
 }
 
 func run(ctx context.Context, f flags) error {
-	// No controller for MachinePools runs: with the gate, others would watch and list them.
+	// No controller for MachinePools runs. With the feature gate on, other controllers would list and watch MachinePools.
 	if err := feature.MutableGates.Set(string(feature.MachinePool) + "=false"); err != nil {
 		return err
 	}
@@ -138,7 +138,8 @@ func run(ctx context.Context, f flags) error {
 	return manager.Start(ctx)
 }
 
-// caches holds the Secrets of Clusters only, with their content: core reads kubeconfigs from it, the bootstrap provider certificates.
+// caches holds the Secrets of Clusters only, with their content: core reads kubeconfigs from the cache, and the bootstrap provider reads
+// certificates.
 func caches(scheme *runtime.Scheme) (cache.Options, error) {
 	ofClusters, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	options := setup.ManagerCacheOptions(scheme, name, "", syncPeriod)

@@ -73,7 +73,7 @@ func (j *join) run(cmd *cobra.Command) error {
 	return j.write(cmd, cfg, cluster, bootstrap)
 }
 
-// refuseReadyNode is kubeadm's own check: a second machine with a living node's name would take it over.
+// refuseReadyNode is kubeadm's own check: a second machine with the name of a ready Node would take over the Node.
 func refuseReadyNode(cmd *cobra.Command, client kubernetes.Interface, registration *kubeadm.NodeRegistrationOptions) error {
 	name, _, err := kubeletphase.GetNodeNameAndHostname(registration)
 	if err != nil {
@@ -94,7 +94,7 @@ func refuseReadyNode(cmd *cobra.Command, client kubernetes.Interface, registrati
 	return nil
 }
 
-// write writes what the kubelet starts with, as kubeadm's phase kubelet-start does.
+// write writes the files that the kubelet needs at its start, as kubeadm's phase kubelet-start does.
 func (j *join) write(cmd *cobra.Command, cfg *kubeadm.JoinConfiguration, cluster *kubeadm.InitConfiguration,
 	bootstrap *clientcmdapi.Config) error {
 	if err := kubeconfigutil.WriteToDisk(j.root.bootstrapKubeconfig(), bootstrap); err != nil {
@@ -124,7 +124,7 @@ func (j *join) write(cmd *cobra.Command, cfg *kubeadm.JoinConfiguration, cluster
 // root is the directory that stands for a machine's root directory.
 type root string
 
-// path is where a path of the machine lies here.
+// path returns the path on this host of a path of the machine.
 func (r root) path(ofMachine string) string {
 	return filepath.Join(string(r), filepath.Clean("/"+ofMachine))
 }

@@ -98,8 +98,8 @@ func (k *kubelet) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// settings reads the kubelet's flags and the file that --config names; flags have precedence, as in the kubelet.
-// Settings of the missing machine are replaced afterwards.
+// settings reads the kubelet's flags and the file that --config names; flags have precedence, as in the kubelet. At last
+// adapt replaces the settings that need a real machine.
 func (k *kubelet) settings(ctx context.Context, args []string) (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
 	flags := options.NewKubeletFlags()
 	cfg, err := options.NewKubeletConfiguration()
@@ -143,7 +143,7 @@ func parse(args []string, flags *options.KubeletFlags, cfg *kubeletconfig.Kubele
 	return nil
 }
 
-// adapt puts every path below the root, and takes away what needs a machine.
+// adapt puts every path below the root, and switches off what needs a real machine, such as cgroups.
 func (k *kubelet) adapt(flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) error {
 	dir := k.root.path(kubeadmconstants.KubeletRunDirectory)
 	flags.RootDirectory, flags.CertDirectory = dir, filepath.Join(dir, "pki")
@@ -165,7 +165,8 @@ func (k *kubelet) adapt(flags *options.KubeletFlags, cfg *kubeletconfig.KubeletC
 	return k.root.makeAll(kubeadmconstants.KubeletRunDirectory, "/var/log/pods", "/etc/kubernetes/manifests")
 }
 
-// clients gets the node's certificate with the bootstrap token if the flags name one, unless it is there already.
+// clients returns the kubelet's clients of the API server. If the flags name a bootstrap kubeconfig and the node has no certificate yet,
+// clients first gets a certificate with the bootstrap token.
 func (k *kubelet) clients(ctx context.Context, flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) (client,
 	heartbeat *kubernetes.Clientset, err error) {
 	if flags.BootstrapKubeconfig != "" {

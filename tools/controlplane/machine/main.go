@@ -1,5 +1,5 @@
 // Command machine stands for the programs in the image of a self-managed cluster's node: kubeadm's own code and the
-// kubelet's own code, the latter over a container runtime that only pretends to run containers.
+// kubelet's own code. The kubelet uses a container runtime that only pretends to run containers.
 //
 //	machine init --kubeconfig=admin.conf --config=init.yaml    what `kubeadm init` leaves in a cluster for nodes that join
 //	machine join --root=DIR --config=join.yaml                 kubeadm join, up to and without the kubelet's start

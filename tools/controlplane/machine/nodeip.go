@@ -14,9 +14,9 @@ import (
 
 const nodesPath = "/api/v1/nodes"
 
-// withNodeIP gives the Node that a kubelet registers the address that --node-ip would: the kubelet's own check (pkg/kubelet,
-// validateNodeIP) finds addresses of this host alone. The kubelet leaves addresses that a Node has to the cloud provider
-// (pkg/kubelet/nodestatus, NodeAddress).
+// withNodeIP adds an address to the Node that a kubelet registers. The kubelet's flag --node-ip cannot do this, because the
+// kubelet accepts only addresses of this host (pkg/kubelet, validateNodeIP). Later the kubelet does not change the address: it
+// leaves the addresses of a registered Node to the cloud provider (pkg/kubelet/nodestatus, NodeAddress).
 type withNodeIP struct {
 	next    http.RoundTripper
 	address string
@@ -42,7 +42,7 @@ func (w withNodeIP) RoundTrip(request *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(changed)
 }
 
-// addressed puts an internal address before the others of a Node, which it returns as JSON.
+// addressed puts an internal address before the other addresses of a Node, and returns the Node as JSON.
 func addressed(body []byte, address string) ([]byte, error) {
 	object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil) // protobuf
 	if err != nil {
