@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	patience  = 5 * time.Minute // for what a reader waits for
+	patience  = 5 * time.Minute // the time for one step
 	again     = time.Second
 	watchTime = "5"
 	anyNode   = `"$(kubectl get nodes --selector karpenter.sh/nodepool --output jsonpath='{.items[0].metadata.name}')"`
 	ended     = "@@ended@@"
 )
 
-// Shell is a bash in which a page's commands are run, so that what one exports the next has.
+// Shell is a bash that runs all commands of a page, so that a command sees the variables that an earlier command exported.
 type Shell struct {
 	command *exec.Cmd
 	in      io.WriteCloser
@@ -67,7 +67,8 @@ func (s *Shell) Close() {
 	_ = s.command.Wait() // its status is the status of its last command
 }
 
-// Do carries a step out and returns what was printed last; an error if it failed or does not print the shown output.
+// Do runs a step and returns its output. It returns an error if the command fails or does not print the shown output. It repeats a command
+// that only reads until the command succeeds or patience ends, and returns the output of the last try.
 func (s *Shell) Do(ctx context.Context, step Step) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -14,7 +14,7 @@ type Step struct {
 // Reads reports whether the command changes nothing, so that it may be run again.
 func (s Step) Reads() bool { return reading.MatchString(s.Command) }
 
-// Watches reports whether the command goes on until its reader ends it.
+// Watches reports whether the command runs until a reader ends it.
 func (s Step) Watches() bool { return watching.MatchString(s.Command) }
 
 var (
@@ -49,7 +49,7 @@ func Steps(language, text string) []Step {
 	return steps
 }
 
-// withoutComment cuts a comment off, which a quoted # does not begin.
+// withoutComment cuts off a comment. A # in quotes does not begin a comment.
 func withoutComment(command string) string {
 	for i := range command {
 		before := command[:i]
@@ -82,7 +82,7 @@ var shapes = []struct {
 	{regexp.MustCompile(`[ \t]+`), " "},
 }
 
-// Shape is a text without what differs from run to run.
+// Shape replaces the parts of a text that differ from run to run, such as names and times, by fixed words.
 func Shape(text string) string {
 	for _, s := range shapes {
 		text = s.pattern.ReplaceAllString(text, s.shape)

@@ -1,10 +1,10 @@
-// Package reference writes the pages of docs/ that are generated: the configuration reference from the operator's
-// settings, the CRD of LinodeNodeClass and the chart's values, and the metrics reference from the metrics that are
-// declared.
+// Package reference writes the generated pages of docs/: the configuration reference from the operator's settings, the
+// CRD of LinodeNodeClass and the chart's values; the metrics reference from the declared metrics; and the page of plans
+// from the simulator's catalog.
 //
-// Its command is called by `make generate`, after the CRD and the charts' READMEs have been generated, which are two
-// of its sources; the tests of package docs compare names in other pages with the same sources. It may import
-// anything of the project.
+// `make generate` calls its command after it has generated the CRD and the charts' READMEs, which are two of its
+// sources. The tests of package docs compare names in other pages with the same sources. The package may import
+// any package of the project.
 //
 // Guarantees: the pages depend only on the repository, and not on the environment. A setting of Karpenter core without a
 // text here, and a field without an example, is an error that names it, so nothing is left

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
-// examples has a value, as JSON, for each field of the spec that needs more than one of plain.
+// examples has a JSON value for each field of the spec that needs another value than the values in plain.
 var examples = map[string]string{
 	"bootstrap":                 `{"type":"kubeadm"}`,
 	"configuration":             `{"kernel":"linode/grub2"}`,
@@ -31,7 +31,7 @@ var examples = map[string]string{
 	"tags":                      `["team=a"]`,
 }
 
-// plain has values of the other fields, of which each takes the first of its type.
+// plain has values for all other fields. A field gets the first value that its Go type accepts.
 var plain = []string{`true`, `1`, `"text"`, `["text"]`}
 
 // classWith returns a class with an example of one field.
@@ -50,19 +50,20 @@ func classWith(name string) (*v1alpha1.LinodeNodeClass, error) {
 	return nil, fmt.Errorf("the field %s has no example in reference/effect.go: %w", name, err)
 }
 
-// Where a field counts that does nothing on LKE.
+// The modes of fields that have no effect on LKE.
 const (
 	modeInstance   = "instance"
 	modeClusterAPI = "clusterapi"
 )
 
-// estimated is where a kubelet setting counts by which a node's capacity is estimated.
+// estimated is the mode of kubelet settings that also change the estimate of a node's capacity.
 const estimated = "instance; in lke and clusterapi the estimate of capacity"
 
 // effect describes where a field of the spec has an effect, and what a change of it does.
 type effect struct{ modes, change string }
 
-// effectOf computes it: a class that has the field is evaluated in each mode, and its hash is compared.
+// effectOf computes the effect of a field: it evaluates a class with the field in each mode, and compares the hashes of the class with and
+// without the field.
 func effectOf(name string) (effect, error) {
 	class, err := classWith(name)
 	if err != nil {
@@ -70,7 +71,7 @@ func effectOf(name string) (effect, error) {
 	}
 	empty := &v1alpha1.LinodeNodeClass{}
 	if name == "vpcID" || name == "interfaces" || name == "ipv6Options" {
-		class.Spec.VPCID, class.Spec.SubnetID = new(1), new(1) // the fields that it needs
+		class.Spec.VPCID, class.Spec.SubnetID = new(1), new(1) // the named field is valid only with both
 		empty.Spec.VPCID, empty.Spec.SubnetID = class.Spec.VPCID, class.Spec.SubnetID
 	}
 	e := effect{modes: modesOf(class)}
@@ -80,7 +81,7 @@ func effectOf(name string) (effect, error) {
 	case name == "machineDeploymentSelector":
 		e.change = "replaces nodes of deployments that are no longer selected"
 	case name == "imageSelector":
-		e.modes, e.change = modeInstance, "follows imageDriftPolicy" // without the account nothing is selected
+		e.modes, e.change = modeInstance, "follows imageDriftPolicy" // not computed: a selector needs an account with images
 	case name == "vpcID":
 		e.change = "replaces nodes"
 	case name == "tags":
@@ -97,7 +98,7 @@ func effectOf(name string) (effect, error) {
 	return e, nil
 }
 
-// modesOf returns where a class with one field has its effect.
+// modesOf returns the modes in which the only field of a class has an effect.
 func modesOf(class *v1alpha1.LinodeNodeClass) string {
 	standard := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierStandard, Region: "us-ord", ControlPlaneVersion: "1.35"}
 	enterprise := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise, Region: "us-ord", ControlPlaneVersion: "v1.33.6+lke7"}
@@ -134,8 +135,8 @@ var kubeletExamples = map[string]string{
 	"evictionSoft":   `{"evictionSoft":{"memory.available":"1Gi"}}`,
 }
 
-// kubeletModes distinguishes a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
-// node is expected to hold.
+// kubeletModes returns the modes of a kubelet setting. It is estimated if the setting changes the allocatable resources that
+// the catalog computes for a node. Otherwise only the kubelet reads the setting, and LKE configures its kubelets itself.
 func kubeletModes(name string) string {
 	plan := catalog.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920}
 	allocatable := func(kubelet string) string {

@@ -25,7 +25,7 @@ func schema() (*apiextensionsv1.JSONSchemaProps, error) {
 	return nil, fmt.Errorf("there is no CRD of %s", v1alpha1.Kind)
 }
 
-// specTable lists the fields of the spec with what they do.
+// specTable lists the fields of the spec with their effects.
 func specTable(root *apiextensionsv1.JSONSchemaProps) (string, error) {
 	var rows [][]string
 	spec := root.Properties["spec"]
@@ -78,7 +78,7 @@ func statusTable(root *apiextensionsv1.JSONSchemaProps) string {
 	return table([]string{"Field", "Type", "Meaning"}, rows)
 }
 
-// walk visits a field and the fields in it. The devices of dataDisks are alike, so one stands for all.
+// walk visits a field and the fields in it. If these fields are all alike, as the devices of dataDisks are, it visits one of them for all.
 func walk(path string, p *apiextensionsv1.JSONSchemaProps, visit func(string, *apiextensionsv1.JSONSchemaProps)) {
 	visit(path, p)
 	names := slices.Sorted(maps.Keys(p.Properties))
@@ -94,7 +94,8 @@ func walk(path string, p *apiextensionsv1.JSONSchemaProps, visit func(string, *a
 	}
 }
 
-// allAlike is about objects only: two numbers are alike, and mean two things. Their descriptions may differ.
+// allAlike reports whether all properties are objects of one form. Their descriptions may differ. Numbers and strings are never alike:
+// two numbers have one form, but two meanings.
 func allAlike(properties map[string]apiextensionsv1.JSONSchemaProps) bool {
 	var first string
 	for _, p := range properties {
@@ -136,8 +137,8 @@ func defaultOf(p *apiextensionsv1.JSONSchemaProps) string {
 	return code(strings.Trim(string(p.Default.Raw), `"`))
 }
 
-// meaningOf is the field's text, then what the API server checks. A text that starts with the field's name in Go gets
-// the name that users write.
+// meaningOf is the field's description, followed by the checks of the API server. In a description that starts with the
+// field's name in Go, the name that users write replaces that name.
 func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 	name := path[strings.LastIndex(path, ".")+1:]
 	description, ineffective := strings.CutPrefix(p.Description, withoutEffect)
@@ -159,14 +160,14 @@ func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 	}
 	for _, rule := range p.XValidations {
 		if rule.Message == "" {
-			continue // the message names the value, which does not exist here
+			continue // the rule has an expression for its message, which needs a value
 		}
 		parts = append(parts, "Rule: "+strings.TrimSuffix(rule.Message, ".")+".")
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-// withoutEffect begins the description of a field that does nothing on LKE.
+// withoutEffect begins the description of a field without effect on LKE.
 const withoutEffect = "(no effect in lke mode) "
 
 func limits(prefix string, p *apiextensionsv1.JSONSchemaProps) []string {

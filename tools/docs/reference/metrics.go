@@ -19,7 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
-// A Metric is one that the operator exports.
+// Metric is a metric that the operator exports.
 type Metric struct {
 	Name   string
 	Type   string // counter, gauge or histogram; empty where the library does not report it
@@ -36,11 +36,11 @@ func OwnMetrics() []Metric {
 	return list
 }
 
-// nodes declares core's metrics of nodes, as the constructor of their controller does.
+// nodes declares core's metrics of nodes, which the constructor of their controller declares.
 var nodes = sync.OnceFunc(func() { node.NewController(nil) })
 
-// CoreMetrics lists the metrics of Karpenter core and of the libraries below it. Some are declared only while the
-// controllers run: metrics of conditions (operator_...) and of caches.
+// CoreMetrics lists the metrics of Karpenter core and of its libraries. The list lacks metrics that only running
+// controllers declare: some metrics of conditions (operator_...), and the metrics of caches.
 func CoreMetrics() ([]Metric, error) {
 	nodes()
 	collector, ok := crmetrics.Registry.(prometheus.Collector)
@@ -50,7 +50,7 @@ func CoreMetrics() ([]Metric, error) {
 	return described(collector)
 }
 
-// A description of the Prometheus library shows itself in its text only.
+// description parses the text of a prometheus.Desc, because a Desc gives its name and its labels in no other form.
 var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: (".*"), constLabels: \{[^}]*\}, variableLabels: \{([^}]*)\}\}$`)
 
 func described(collector prometheus.Collector) ([]Metric, error) {

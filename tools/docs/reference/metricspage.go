@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
-// coreMetricMeanings are Karpenter core's metrics that are worth a look; the others are listed by name.
+// coreMetricMeanings explains the most useful metrics of Karpenter core. The page lists the other metrics by name only.
 var coreMetricMeanings = map[string]string{
 	"karpenter_build_info": "1; the version is in the labels.",
 	"karpenter_cloudprovider_duration_seconds": "How long a method of the provider took. Create waits for a node up to " +

@@ -6,7 +6,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// coreMeanings are the settings of Karpenter core. One that core adds has to be described before it can be listed.
+// coreMeanings explains the settings of Karpenter core. A setting without a text is an error, so a setting that core adds needs a text
+// here.
 var coreMeanings = map[string]string{
 	"BATCH_IDLE_DURATION": "A batch of pending pods ends after this time without a new one.",
 	"BATCH_MAX_DURATION": "A batch of pending pods ends at this age at the latest. Longer batches make fewer and larger " +
@@ -40,7 +41,7 @@ var coreMeanings = map[string]string{
 		"`podTopologySpread.defaultConstraints`.",
 }
 
-// settingsTable lists descriptions; values names the chart's value for a variable.
+// settingsTable lists the described settings. values has the names of the chart's values by variable.
 func settingsTable(descriptions []options.Description, values map[string][]string) (string, error) {
 	var rows [][]string
 	for _, d := range descriptions {

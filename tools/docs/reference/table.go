@@ -2,7 +2,7 @@ package reference
 
 import "strings"
 
-// table renders a table of Markdown. Cells are Markdown; a bar in one is escaped.
+// table renders a table of Markdown. Cells are Markdown; table escapes the bars in them.
 func table(header []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
@@ -20,7 +20,7 @@ func table(header []string, rows [][]string) string {
 	return b.String()
 }
 
-// code renders a text as code, and nothing as nothing.
+// code renders a text as code. An empty text stays empty.
 func code(text string) string {
 	if text == "" {
 		return ""
@@ -36,7 +36,7 @@ func codes(texts []string) string {
 	return strings.Join(marked, ", ")
 }
 
-// sentence starts with a capital and ends in a full stop.
+// sentence returns the text with a capital at its start and a full stop at its end.
 func sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

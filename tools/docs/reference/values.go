@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// A value is one row of the table that helm-docs writes into the chart's README from the comments in values.yaml.
+// value is one row of the table that helm-docs writes into the chart's README from the comments in values.yaml.
 type value struct{ key, kind, def, meaning string }
 
 var valueRow = regexp.MustCompile(`^\| (\S+) \| (\S+) \| (.*?) \| (.*) \|$`)
 
-// readValues reads that table.
+// readValues reads the table of values in the chart's README.
 func readValues(chart string) ([]value, error) {
 	readme, err := os.ReadFile(filepath.Join(chart, "README.md"))
 	if err != nil {
@@ -41,7 +41,7 @@ func readValues(chart string) ([]value, error) {
 	return values, nil
 }
 
-// valuesTable lists the chart's values; variables names what each sets.
+// valuesTable lists the chart's values. variables has the environment variables that each value sets.
 func valuesTable(values []value, variables map[string][]string, schema *valueSchema) string {
 	var rows [][]string
 	for _, v := range values {
@@ -52,7 +52,7 @@ func valuesTable(values []value, variables map[string][]string, schema *valueSch
 	return table([]string{"Value", "Type", "Default", "Variable", "Meaning"}, rows)
 }
 
-// short keeps long defaults out of a table.
+// short replaces a long default by a link, to keep the table narrow.
 func short(def string) string {
 	if len(def) > 70 {
 		return "see [values.yaml](../charts/karpenter/values.yaml)"
@@ -60,7 +60,7 @@ func short(def string) string {
 	return def
 }
 
-// A valueSchema is the part of a JSON schema that the reference shows.
+// valueSchema is the part of a JSON schema that the reference shows.
 type valueSchema struct {
 	Properties map[string]*valueSchema `json:"properties"`
 	Enum       []any                   `json:"enum"`
@@ -78,7 +78,7 @@ func readSchema(chart string) (*valueSchema, error) {
 	return &schema, json.Unmarshal(text, &schema)
 }
 
-// at finds the schema of a dotted key; an empty one if the key does not exist.
+// at returns the schema of a dotted key, or an empty schema if the key does not exist.
 func (s *valueSchema) at(key string) *valueSchema {
 	for name := range strings.SplitSeq(key, ".") {
 		if s = s.Properties[name]; s == nil {

@@ -17,15 +17,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// credentials are the ways to give the token; values are tried on each, since each renders other variables.
+// credentials are the ways to configure the token. Each way renders other variables, so variablesOf tries every value with each way.
 var credentials = []map[string]any{
 	{"apiToken": "a-token"},
 	{"credentialsSecretRef": "a-secret"},
 	{"apiTokenFile": "/a/file"},
 }
 
-// variablesOf finds the environment variables that each value of the chart sets, by rendering the chart with another
-// value for it and comparing.
+// variablesOf finds the environment variables that each value of the chart sets. For each value it renders the chart with
+// the default and with another value, and compares the variables.
 func variablesOf(folder string) (map[string][]string, error) {
 	c, err := loader.LoadDir(folder)
 	if err != nil {
@@ -35,7 +35,7 @@ func variablesOf(folder string) (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Hundreds of renderings, of which only the Deployment is read, and the templates that it includes.
+	// The chart is rendered hundreds of times, and only the Deployment is read. So all templates go that the Deployment does not include.
 	c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool {
 		name := path.Base(f.Name)
 		return name != "deployment.yaml" && !strings.HasPrefix(name, "_")
@@ -49,7 +49,7 @@ func variablesOf(folder string) (map[string][]string, error) {
 		}
 		for key, was := range leaves("", c.Values) {
 			if strings.HasSuffix(key, "Override") {
-				continue // names of objects, which variables refer to
+				continue // the value is the name of an object; variables that refer to the object would change with it
 			}
 			for _, other := range others(was, schema.at(key)) {
 				after, err := environmentOf(c, loader.MergeMaps(base, nested(key, other)))
@@ -58,7 +58,7 @@ func variablesOf(folder string) (map[string][]string, error) {
 				}
 				found[key] = append(found[key], changed(before, after)...)
 				if len(schema.at(key).Enum) == 0 {
-					break // another form of the value would show the same
+					break // any other accepted value would change the same variables
 				}
 			}
 		}
@@ -70,7 +70,7 @@ func variablesOf(folder string) (map[string][]string, error) {
 	return found, nil
 }
 
-// leaves are the values that are not objects, by dotted key.
+// leaves returns the values that are not objects, and empty objects, by dotted key.
 func leaves(prefix string, values map[string]any) map[string]any {
 	result := map[string]any{}
 	for name, v := range values {
@@ -83,10 +83,10 @@ func leaves(prefix string, values map[string]any) map[string]any {
 	return result
 }
 
-// forms are texts of which the chart takes at least one for each value that is a text.
+// forms are example texts. For each value that is a text, the chart accepts at least one of them.
 var forms = []any{"something-else", "7m", "https://example.com", "/a/path", "us-east"}
 
-// others are values unlike the default.
+// others returns values to try in place of the default.
 func others(was any, schema *valueSchema) []any {
 	switch v := was.(type) {
 	case bool:
@@ -109,8 +109,8 @@ func nested(key string, v any) map[string]any {
 	return map[string]any{names[0]: v}
 }
 
-// environmentOf renders the chart and returns the operator's variables. Schema and templates may refuse values; a
-// template that cannot render one panics or fails, which is the same to the caller.
+// environmentOf renders the chart and returns the operator's variables. A value that the chart's schema or a template
+// refuses is an error.
 func environmentOf(c *chart.Chart, values map[string]any) (environment map[string]any, err error) {
 	release := common.ReleaseOptions{Name: "karpenter", Namespace: "kube-system", Revision: 1, IsInstall: true}
 	all, err := util.ToRenderValuesWithSchemaValidation(c, values, release, common.DefaultCapabilities, true)

@@ -23,7 +23,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	for _, setting := range options.DescribeCore() { // core takes its variables for defaults
+	for _, setting := range options.DescribeCore() { // core would show a variable's value as the setting's default
 		if err := os.Unsetenv(setting.Variables[0]); err != nil {
 			return err
 		}
