@@ -7,13 +7,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/k3s"
 )
 
-// Agents is where agents of k3s and RKE2 register in a cluster of instance mode, which kubeadm's nodes join as well.
+// Agents has the address and the token with which agents of k3s and RKE2 register in a cluster of instance mode. Nodes of kubeadm join the
+// same cluster.
 type Agents struct {
 	AgentEndpoint string // host:port
 	AgentToken    string // with the hash of the cluster's certificate authority
 }
 
-// startAgentServer serves what a server of k3s and RKE2 serves to agents.
+// startAgentServer starts a server with the endpoints that a server of k3s or RKE2 has for its agents.
 func (c *Cluster) startAgentServer(context.Context) error {
 	client, err := c.plane.Client("k3s-server")
 	if err != nil {

@@ -26,10 +26,11 @@ var (
 	storageScopes         = []string{"linodes:read_write", "volumes:read_write"}
 )
 
-// quickCache replaces the manager's 15 s where the simulated Linodes boot in less time than that.
+// quickCache replaces the manager's 15 s in the profile fast, whose Linodes boot in less than 15 s.
 const quickCache = time.Second
 
-// cloudControllerManifest is the manager's DaemonSet, as its chart makes it, of which no pod is placed here. The operator reads its flags.
+// cloudControllerManifest is the manager's DaemonSet as its chart makes it. The operator reads the manager's flags there. The DaemonSet has
+// no pod, because no node here is a control plane.
 //
 //go:embed cloudcontroller.yaml
 var cloudControllerManifest string

@@ -41,36 +41,36 @@ type Cluster struct {
 	plane    *plane.Plane
 	server   string // URL by which the operator reaches the API server
 	client   kubernetes.Interface
-	logsPort int // of what serves `kubectl logs`
+	logsPort int // of the server for `kubectl logs`
 	log      *slog.Logger
 	neighbours
 	end ending
 }
 
-// neighbours are the programs in addition to the control plane that use the account.
+// neighbours are the programs that run in addition to the control plane and use the account.
 type neighbours struct {
 	boots    *simulatedboot.Runner // in the modes with plain Linodes
 	sidecars sidecars              // of the block storage driver
 	managing managing              // in clusterapi mode
 }
 
-// Account is the simulated account, the addresses of its interfaces, and the address that Linodes join in addition to the API server.
+// Account has the simulated account, the addresses of its interfaces, and the address at which agents of k3s and RKE2 register.
 type Account struct {
 	Agents
 	Sim         *linodesim.Sim
 	SimURL      string // base URL of the Linode API
 	SimToken    string // the operator's token, with all scopes
-	OwnerToken  string // another with all scopes, whose requests are not counted as the operator's
+	OwnerToken  string // another token with all scopes; its requests do not count as the operator's
 	AdminURL    string // the simulator's admin interface
 	MetadataURL string // the Metadata service, in the modes with plain Linodes
 
-	VPCID, SubnetID int    // of Options.CloudController.VPC; 0 without one
+	VPCID, SubnetID int    // of Options.CloudController.VPC; 0 without a VPC
 	managerToken    string // of the cloud controller manager
 	storageToken    string // of the block storage driver
 }
 
-// Start starts everything and waits until it is ready or ctx ends. When it
-// fails, it stops all parts that it had started.
+// Start starts all parts of a cluster and waits until they are ready or ctx ends. If it
+// fails, it stops all parts that it has started.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("localcluster: %w", err)
@@ -115,8 +115,8 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"", clusterAPI{c}.makeFleet, c.opts.Mode != ClusterAPI},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		{"", clusterAPI{c}.admitOperator, !c.opts.ManagementApart || c.opts.WithoutCharts},
-		// After the charts: at the first owner that a DaemonSet's pod names, the API server remembers the existing kinds for half
-		// a minute, and would refuse NodeClaims in this time.
+		// After the charts: when the first pod of a DaemonSet names its owner, the API server caches the list of kinds for half a
+		// minute. If the charts' CRDs were not in the list, it would refuse NodeClaims for this time.
 		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
 		{"", c.startNeighbours, c.opts.WithoutAddons || !c.opts.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
@@ -136,7 +136,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// prepareFolders clears what a run that was killed has left.
+// prepareFolders makes empty folders. A killed run may have left files in them.
 func (c *Cluster) prepareFolders(context.Context) error {
 	c.onStop(func(context.Context) { _ = os.RemoveAll(c.opts.stateDir()) })
 	for dir, mode := range map[string]os.FileMode{c.opts.stateDir(): 0o700, c.opts.logDir(): 0o755} {
@@ -216,7 +216,7 @@ func (c *Cluster) startPlane(ctx context.Context) error {
 	return err
 }
 
-// startKubelet serves the logs of what runs here to `kubectl logs`.
+// startKubelet starts the server from which `kubectl logs` reads the logs of local processes.
 func (c *Cluster) startKubelet(context.Context) error {
 	config, err := c.plane.KubeletTLS()
 	if err != nil {
@@ -226,10 +226,10 @@ func (c *Cluster) startKubelet(context.Context) error {
 	return err
 }
 
-// lateTaints is when LKE sets a pool's taints, from the registration of a Node on; a guess.
+// lateTaints is the time from the registration of a Node until LKE sets the pool's taints. It is a guess.
 const lateTaints = time.Second
 
-// startLKENodes lets nodes come and go, and waits for the user's own.
+// startLKENodes simulates the nodes of LKE's pools from now on, and waits for the user's own nodes.
 func (c *Cluster) startLKENodes(ctx context.Context) error {
 	client, err := c.plane.Client("lke")
 	if err != nil {
@@ -253,11 +253,12 @@ func (c *Cluster) startLKENodes(ctx context.Context) error {
 	return c.waitForUserNodes(ctx)
 }
 
-// cloudControllerManager is the user name of Linode's, as its chart installs it: deploy/chart/templates/serviceaccount.yaml in its
-// repository. LKE's runs outside of the cluster under a name that is not known.
+// cloudControllerManager is the user name of Linode's cloud controller manager if its chart installs it
+// (deploy/chart/templates/serviceaccount.yaml in its repository). In LKE, the manager runs outside of the cluster under a name that is not
+// known.
 const cloudControllerManager = "system:serviceaccount:kube-system:ccm-linode"
 
-// startBoots lets plain Linodes boot and join, and waits for the user's own.
+// startBoots simulates the boots of plain Linodes, which then join, and waits for the user's own nodes.
 func (c *Cluster) startBoots(ctx context.Context) error {
 	client, err := c.plane.Client("machines")
 	if err != nil {
@@ -279,12 +280,12 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 	}
 	c.background(ctx, func(ctx context.Context) { c.boots.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
 	if c.opts.WithoutCloudController {
-		return nil // nothing initializes the nodes
+		return nil // without a manager no node is initialized, so a wait would not end
 	}
 	return c.waitForUserNodes(ctx)
 }
 
-// machineRoots makes a folder for the roots of machines until Stop. Its path is short: kubelets make sockets below it.
+// machineRoots makes a folder for the roots of machines, which Stop removes. Its path is short, because kubelets make sockets below it.
 func (c *Cluster) machineRoots() (string, error) {
 	dir, err := os.MkdirTemp("", "machines-")
 	c.onStop(func(context.Context) { _ = os.RemoveAll(dir) })
@@ -309,8 +310,8 @@ func (c *Cluster) startAddons(ctx context.Context) error {
 	return c.startStorage(ctx, slices.Concat(addons, []byte("---\n"), volumes))
 }
 
-// startNeighbours installs what the charts of the cloud controller manager and of the storage driver do in a self-managed cluster. The
-// manager's DaemonSet comes after the operator's charts for the same reason as LKE's addons.
+// startNeighbours installs the objects that the charts of the cloud controller manager and of the storage driver install in a self-managed
+// cluster. It must run after the installation of the operator's charts, for the same reason as startAddons (see start).
 func (c *Cluster) startNeighbours(ctx context.Context) error {
 	config, err := c.plane.RESTConfig(cloudControllerManager)
 	if err != nil {
@@ -336,7 +337,7 @@ func (c *Cluster) background(ctx context.Context, run func(context.Context)) {
 // limits.
 func (c *Cluster) RESTConfig() (*rest.Config, error) { return c.plane.RESTConfig("localcluster") }
 
-// Client is a client with it.
+// Client is a client with RESTConfig.
 func (c *Cluster) Client() (ctrlclient.WithWatch, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
@@ -345,7 +346,7 @@ func (c *Cluster) Client() (ctrlclient.WithWatch, error) {
 	return ctrlclient.NewWithWatch(config, ctrlclient.Options{})
 }
 
-// LogDir is where the logs of all parts are.
+// LogDir is the folder with the logs of all parts.
 func (c *Cluster) LogDir() string { return c.opts.logDir() }
 
 // RotateAuthority begins a rotation of the authority of a self-managed cluster.
@@ -354,7 +355,7 @@ func RotateAuthority(c *Cluster) (*plane.Rotation, error) { return c.plane.Rotat
 // Died delivers one error when a part of the control plane ends without Stop.
 func (c *Cluster) Died() <-chan error { return c.plane.Died() }
 
-// PIDs are the numbers of all child processes that were started.
+// PIDs returns the process IDs of all child processes by their names.
 func (c *Cluster) PIDs() map[string]int {
 	pids := map[string]int{}
 	for _, child := range c.plane.Processes() {

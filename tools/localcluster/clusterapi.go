@@ -25,7 +25,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedcapl"
 )
 
-// FleetPlans have a MachineDeployment each in clusterapi mode, from the start.
+// FleetPlans are the plans that have a MachineDeployment from the start, in clusterapi mode.
 var FleetPlans = []string{"g6-standard-2", "g6-standard-4", "g2-gpu-rtx4000a1-s"}
 
 // controllersEnd bounds the time that Cluster API's controllers may take to end.
@@ -34,7 +34,7 @@ const controllersEnd = 3 * time.Second
 // managing has the programs of Cluster API, which run in addition to the control plane.
 type managing struct {
 	controllers *process.Process // Cluster API's
-	apart       *plane.Plane     // the control plane of a management cluster apart
+	apart       *plane.Plane     // the control plane of a separate management cluster; nil = the cluster manages itself
 }
 
 func (m managing) pids() map[string]int {
@@ -50,10 +50,10 @@ func (m managing) pids() map[string]int {
 	return pids
 }
 
-// clusterAPI adds what a Cluster has in clusterapi mode alone.
+// clusterAPI has the methods of a Cluster for clusterapi mode.
 type clusterAPI struct{ *Cluster }
 
-// startApart starts the control plane of a management cluster apart.
+// startApart starts the control plane of a separate management cluster.
 func (c clusterAPI) startApart(ctx context.Context) error {
 	cfg := plane.Config{Name: c.Name + "-management", Bin: c.opts.planeBin(), Dir: filepath.Join(c.opts.stateDir(), "management"),
 		LogDir: filepath.Join(c.opts.logDir(), "management")}
@@ -106,7 +106,7 @@ func (c clusterAPI) start(ctx context.Context) error {
 	return nil
 }
 
-// makeFleet describes the local cluster to Cluster API.
+// makeFleet creates Cluster API's objects for the local cluster, see management.Fleet.
 func (c clusterAPI) makeFleet(ctx context.Context) error {
 	config, err := c.management().RESTConfig("cluster-api")
 	if err != nil {
@@ -126,19 +126,19 @@ func (c clusterAPI) makeFleet(ctx context.Context) error {
 }
 
 const (
-	// managementSecret has the kubeconfig of a management cluster apart, as docs/cluster-api.md describes.
+	// managementSecret has the kubeconfig of a separate management cluster, as docs/cluster-api.md describes.
 	managementSecret = "management-cluster"
 	managementRole   = "karpenter/templates/clusterapi-rbac.yaml"
 	managementUser   = "karpenter"
 )
 
-// managementKubeconfig is the file that a kubelet would mount of managementSecret.
+// managementKubeconfig is the file with the content of managementSecret. In a real cluster a kubelet mounts the Secret.
 func (c clusterAPI) managementKubeconfig() string {
 	return filepath.Join(c.opts.stateDir(), "management", "operator")
 }
 
-// admitOperator gives the operator's user in a management cluster apart the Role that the chart prints for a cluster that manages
-// itself, and the operator that user's kubeconfig.
+// admitOperator makes a user for the operator in a separate management cluster. The user gets the Role that the chart renders for a
+// cluster that manages itself. The operator gets the user's kubeconfig.
 func (c clusterAPI) admitOperator(ctx context.Context) error {
 	kubeconfig, err := c.managing.apart.UserKubeconfig(managementUser)
 	if err != nil {

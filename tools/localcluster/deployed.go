@@ -30,8 +30,8 @@ const (
 	deploymentPoll = 200 * time.Millisecond
 )
 
-// deployed reads the installed Deployment and a replica's Pod back from the API
-// server and works out what a kubelet would run.
+// deployed reads the replica's Pod from the API server, and returns the program, the
+// arguments and the environment that a kubelet would run for it.
 func (o *Operator) deployed(ctx context.Context) (deployment, error) {
 	c := o.cluster
 	pod, err := c.installed().pod(ctx, o.replica)
@@ -68,7 +68,7 @@ func (o *Operator) deployed(ctx context.Context) (deployment, error) {
 	return run, nil
 }
 
-// installed reads from the API server what the chart installed.
+// installed reads the chart's Deployment and Pods from the API server.
 type installed struct {
 	client   kubernetes.Interface
 	replicas int
@@ -76,9 +76,9 @@ type installed struct {
 
 func (c *Cluster) installed() installed { return installed{c.client, c.opts.Replicas} }
 
-// pod waits until the Deployment's current template has all its Pods
-// running: the chart's Pods have to be admitted, scheduled on the user's nodes and
-// started, as in a real cluster.
+// pod waits until all Pods of the Deployment's current template run, and returns the
+// replica's Pod. As in a real cluster, the chart's Pods have to be admitted, scheduled
+// on the user's nodes and started.
 func (i installed) pod(ctx context.Context, replica int) (pod *corev1.Pod, err error) {
 	var waitsFor error
 	err = wait.PollUntilContextCancel(ctx, deploymentPoll, true, func(ctx context.Context) (bool, error) {
@@ -134,7 +134,7 @@ func (i installed) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1.P
 	return list.Items, nil
 }
 
-// containerLog finds the log of a replica of the operator; no other container is a process.
+// containerLog returns the log file of a replica of the operator. It returns "" for all other containers, which are simulated.
 func (c *Cluster) containerLog(ctx context.Context, container kubelet.Container) (string, error) {
 	if container.Namespace != Namespace || container.Name != operatorProgram {
 		return "", nil
@@ -154,7 +154,7 @@ func (c *Cluster) containerLog(ctx context.Context, container kubelet.Container)
 	return c.Operators[replica].LogPath(), nil
 }
 
-// whyNotRunning finds what a person would look for with kubectl describe.
+// whyNotRunning returns the reason that a person would look up with kubectl describe.
 func whyNotRunning(d *appsv1.Deployment, pods []corev1.Pod) error {
 	for _, pod := range pods {
 		for _, condition := range pod.Status.Conditions {

@@ -13,8 +13,9 @@ type ending struct {
 
 func (c *Cluster) onStop(do func(context.Context)) { c.end.closers = append(c.end.closers, do) }
 
-// Stop ends everything in the reverse order of its start and returns when all of
-// it has ended: within seconds, at once when ctx ends. It may be called again.
+// Stop ends all parts in the reverse order of their start, and returns when they have
+// ended. This takes some seconds; when ctx ends, Stop kills the programs at once. Stop
+// may be called again.
 func (c *Cluster) Stop(ctx context.Context) {
 	c.end.once.Do(func() {
 		for i := len(c.end.closers) - 1; i >= 0; i-- {

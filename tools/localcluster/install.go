@@ -23,7 +23,7 @@ const (
 	crdReleaseName = "karpenter-crd"
 )
 
-// installCharts does what the quickstart does, with the simulator as the API.
+// installCharts installs the charts as the quickstart does, with the simulator as the API.
 func (c *Cluster) installCharts(ctx context.Context) error {
 	ports, err := plane.FreePorts(2 * c.opts.Replicas)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Cluster) installCharts(ctx context.Context) error {
 	return c.Upgrade(ctx, c.opts.Values)
 }
 
-// UpgradeCRDs installs the chart of the definitions again, with these values.
+// UpgradeCRDs installs the chart of the CRDs again, with the given values.
 func (c *Cluster) UpgradeCRDs(ctx context.Context, values map[string]any) error {
 	return charts.Apply(ctx, c.Kubeconfig, c.release(crdReleaseName, values), c.helmLog())
 }
@@ -58,15 +58,14 @@ func (c *Cluster) release(name string, values map[string]any) charts.Release {
 	return r
 }
 
-// Upgrade installs the operator's chart again with other values over this
-// package's own. The operator that runs goes on with the old ones until it is
-// stopped and started.
+// Upgrade installs the operator's chart again. The given values override this package's
+// own values. A running operator keeps the old values until it is stopped and started.
 func (c *Cluster) Upgrade(ctx context.Context, values map[string]any) error {
 	return charts.Apply(ctx, c.Kubeconfig, c.release(releaseName, loader.MergeMaps(c.values(), values)), c.helmLog())
 }
 
-// Check returns an error if a cluster with these options would not start: a name that cannot be, or a value that the operator's
-// chart refuses. It starts nothing.
+// Check returns an error if a cluster with these options would not start, for example because of its name or because the operator's
+// chart refuses a value. It starts nothing.
 func (o Options) Check() error {
 	if err := o.complete(); err != nil {
 		return fmt.Errorf("localcluster: %w", err)
@@ -83,7 +82,7 @@ func (o Options) checkValues() error {
 	return charts.Check(c.release(releaseName, loader.MergeMaps(c.values(), o.Values)))
 }
 
-// values of the quickstart, and the first replica's ports, which are free here.
+// values returns the values of the quickstart, and the ports of the first replica, which are free on this machine.
 func (c *Cluster) values() map[string]any {
 	settings, where := map[string]any{"clusterName": c.Name}, ""
 	if c.opts.instances() { // there is no LKE cluster to discover the region from
@@ -107,7 +106,7 @@ func (c *Cluster) values() map[string]any {
 			"healthProbe": map[string]any{"port": c.Operator.healthPort},
 		},
 	}
-	if len(c.opts.Pools) > 0 { // as `import lke` advises: the operator's pool stays
+	if len(c.opts.Pools) > 0 { // as `import lke` advises: the operator runs in its own pool, which stays
 		values["nodeSelector"] = map[string]any{corev1.LabelInstanceTypeStable: ownPlan}
 	}
 	return values
@@ -132,5 +131,5 @@ func (c *Cluster) eachOperator(do func(*Operator) error) error {
 	return errors.Join(problems...)
 }
 
-// helmLog: Helm's warnings belong in a file, not among the steps.
+// helmLog writes Helm's warnings into a file, to keep them out of the list of steps.
 func (c *Cluster) helmLog() slog.Handler { return c.log.With("part", "helm").Handler() }

@@ -12,16 +12,17 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// leaderMetric is controller-runtime's: 1 in the process that holds the Lease.
+// leaderMetric is a metric of controller-runtime. It is 1 in the process that holds the Lease.
 const leaderMetric = "leader_election_master_status"
 
-// A frozen process takes connections and does not answer. One on a busy machine takes seconds for its answer.
+// metricsTimeout bounds a request for metrics. A frozen process accepts connections and never answers. A process on a busy machine takes
+// seconds for its answer.
 const metricsTimeout = 15 * time.Second
 
 var errNoLeader = errors.New("no replica of the operator leads")
 
-// Leader is the replica that leads, by its own metrics. After a replica
-// was frozen, two replicas may report this for a moment; then Leader returns either.
+// Leader is the replica that leads, by its own metrics. After a replica was frozen, two
+// replicas may report for a moment that they lead. Then Leader returns the first of them.
 func (c *Cluster) Leader(ctx context.Context) (*Operator, error) {
 	problem := errNoLeader
 	for _, operator := range c.Operators {
@@ -42,7 +43,7 @@ func (c *Cluster) Leader(ctx context.Context) (*Operator, error) {
 	return nil, problem
 }
 
-// Metrics reads what the replica measures, by the metric's name.
+// Metrics reads the replica's metrics, by their names.
 func (o *Operator) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
 	defer cancel()

@@ -22,17 +22,17 @@ import (
 // kubeletEnd is how long a kubelet may take to end.
 const kubeletEnd = 3 * time.Second
 
-// lkeKubelets are the real kubelets of LKE's workers. Their certificates are signed at once: how LKE's nodes get theirs is
-// not known.
+// lkeKubelets are the real kubelets of LKE's workers. The cluster's authority signs their certificates without a request,
+// because it is not known how LKE's nodes get their certificates.
 type lkeKubelets struct {
 	plane   *plane.Plane
 	program string
 	dir     string // of the machines' roots
 	logDir  string
-	slots   chan struct{} // one for each that may run
+	slots   chan struct{} // one for each kubelet that may run
 }
 
-// realKubelets returns nil where kwok simulates all.
+// realKubelets returns nil if kwok simulates all kubelets.
 func (c *Cluster) realKubelets() (simulatedlke.Kubelets, error) {
 	if c.opts.Kubelets == 0 {
 		return nil, nil
@@ -43,8 +43,9 @@ func (c *Cluster) realKubelets() (simulatedlke.Kubelets, error) {
 	}, err
 }
 
-// Start starts a kubelet while there are some left. The user's own workers are kwok's: the operator's Pods are there, whose
-// probes would find no container.
+// Start starts a kubelet for a node of Karpenter. It returns nil if Options.Kubelets run already: then kwok simulates the node.
+// kwok simulates the user's own workers, too: the operator's Pods are there, and the probes of a real kubelet would find no
+// container.
 func (k *lkeKubelets) Start(e linodesim.Event) (func(context.Context), error) {
 	ofKarpenter := slices.ContainsFunc(e.PoolTags, func(tag string) bool { return strings.HasPrefix(tag, "karpenter.sh/nodepool=") })
 	if !ofKarpenter {
@@ -95,8 +96,8 @@ func (k *lkeKubelets) start(e linodesim.Event) (func(context.Context), error) {
 	}, nil
 }
 
-// registration are the flags with what the pool gives its nodes, labels that a kubelet may set and all taints, and with the memory that
-// kubelets of the tier keep back.
+// registration returns the kubelet's flags for its pool: the pool's ID, the labels of the pool that a kubelet may set, all taints of the
+// pool, and the memory that kubelets of the tier reserve.
 func registration(e linodesim.Event) []string {
 	own := bootstrap.SelfLabels(e.Labels)
 	labels := []string{simulatedlke.PoolIDLabel + "=" + strconv.Itoa(e.PoolID)}

@@ -13,13 +13,13 @@ import (
 // ErrRunning is the cause when a cluster of the same name runs already.
 var ErrRunning = errors.New("it is running already")
 
-// Lock marks a state folder as in use for as long as the process that took it
-// lives: the kernel lets it go when that process ends, however it ends. The file
-// stays, as removing it would let two processes hold two files of one name.
+// Lock marks a state folder as in use while the process that took the lock lives. The
+// kernel releases the lock when the process ends, however it ends. The file stays: if it
+// were removed, two processes could each lock a file of the same name.
 type Lock struct{ file *flock.Flock }
 
-// TakeLock takes the lock of a state folder and writes this process's number
-// into it. The error is ErrRunning when another process has it.
+// TakeLock takes the lock of a state folder and writes this process's ID into its file.
+// The error is ErrRunning if another process has the lock.
 func TakeLock(stateDir string) (*Lock, error) {
 	if err := os.MkdirAll(stateDir, 0o755); err != nil {
 		return nil, err
@@ -39,13 +39,14 @@ func TakeLock(stateDir string) (*Lock, error) {
 	return lock, nil
 }
 
-// Release lets the lock go.
-func (l *Lock) Release() { _ = l.file.Close() } // it goes with the process at the latest
+// Release releases the lock.
+func (l *Lock) Release() { _ = l.file.Close() } // after an error, the kernel releases it at the end of the process
 
-// Holder is the process that runs a cluster in this state folder; 0 = none. As
-// the lock is held while it lives, the number is never an old one.
+// Holder is the ID of the process that runs a cluster in this state folder; 0 = no
+// process. The process holds the lock while it lives, so the ID is never of an earlier
+// process.
 func Holder(stateDir string) int {
-	lock := flock.New(lockFile(stateDir), flock.SetFlag(os.O_RDWR)) // a lock that is not there is not made
+	lock := flock.New(lockFile(stateDir), flock.SetFlag(os.O_RDWR)) // does not create a missing file
 	free, err := lock.TryRLock()
 	defer func() { _ = lock.Close() }()
 	content, unread := os.ReadFile(lockFile(stateDir))

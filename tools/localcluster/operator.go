@@ -50,8 +50,8 @@ func (o *Operator) Start(ctx context.Context) error {
 	return child.WaitHealthy(ctx, client, o.HealthURL()+run.readiness)
 }
 
-// launch makes the process. The lock is not held for longer, so that Kill works
-// while Start waits.
+// launch starts the process. It holds the lock only while the process is started, so
+// that Kill works while Start waits for the readiness.
 func (o *Operator) launch(run deployment) (*process.Process, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,8 +71,8 @@ func (o *Operator) launch(run deployment) (*process.Process, error) {
 // Kill ends the operator at once, as a crash or a dead node would.
 func (o *Operator) Kill() { o.with((*process.Process).Kill) }
 
-// Stop terminates the operator as a kubelet would, and kills it when it does
-// not exit in time.
+// Stop terminates the operator as a kubelet would, and kills it if it does not exit
+// within operatorGrace.
 func (o *Operator) Stop(ctx context.Context) {
 	o.with(func(child *process.Process) { child.Stop(ctx, operatorGrace) })
 }
@@ -80,7 +80,7 @@ func (o *Operator) Stop(ctx context.Context) {
 // Pause freezes the process (SIGSTOP), as a host that stalls does, until Resume.
 func (o *Operator) Pause() { o.with((*process.Process).Pause) }
 
-// Resume lets a process go on that Pause froze.
+// Resume continues a process that Pause froze.
 func (o *Operator) Resume() { o.with((*process.Process).Resume) }
 
 func (o *Operator) with(do func(*process.Process)) {
@@ -89,7 +89,7 @@ func (o *Operator) with(do func(*process.Process)) {
 	}
 }
 
-// Running reports whether the process is there.
+// Running reports whether the process runs.
 func (o *Operator) Running() bool {
 	child := o.current()
 	return child != nil && child.Running()
@@ -113,10 +113,10 @@ func (o *Operator) current() *process.Process {
 	return o.child
 }
 
-// name of the replica's process: controller, controller-2, ...
+// name is the name of the replica's process: controller, controller-2, ...
 func (o *Operator) name() string { return numbered(operatorProgram, o.replica) }
 
-// folder of its credentials, below the state: operator, operator-2, ... Its log is named so, too.
+// folder is the name of the folder with the replica's credentials: operator, operator-2, ... The replica's log has the same name.
 func (o *Operator) folder() string { return numbered("operator", o.replica) }
 
 func numbered(name string, replica int) string {
@@ -129,7 +129,7 @@ func numbered(name string, replica int) string {
 // LogPath is the file with the output of all starts.
 func (o *Operator) LogPath() string { return filepath.Join(o.cluster.opts.logDir(), o.folder()+".log") }
 
-// MetricsURL is where the operator serves its metrics.
+// MetricsURL is the URL of the operator's metrics.
 func (o *Operator) MetricsURL() string { return local(o.metricsPort) + "/metrics" }
 
 // ProfileURL is the address of a profile of pprof, if the operator runs with ENABLE_PROFILING.

@@ -47,15 +47,16 @@ type Options struct {
 	Port       int     // of the API server; 0 = a free one
 	Kubernetes string  // release of the control plane, such as 1.37.2; "" = the default one
 
-	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 where plain Linodes join, and -1 = none: a real one
-	// mounts no volume here. 0 = none in lke mode, where the first of Karpenter's nodes to join are real.
+	// Kubelets is the number of real kubelets that run at a time; kwok simulates the others. In the modes with plain Linodes, 0 = 20, and
+	// -1 = no real kubelet, for pods with volumes: a real kubelet mounts no volume here. In lke mode, 0 = no real kubelet, and with n the
+	// first n nodes of Karpenter that join have real kubelets.
 	Kubelets int
 
-	// KwokPools names NodePools of instance mode all of whose nodes kwok simulates, such as nodes of pods with volumes.
+	// KwokPools names NodePools of instance mode. kwok simulates all of their nodes, for example the nodes of pods with volumes.
 	KwokPools []string
 
-	// ManagementApart: in clusterapi mode another control plane has Cluster API's objects, and the operator reaches it with a kubeconfig of
-	// a user who has the chart's Role there, in one namespace.
+	// ManagementApart starts a second control plane in clusterapi mode, which has Cluster API's objects. The operator reaches it with the
+	// kubeconfig of a user that has the chart's Role there, in one namespace.
 	ManagementApart bool
 
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The
@@ -65,41 +66,42 @@ type Options struct {
 	// Pools are further LKE pools of the user, in addition to the operator's pool; in lke mode.
 	Pools []linodesim.PoolSpec
 
-	Values        map[string]any // Helm values for charts/karpenter, over this package's own
-	Env           []string       // more variables for the operator, NAME=value, over the Deployment's
-	WithoutCharts bool           // install nothing; no operator then either
+	Values        map[string]any // Helm values for charts/karpenter; they override this package's own values
+	Env           []string       // more variables for the operator, NAME=value; they override the Deployment's variables
+	WithoutCharts bool           // install nothing, and run no operator
 	NoOperator    bool           // install the charts, do not run the operator
 	WithoutAddons bool           // no DaemonSets of LKE's on the nodes, no block storage
 	WithoutCSI    bool           // kubernetes-csi's programs do not run: no volume is made or attached
 	Audit         bool           // the API server logs all requests to logs/audit.log
 
-	// ChartSource returns where a chart is installed from: folder, archive, or oci:// reference
-	// and version. nil = the repository's charts.
+	// ChartSource returns the source of a chart: folder, archive, or oci:// reference and
+	// version. nil = the repository's charts.
 	ChartSource func(chart string) (source, version string)
 
-	// Image returns the program in a container image as files of this machine. nil = the
-	// Deployment's image is not looked at and .bin/controller is run.
+	// Image returns the program in a container image as files of this machine. nil = run
+	// .bin/controller, whatever the Deployment's image is.
 	Image func(ctx context.Context, reference string) (Program, error)
 
-	// ServerVersion gives the version that the API server reports to the operator: an upgrade of the control plane, of which only
-	// one release is here, is simulated. nil = its own.
+	// ServerVersion returns the version that the API server reports to the operator. It simulates an upgrade of the control plane,
+	// because only one release runs here. nil = the API server's own version.
 	ServerVersion func() string
 
-	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default, which hundreds of simulated
-	// nodes miss on a busy machine. Their pods are not ready from then on, because a simulated kubelet does not report them again.
+	// NodeSilence is the time without a heartbeat after which a node is not ready; 0 = Kubernetes' default. On a busy machine,
+	// hundreds of simulated nodes exceed the default. Then their pods stay not ready, because a simulated kubelet does not report
+	// them again.
 	NodeSilence time.Duration
 
-	// ReadyAfter is how long LKE's new nodes are registered before they are ready. On real ones it is the time their pod network takes
-	// to start, never 0, which is the default here for speed.
+	// ReadyAfter is the time from the registration of LKE's new nodes until they are ready. On real nodes the pod network starts in
+	// this time, so it is never 0. Here the default is 0, for speed.
 	ReadyAfter time.Duration
 
-	// Unchecked: the simulator's answers are not compared with the API's
-	// description, which takes most of its time when there are hundreds of nodes.
+	// Unchecked switches off the simulator's comparison of its answers with the API's
+	// description. With hundreds of nodes the comparison takes most of the simulator's time.
 	Unchecked bool
 
-	// Behaviour of the simulated platform where the real one is not known; zero is
-	// the report's if Profile is one.
-	// ReapplyRemoved and PoolTaints in it are honoured here.
+	// Behaviour chooses what the simulated platform does where the real platform is not
+	// known. The zero value = the behaviour of the report, if Profile is a report. This
+	// package implements ReapplyRemoved and PoolTaints.
 	Behaviour linodesim.Behaviour
 
 	// Memory chooses how much memory LKE's workers keep from pods, for plans without a recording.
@@ -107,7 +109,8 @@ type Options struct {
 
 	// CloudController has flags of the cloud controller manager of instance mode.
 	CloudController CloudController
-	// WithoutCloudController leaves the place to another one; Nodes stay uninitialized until it runs.
+	// WithoutCloudController starts no cloud controller manager, so that a test can start another manager. Nodes stay uninitialized until
+	// that manager runs.
 	WithoutCloudController bool
 
 	Progress io.Writer // a line for each step; nil = silent
@@ -122,7 +125,7 @@ type CloudController struct {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$`)
 
-// complete fills in what was left out and refuses what cannot be.
+// complete sets defaults, and returns an error for an invalid option.
 func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "dev")
 	o.Mode = cmp.Or(o.Mode, LKE)
@@ -172,7 +175,8 @@ func (o *Options) ownNodes() int {
 	return n
 }
 
-// simulated reports whether a node is of a NodePool whose nodes kwok simulates: its name begins with the names of cluster and NodePool.
+// simulated reports whether a node belongs to a NodePool of KwokPools: the node's name begins with the names of the cluster and the
+// NodePool.
 func (o *Options) simulated(node string) bool {
 	return slices.ContainsFunc(o.KwokPools, func(pool string) bool { return strings.HasPrefix(node, o.Name+"-"+pool+"-") })
 }
@@ -193,7 +197,7 @@ func (o *Options) findRoot() error {
 	return err
 }
 
-// DefaultStateDir is where a cluster of this name keeps state and logs.
+// DefaultStateDir is the folder in which a cluster of this name keeps its state and logs.
 func DefaultStateDir(root, name string) string { return filepath.Join(root, ".local", name) }
 
 func (o *Options) stateDir() string { return filepath.Join(o.StateDir, "state") }

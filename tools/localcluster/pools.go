@@ -10,11 +10,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// ownPool is the text form of a pool of the user's: plan, nodes, and the bounds of LKE's autoscaler.
+// ownPool is the text form of a user's pool: plan, number of nodes, and the bounds of LKE's autoscaler.
 var ownPool = regexp.MustCompile(`^([a-z0-9-]+):([0-9]{1,3})(?::([0-9]{1,3})-([0-9]{1,3}))?$`)
 
-// ParsePools reads pools of the user's, such as g6-standard-2:2:1-4,g6-dedicated-4:1. The simulated LKE has the autoscaler's setting and
-// does not scale: only its setting is documented.
+// ParsePools reads the user's pools, such as g6-standard-2:2:1-4,g6-dedicated-4:1. The simulated LKE stores the autoscaler's setting and
+// does not scale, because only the setting is documented.
 func ParsePools(text string) (pools []linodesim.PoolSpec, _ error) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item == "" {
@@ -25,7 +25,7 @@ func ParsePools(text string) (pools []linodesim.PoolSpec, _ error) {
 			return nil, fmt.Errorf("pool %q: write plan:nodes or plan:nodes:least-most, such as g6-standard-2:2:1-4", item)
 		}
 		number := func(digits string) int {
-			n, _ := strconv.Atoi(digits) // it has at most three
+			n, _ := strconv.Atoi(digits) // no error: ownPool allows one to three digits
 			return n
 		}
 		pool := linodesim.PoolSpec{Type: m[1], Count: number(m[2])}

@@ -17,13 +17,13 @@ import (
 type Program struct {
 	Root       string   // folder with the image's files
 	Dir        string   // folder for the files that the program reads in addition
-	Entrypoint []string // first a path below Root
+	Entrypoint []string // the first word is a path below Root
 	Env        []string
 	UID, GID   int
 }
 
-// program returns the process that a kubelet would start for the container: its command, or else its image's
-// entry point, as the user that the container or else the image names.
+// program returns the process that a kubelet would start for the container. It is the container's command, or else
+// the image's entry point. It runs as the user of the container's securityContext, or else as the image's user.
 func (o *Options) program(ctx context.Context, pod *corev1.Pod, run workload.Command) (Program, error) {
 	container, command := run.Container, run.Command
 	if o.Image == nil {
@@ -54,8 +54,8 @@ func (o *Options) program(ctx context.Context, pod *corev1.Pod, run workload.Com
 	return p, nil
 }
 
-// give hands files to the program's user, if this process may: only root may start
-// programs as another user.
+// give makes the program's user the owner of files. It does nothing unless this process
+// runs as root, because only root can start programs as another user.
 func (p Program) give(files ...string) error {
 	if p.UID == 0 || os.Geteuid() != 0 {
 		return nil

@@ -27,12 +27,12 @@ const (
 	readHeaderTimeout = 10 * time.Second
 
 	region = "us-ord"
-	// ownPlan is the plan of the user's own nodes: it has room for the operator's pod, and then for no pod that requests a whole CPU.
+	// ownPlan is the plan of the user's own nodes. A node has room for the operator's pod, and no room for a pod that requests a whole CPU.
 	ownPlan = "g6-standard-1"
 )
 
-// startSimulator makes the account with its cluster and serves it on loopback:
-// the API below /v4 and /v4beta, a page for people at /, and the admin interface on a separate port.
+// startSimulator makes the account with its cluster and serves it on loopback: the API below /v4 and /v4beta, and a page for people at /.
+// The admin interface has a separate port. With plain Linodes, so has the Metadata service.
 func (c *Cluster) startSimulator(ctx context.Context) error {
 	profile, _, err := linodesim.ProfileFrom(c.opts.Profile)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Cluster) startSimulator(ctx context.Context) error {
 	return nil
 }
 
-// addOwnNodes makes the user's own nodes: an LKE cluster's, or Linodes that were set up by hand.
+// addOwnNodes makes the user's own nodes: the nodes of an LKE cluster, or Linodes that were set up by hand.
 func (c *Cluster) addOwnNodes(ctx context.Context) error {
 	if !c.opts.instances() {
 		cluster, err := c.Sim.AddCluster(linodesim.ClusterSpec{
@@ -99,7 +99,7 @@ func (c *Cluster) addOwnNodes(ctx context.Context) error {
 // instances reports whether nodes are plain Linodes that join a self-managed cluster.
 func (o *Options) instances() bool { return o.Mode != LKE }
 
-// ownNodes is how the labels of Linodes begin that were set up by hand.
+// ownNodes is the beginning of the labels of Linodes that were set up by hand.
 func ownNodes(cluster string) string { return cluster + "-by-hand-" }
 
 // serve serves on a free port of loopback until Stop; config is nil for plain HTTP.
@@ -114,7 +114,7 @@ func (c *Cluster) serve(handler http.Handler, config *tls.Config) (port int, err
 	if config != nil {
 		listener = tls.NewListener(listener, config)
 	}
-	done.Go(func() { _ = server.Serve(listener) }) // ends with Close below, and with nothing else
+	done.Go(func() { _ = server.Serve(listener) }) // returns only after Close below
 	c.onStop(func(context.Context) { _ = server.Close(); done.Wait() })
 	return int(at.Port()), err
 }

@@ -25,9 +25,9 @@ const (
 )
 
 const (
-	// quickResync replaces the attacher's minute where the simulated Linodes boot in less time than that.
+	// quickResync replaces the attacher's minute in the profile fast, whose Linodes boot in less than a minute.
 	quickResync = 3 * time.Second
-	// sidecarPause is from the end of a sidecar to its next start, as the kubelet's first one.
+	// sidecarPause is the time from the end of a sidecar to its next start. It is as long as the kubelet's first pause.
 	sidecarPause = 10 * time.Second
 	sidecarGrace = 3 * time.Second
 )
@@ -45,7 +45,7 @@ func (c *Cluster) startStorage(ctx context.Context, objects []byte) error {
 	if _, err := manifest.Apply(ctx, kube, objects); err != nil {
 		return fmt.Errorf("installing the addons: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "csi-") // a short path: a socket's has at most 108 bytes
+	dir, err := os.MkdirTemp("", "csi-") // a short path, because the path of a socket has at most 108 bytes
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (o *Options) sidecars(socket string) []process.Spec {
 	return all
 }
 
-// sidecars are the latest process of each, by its name.
+// sidecars has the latest process of each sidecar, by its name.
 type sidecars struct {
 	log *slog.Logger
 
@@ -108,7 +108,8 @@ type sidecars struct {
 	running map[string]*process.Process
 }
 
-// keep starts one again when it has ended, as the kubelet does, until ctx ends: they exit when the driver does not answer within a second.
+// keep starts a sidecar again when it has ended, as the kubelet does, until ctx ends. A sidecar exits if the driver does not answer within
+// a second.
 func (s *sidecars) keep(ctx context.Context, spec process.Spec) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		child := s.get(spec.Name)

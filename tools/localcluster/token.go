@@ -71,7 +71,8 @@ func (r *renewal) replace(end func()) {
 	r.end = end
 }
 
-// keepFresh calls renew from time to time until end. One that fails is made up for by the next, long before the token ends.
+// keepFresh calls renew every tokenRenew, until the caller calls end. If a call fails, the next calls come long before the token expires: a
+// token is valid for 24 hours, and there is a call each hour.
 func keepFresh(ctx context.Context, renew func(context.Context) error) (end func()) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup

@@ -14,7 +14,8 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 )
 
-// startVersioned serves the API server to the operator with another answer to /version. Everything else passes through.
+// startVersioned starts a proxy between the operator and the API server. The proxy answers /version itself, and passes on all other
+// requests.
 func (c *Cluster) startVersioned(context.Context) error {
 	target, err := url.Parse(c.plane.Server())
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// account has the volumes of the Linode API, as the driver's controller keeps them. Its errors have the codes of internal/driver/errors.go
-// where controllerserver.go and controllerserver_helper.go return codes; any other error is Internal there and here.
+// account manages the volumes of the Linode API as the driver's controller does. Its errors have the codes that the driver returns
+// (internal/driver/errors.go, controllerserver.go, controllerserver_helper.go). Errors without a code of the driver are Internal, as there.
 type account struct{ api *linodehttp.Client }
 
 const (
@@ -32,20 +32,22 @@ func internal(format string, args ...any) error {
 	return status.Errorf(codes.Internal, format, args...)
 }
 
-// labelOf is the name of a volume, as long as a label may be.
+// labelOf is the name of a volume, cut to the length that a label may have.
 func labelOf(name string) string { return name[:min(len(name), labelLength)] }
 
-// handle names a volume to the driver: its ID and its label.
+// handle is the driver's ID of a volume: the volume's ID and label in the Linode API.
 func handle(v api.Volume) string { return fmt.Sprintf("%d-%s", v.ID, v.Label) }
 
-// idOf is the volume's ID in a handle. For any other text it is the ID of no volume, as pkg/linode-volumes/utils.go makes an ID of a hash.
+// idOf is the volume's ID in a handle. For any other text it is 0, which no volume has. The driver computes a hash of such a text as the ID
+// (pkg/linode-volumes/utils.go), and no volume has that ID either.
 func idOf(handle string) int {
 	id, _, _ := strings.Cut(handle, "-")
 	n, _ := strconv.Atoi(id)
 	return n
 }
 
-// create makes the volume of a name, or finds it by its label, and waits until it is active.
+// create finds a volume by the label of its name, or else makes the volume, and waits until it is active. A volume of another size is an
+// error.
 func (a account) create(ctx context.Context, name, region string, gb int) (v api.Volume, err error) {
 	label := labelOf(name)
 	found, err := linodehttp.List[api.Volume](ctx, a.api, "/volumes", fmt.Sprintf(`{"label": %q}`, label))
@@ -66,7 +68,7 @@ func (a account) create(ctx context.Context, name, region string, gb int) (v api
 	return a.until(ctx, v.ID, "is active", func(v api.Volume) bool { return v.Status == api.VolumeStatusActive })
 }
 
-// until reads a volume again and again until it is as it should be.
+// until reads a volume every poll until is returns true for it. It gives up after waitTimeout.
 func (a account) until(ctx context.Context, id int, what string, is func(api.Volume) bool) (v api.Volume, err error) {
 	err = wait.PollUntilContextTimeout(ctx, poll, waitTimeout, true, func(ctx context.Context) (bool, error) {
 		v, err = a.volume(ctx, id)
@@ -130,7 +132,7 @@ func (a account) attach(ctx context.Context, id, linode int) (api.Volume, error)
 	if len(has) >= int(limit) {
 		return v, status.Errorf(codes.ResourceExhausted, "max number of volumes (%d) already attached to instance", limit)
 	}
-	to := api.VolumeAttach{LinodeID: linode, PersistAcrossBoots: new(false)} // so that a Linode takes more than 8
+	to := api.VolumeAttach{LinodeID: linode, PersistAcrossBoots: new(false)} // with true, a Linode takes at most 8 volumes
 	if err := a.api.Send(ctx, http.MethodPost, fmt.Sprintf("/volumes/%d/attach", id), "", to, nil); err != nil {
 		code := codes.Internal
 		if strings.Contains(err.Error(), "is already attached") {
@@ -142,8 +144,8 @@ func (a account) attach(ctx context.Context, id, linode int) (api.Volume, error)
 }
 
 // detach detaches a volume from a Linode (0: from any Linode), and waits until it is attached nowhere. A volume that is attached to another
-// Linode, or that is gone, counts as detached. The driver also sends a request for a volume that is attached nowhere; the answer is not
-// known.
+// Linode, or that is gone, counts as detached. The driver sends a request also for a volume that is attached nowhere. detach sends no such
+// request, because the API's answer to it is not known.
 func (a account) detach(ctx context.Context, id, linode int) error {
 	v, err := a.volume(ctx, id)
 	switch {
@@ -161,7 +163,8 @@ func (a account) detach(ctx context.Context, id, linode int) error {
 	return err
 }
 
-// limit returns how many volumes a Linode takes: the number that its memory allows, less its disks, which are at least leastDisks.
+// limit returns how many volumes a Linode takes: the number that its memory allows, less the number of its disks. A Linode with fewer disks
+// than leastDisks counts as a Linode with leastDisks disks.
 func (a account) limit(ctx context.Context, linode, leastDisks int) (int32, error) {
 	var instance api.Instance
 	path := fmt.Sprintf("/linode/instances/%d", linode)

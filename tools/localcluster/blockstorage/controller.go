@@ -18,7 +18,7 @@ import (
 type controller struct {
 	csi.UnimplementedControllerServer
 	account account
-	region  string // its own, for volumes of no other
+	region  string // the controller's own region, for requests that name no region
 	pods    pods
 }
 
@@ -43,7 +43,7 @@ func (controller) ControllerGetCapabilities(context.Context, *csi.ControllerGetC
 	return answer, nil
 }
 
-// CreateVolume makes a volume in the region that the request prefers. Its size is cut to whole GiB, of which there are at least 10
+// CreateVolume makes a volume in the region that the request prefers. The size is cut to whole GiB, and is at least 10 GiB
 // (internal/driver/controllerserver_helper.go, getRequestCapacitySize, bytesToGB).
 func (c controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeRequest) (*csi.CreateVolumeResponse, error) {
 	if r.GetName() == "" {
@@ -72,7 +72,8 @@ func regionOf(r *csi.TopologyRequirement) string {
 	return topologies[0].GetSegments()[TopologyKey]
 }
 
-// valid refuses what a volume that one Linode has at a time cannot do (internal/driver/controllerserver_helper.go).
+// valid accepts only access modes for writers on a single node, because a volume is attached to one Linode at a time
+// (internal/driver/controllerserver_helper.go).
 func valid(wanted ...*csi.VolumeCapability) error {
 	if len(wanted) == 0 {
 		return status.Error(codes.InvalidArgument, "volume capabilities are required")
@@ -93,13 +94,13 @@ func (c controller) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeRequest
 	return &csi.DeleteVolumeResponse{}, c.account.remove(ctx, idOf(r.GetVolumeId()))
 }
 
-// ControllerPublishVolume attaches a volume to the Linode whose ID is the node's.
+// ControllerPublishVolume attaches a volume to the Linode whose ID is the request's node ID.
 func (c controller) ControllerPublishVolume(ctx context.Context, r *csi.ControllerPublishVolumeRequest) (
 	*csi.ControllerPublishVolumeResponse, error) {
 	if err := valid(r.GetVolumeCapability()); err != nil {
 		return nil, err
 	}
-	linode, _ := strconv.Atoi(r.GetNodeId()) // another text is the ID of no Linode, as in pkg/linode-volumes/utils.go
+	linode, _ := strconv.Atoi(r.GetNodeId()) // any other text gives the ID of no Linode, as in pkg/linode-volumes/utils.go
 	v, err := c.account.attach(ctx, idOf(r.GetVolumeId()), linode)
 	if err != nil {
 		return nil, err
@@ -114,8 +115,9 @@ func (c controller) ControllerUnpublishVolume(ctx context.Context, r *csi.Contro
 	return &csi.ControllerUnpublishVolumeResponse{}, c.account.detach(ctx, idOf(r.GetVolumeId()), linode)
 }
 
-// ListVolumes lists all volumes of the account, each with the Linode that has it; the driver answers in pages of 500. The attacher compares
-// the list with its attachments, and attaches missing volumes again: before it can, the pods of that volume are stopped.
+// ListVolumes lists all volumes of the account, each with the Linode to which it is attached, on one page. The driver answers in pages of
+// 500. The attacher compares the list with its attachments, and attaches detached volumes again. Before the answer, ListVolumes makes this
+// comparison itself, and sets the pods of detached volumes to not ready (see pods).
 func (c controller) ListVolumes(ctx context.Context, _ *csi.ListVolumesRequest) (*csi.ListVolumesResponse, error) {
 	attachments, err := c.pods.attachments(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 const (
 	// Driver is the driver's name.
 	Driver = "linodebs.csi.linode.com"
-	// TopologyKey is the label by which the driver finds where a volume can be attached.
+	// TopologyKey is the key of the region in the driver's topology: a volume can be attached only to nodes of its region.
 	TopologyKey = "topology.linode.com/region"
 )
 
@@ -36,7 +36,7 @@ type Config struct {
 
 // Run runs the driver until ctx ends.
 func Run(ctx context.Context, cfg Config) error {
-	crlog.SetLogger(logr.Discard()) // of client-go's caches, which would complain on standard error without it
+	crlog.SetLogger(logr.Discard()) // for client-go's caches; without a logger, a warning would appear on standard error
 	unchecked := true               // several clusters run in one process, and names of controllers are checked process-wide
 	manager, err := controllerruntime.NewManager(cfg.Cluster, controllerruntime.Options{
 		Metrics:    metrics.Options{BindAddress: "0"},

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	fewestDevices = 8  // of a Linode with less than 16 GB of memory
-	mostDevices   = 64 // of any
-	// ownDisks is how many a plugin finds on its node at least: it counts the disks that QEMU shows (internal/driver/limits.go), and the API
-	// lists none of LKE's nodes.
+	fewestDevices = 8  // for each Linode, however little memory it has
+	mostDevices   = 64 // for each Linode, however much memory it has
+	// ownDisks is the least number of disks that a plugin finds on its node. The plugin counts the disks that QEMU shows
+	// (internal/driver/limits.go), while the API lists no disks of LKE's nodes.
 	ownDisks = 1
 	gib      = 1 << 30
 )
 
-// AttachLimit is how many volumes a node takes: a device for each GiB of memory, at least 8 and at most 64, of which the
-// node's own disks take theirs (internal/driver/limits.go).
+// AttachLimit is the number of volumes that a node takes: one for each GiB of memory, at least 8 and at most 64, less the number
+// of the node's own disks (internal/driver/limits.go). Example: with 16 GiB and 1 disk it is 15.
 func AttachLimit(planMemory int64, disks int) int32 {
 	return int32(min(max(planMemory/gib, fewestDevices), mostDevices) - int64(disks)) //nolint:gosec // at most 64
 }
@@ -38,7 +38,7 @@ type nodePlugin struct {
 func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	node := &corev1.Node{}
 	if exists, err := found(ctx, p.client, request, node); !exists || node.Labels[TopologyKey] == "" {
-		return reconcile.Result{}, err // without the label the cloud controller manager has not initialised it
+		return reconcile.Result{}, err // without the label, the cloud controller manager has not initialized the node yet
 	}
 	registered := &storagev1.CSINode{}
 	exists, err := found(ctx, p.client, request, registered)
@@ -49,7 +49,7 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if exists { // a real kubelet has made it, without drivers
+	if exists { // a real kubelet has created the CSINode, without drivers
 		registered.Spec.Drivers = append(registered.Spec.Drivers, driver)
 		return reconcile.Result{}, p.client.Update(ctx, registered)
 	}

@@ -14,18 +14,19 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// pods writes the status of pods whose volume is not attached any more, although its VolumeAttachment is: the driver attaches with
-// persist_across_boots false (internal/driver/controllerserver_helper.go, attachVolume), and the platform detaches at a boot.
+// pods changes the status of pods whose volume is detached, although its VolumeAttachment still has the status attached. A reboot causes
+// this: the driver attaches with persist_across_boots false (internal/driver/controllerserver_helper.go, attachVolume), and the platform
+// detaches such volumes at a boot.
 //
-// Such pods wait: after a boot a kubelet starts them only when the node plugin finds the device (internal/driver/nodeserver_helpers.go).
-// kwok knows nothing of that.
+// In a real cluster these pods wait: after a boot a kubelet starts them only when the node plugin finds the device
+// (internal/driver/nodeserver_helpers.go). kwok does not simulate this wait.
 type pods struct {
 	client client.Client
 	log    *slog.Logger
 }
 
-// attachments lists the volumes that the attacher has attached. What it attaches later is in a list of the account's volumes that begins
-// later.
+// attachments lists the volumes that the attacher has attached. A caller lists the account's volumes after this call: then that list is new
+// enough to show every volume of the attachments as attached, unless the platform has detached it.
 func (p pods) attachments(ctx context.Context) ([]storagev1.VolumeAttachment, error) {
 	list := &storagev1.VolumeAttachmentList{}
 	err := p.client.List(ctx, list)
@@ -34,7 +35,7 @@ func (p pods) attachments(ctx context.Context) ([]storagev1.VolumeAttachment, er
 	}), err
 }
 
-// compare lets the pods of attached volumes be ready, and no others.
+// compare sets the pods of attached volumes to ready, and the pods of detached volumes to not ready.
 func (p pods) compare(ctx context.Context, attachments []storagev1.VolumeAttachment, volumes []api.Volume) {
 	attached := map[int]int{}
 	for _, v := range volumes {
@@ -67,7 +68,7 @@ func (p pods) look(ctx context.Context, attachment *storagev1.VolumeAttachment, 
 	return p.let(ctx, node.Name, pv.Spec.ClaimRef, is)
 }
 
-// let lets the pods of a claim on a node be ready or not.
+// let sets the pods of a claim on a node to ready if the volume is attached, and else to not ready.
 func (p pods) let(ctx context.Context, node string, claim *corev1.ObjectReference, attached bool) error {
 	all := &corev1.PodList{}
 	if err := p.client.List(ctx, all, client.InNamespace(claim.Namespace)); err != nil {
@@ -94,7 +95,8 @@ func (p pods) let(ctx context.Context, node string, claim *corev1.ObjectReferenc
 // reasonDetached is the reason in conditions of a pod that waits for a volume which was attached before.
 const reasonDetached = "VolumeNotAttached"
 
-// started changes the status of a running pod whose volume has gone or is there again. It returns false if the status does not change.
+// started changes the status of a running pod whose volume was detached, or is attached again. It returns false if the status does not
+// change.
 func started(status *corev1.PodStatus, attached bool, now metav1.Time) bool {
 	changed := false
 	for i := range status.Conditions {

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// identity serves the Identity service as internal/driver/identityserver.go does, without a part that is not served here: volumes that
-// grow.
+// identity serves the Identity service as internal/driver/identityserver.go does, except for the expansion of volumes, which is not
+// simulated.
 type identity struct {
 	csi.UnimplementedIdentityServer
 }
@@ -41,7 +41,7 @@ type server struct {
 	controller controller
 }
 
-// Start serves until ctx ends; requests that wait end with it.
+// Start serves until ctx ends. Requests that are served at this time end, too.
 func (s server) Start(ctx context.Context) error {
 	g := grpc.NewServer()
 	csi.RegisterIdentityServer(g, identity{})

@@ -2,16 +2,17 @@
 // as `helm upgrade --install` does from a folder, an archive or an OCI registry.
 //
 // It is called by package localcluster and by tests that change values or
-// versions. It gets a cluster's kubeconfig and where a chart is.
+// versions. It gets a cluster's kubeconfig and the place of a chart.
 //
-// Guarantees: a release that exists is upgraded, with exactly the values given
-// unless Keep requires otherwise, otherwise it is installed; the chart's values schema and the API server's
-// validation apply; nothing of the user's Helm environment (repositories,
-// plugins, HELM_* variables) is used. It does not wait for pods: the program
-// that simulates them may come later. Errors are one line.
+// Guarantees: Apply upgrades a release that exists, and otherwise installs it. An
+// upgrade sets exactly the given values, unless Keep keeps values of the previous
+// revision. The chart's values schema and the API server's validation apply. Nothing
+// of the user's Helm environment (repositories, plugins, HELM_* variables) is used.
+// Apply does not wait for pods, because the program that simulates them may start
+// later. Errors of Apply, Check and Render are one line.
 //
 // An installation that does not end within two minutes is an error. Check and Render need
-// no cluster. Keep decides which values of the previous revision stay at an upgrade.
+// no cluster.
 package charts
 
 import (
@@ -34,21 +35,22 @@ import (
 
 const timeout = 2 * time.Minute
 
-// Release is a chart to be in a cluster.
+// Release is a chart to install in a cluster.
 type Release struct {
 	Name      string
 	Namespace string
 	Chart     string // folder, archive or oci:// reference without version
 	Version   string // of an oci:// reference
 	Values    map[string]any
-	Keep      Keep // in an upgrade
+	Keep      Keep // for an upgrade
 }
 
 // Keep selects which values of the previous revision an upgrade keeps.
 type Keep int
 
-// As Helm's flags: of the old values nothing, everything with the old chart's
-// defaults (new values of the new chart are absent), or what users had set.
+// The values of Keep are Helm's flags. ResetValues keeps no old value. ReuseValues keeps
+// all old values, with the defaults of the old chart; so values that only the new chart
+// has are absent. ResetThenReuseValues keeps the values that users had set.
 const (
 	ResetValues Keep = iota
 	ReuseValues
@@ -95,7 +97,7 @@ func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 	return err
 }
 
-// Rollback returns a release to the revision before, as `helm rollback` does.
+// Rollback returns a release to its previous revision, as `helm rollback` does.
 func Rollback(_ context.Context, kubeconfig, namespace, name string, log slog.Handler) error {
 	cfg, err := configuration(kubeconfig, namespace, log)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"helm.sh/helm/v4/pkg/registry"
 )
 
-// located returns the release's chart as a path. From a registry it is pulled into a
+// located returns the path of the release's chart. It pulls a chart in a registry into a
 // temporary folder, which forget removes.
 func located(r Release) (path string, forget func(), err error) {
 	if !registry.IsOCI(r.Chart) {

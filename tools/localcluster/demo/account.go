@@ -20,7 +20,7 @@ type assets struct {
 	volumes   []api.Volume
 }
 
-// readAssets reads them: two requests where there is no NodeBalancer.
+// readAssets reads the assets. It takes two requests if there is no NodeBalancer.
 func readAssets(ctx context.Context, linode *linodehttp.Client) (a assets, err error) {
 	if a.volumes, err = linodehttp.List[api.Volume](ctx, linode, "/volumes", ""); err != nil {
 		return a, err
@@ -45,7 +45,8 @@ func readAssets(ctx context.Context, linode *linodehttp.Client) (a assets, err e
 	return a, nil
 }
 
-// healthy counts the nodes that are backends which answer, of all that should be one or are: nodes, and backends without a node.
+// healthy counts nodes and backends. up is the number of nodes whose backend is up. all is the number of nodes plus the number of backends
+// that belong to no node. Example: of 3 nodes, 2 have a backend that is up, and a backend of a deleted node remains: up is 2, all is 4.
 func (a assets) healthy(nodes []corev1.Node) (up, all int) {
 	backends := map[string]api.NodeBalancerNodeStatus{}
 	for _, b := range a.backends {
@@ -73,7 +74,7 @@ func internalIP(node corev1.Node) string {
 // attached counts the volumes that are attached to the Linode of the pod that uses them. used maps handles of volumes to provider IDs.
 func (a assets) attached(used map[string]string) (n int) {
 	for handle, providerID := range used {
-		id, _, _ := strings.Cut(handle, "-") // its ID and its label
+		id, _, _ := strings.Cut(handle, "-") // a handle is the volume's ID and its label
 		n += len(slices.DeleteFunc(slices.Clone(a.volumes), func(v api.Volume) bool {
 			return strconv.Itoa(v.ID) != id || v.LinodeID == nil || providerPrefix+strconv.Itoa(*v.LinodeID) != providerID
 		}))

@@ -34,7 +34,7 @@ const (
 	upTimeout     = 8 * time.Minute
 	downTimeout   = 8 * time.Minute
 	rebootTimeout = 5 * time.Minute
-	finalTimeout  = 30 * time.Second // of reading the rest
+	finalTimeout  = 30 * time.Second // for the last reading
 	poll          = 250 * time.Millisecond
 )
 
@@ -45,7 +45,7 @@ type Simulator interface {
 	CallsWith(token string) []linodesim.CallCount
 }
 
-// Config is where the demo runs.
+// Config configures the demo.
 type Config struct {
 	Of       string // the text in the closing line: tier=standard, tier=enterprise, mode=instance tier=none or mode=clusterapi
 	Class    string // the file of the LinodeNodeClass, in Examples
@@ -55,17 +55,17 @@ type Config struct {
 	Sim      Simulator
 	Token    string // the operator's, whose requests are counted
 
-	// Linode is the account in instance mode, with a token of its owner's whose requests are not counted; nil in the others.
+	// Linode reads the account in instance mode, with a token whose requests do not count as the operator's. It is nil in the other modes.
 	Linode *linodehttp.Client
-	// Machines of Cluster API are counted, in clusterapi mode.
+	// Machines is true in clusterapi mode: the demo counts the Machines of Cluster API.
 	Machines bool
 
 	Out   io.Writer
 	Start time.Time // when the person typed the command
 }
 
-// Run runs the demo on a cluster that is up, with the operator running. It returns
-// an error when any of what the closing line states is not as it must be.
+// Run runs the demo on a cluster that is up, with the operator running. It returns an
+// error if a step fails or if a count of the closing line is wrong.
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	d := &demo{
 		Config:     cfg,
@@ -94,12 +94,12 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 type demo struct {
 	Config
 	table      *table
-	theirs     map[int]bool // pools that existed before: the user's
-	before     map[int]bool // and Linodes
+	theirs     map[int]bool // the user's pools: the pools that existed before the demo
+	before     map[int]bool // the Linodes that existed before the demo
 	nodeClaims map[types.UID]bool
 	peak       row
-	neighbours *neighbours // nil but in instance mode
-	shown      beside      // the last row with them before they were deleted
+	neighbours *neighbours // nil except in instance mode
+	shown      beside      // the neighbours' figures of the last row before the demo deletes them
 	reboots    int
 }
 
@@ -154,7 +154,8 @@ func (d *demo) besideNodes(ctx context.Context) error {
 	return d.neighbours.remove(ctx)
 }
 
-// soon is the NodePool's consolidateAfter while the nodes go. The example has 30 seconds, which a spectator would only wait for.
+// soon is the NodePool's consolidateAfter while the nodes go. The example in docs/ has 30 seconds, in which a spectator would see no
+// change.
 const soon = 5 * time.Second
 
 func (d *demo) consolidateSoon(ctx context.Context) error {
@@ -178,8 +179,9 @@ func (d *demo) scale(ctx context.Context, replicas int32) error {
 	return d.Client.Patch(ctx, deployment, patch)
 }
 
-// nodePoolReady waits until nodes may be made: the operator has checked the
-// LinodeNodeClass, and Karpenter the NodePool. A person takes longer to type.
+// nodePoolReady waits until the NodePool is ready: the operator has checked the
+// LinodeNodeClass, and Karpenter has checked the NodePool. A person who types the commands
+// needs no such wait.
 func (d *demo) nodePoolReady(ctx context.Context) error {
 	return d.watch(ctx, upTimeout, "for the NodePool to be ready", func(row) []string {
 		pool := &karpv1.NodePool{}
@@ -195,7 +197,7 @@ func (d *demo) nodePoolReady(ctx context.Context) error {
 	})
 }
 
-// watch shows rows until missing returns nothing, and returns what it returned last when the time is up.
+// watch shows rows until missing returns no text. When the timeout is over, the error has the last texts of missing.
 func (d *demo) watch(ctx context.Context, timeout time.Duration, what string, missing func(row) []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("waited %s %s", timeout, what))
 	defer cancel()
@@ -220,7 +222,7 @@ func (d *demo) watch(ctx context.Context, timeout time.Duration, what string, mi
 	}
 }
 
-// unread returns why the account was not read the last time.
+// unread returns the error of the last reading of the account, if it failed.
 func (d *demo) unread() []string {
 	if d.neighbours == nil || d.neighbours.err == nil {
 		return nil

@@ -12,10 +12,10 @@
 //   - a StatefulSet whose volume is attached to the Linode of its pod,
 //   - a reboot of the Linode under the pods of inflate. Afterwards its Node is Ready with another boot ID, and the same pods run again.
 //
-// The rebooted Linode has a real kubelet. The Linode with the volume must not have one: the simulated storage driver mounts nothing, and
-// a real kubelet would wait for the mount. The caller runs one real kubelet, which the first node gets; the StatefulSet keeps away from
-// it.
+// The rebooted Linode has a real kubelet. The Linode with the volume must not have a real kubelet: the simulated storage driver mounts
+// nothing, and a real kubelet would wait for the mount. The caller runs two real kubelets, which the first nodes get. The StatefulSet's pod
+// avoids nodes with pods of inflate.
 //
 // Scaling up and down may each take eight minutes, a reboot five. Run returns an error if a step takes longer, or if a count of the last
-// line is not as it must be: surplus and leaked 0, all pods running. The Result is returned with the error.
+// line is wrong: surplus and leaked must be 0, and all pods must have run. The Result is returned with the error.
 package demo

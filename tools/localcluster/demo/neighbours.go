@@ -23,7 +23,7 @@ const (
 	namespace = "default"
 	database  = "database" // the StatefulSet, and its pods' label app
 	claim     = "data-database-0"
-	// accountPoll bounds the requests for lists to half of what the API lets a token send in a minute.
+	// accountPoll bounds the requests for lists to half of the API's limit of a token in a minute.
 	accountPoll = 2 * time.Second
 )
 
@@ -33,14 +33,14 @@ type neighbours struct {
 	linode *linodehttp.Client
 	at     time.Time // of the last reading
 	seen   assets
-	used   map[string]string // volumes of ready pods to the Linodes that these run on
+	used   map[string]string // handles of ready pods' volumes to the provider IDs of the pods' nodes
 	err    error             // of the last reading
 }
 
-// beside returns the figures of these objects for a row.
+// beside has the figures of the neighbours for a row.
 type beside struct {
-	up, backends      int // backends that answer, and nodes and backends together
-	attached, volumes int // volumes where their pods run, and all
+	up, backends      int // as assets.healthy counts them
+	attached, volumes int // volumes that are attached where their pods run, and all volumes
 	balancers         int
 }
 
@@ -49,7 +49,7 @@ func (n *neighbours) apply(ctx context.Context) error {
 	return err
 }
 
-// remove deletes what apply made, and the claim, which a StatefulSet leaves.
+// remove deletes the objects of apply, and the volume claim, which stays when its StatefulSet is deleted.
 func (n *neighbours) remove(ctx context.Context) error {
 	var errs []error
 	for _, object := range []client.Object{&corev1.Service{ObjectMeta: named("web")}, &appsv1.StatefulSet{ObjectMeta: named(database)},
@@ -61,7 +61,8 @@ func (n *neighbours) remove(ctx context.Context) error {
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 
-// observe reads the account if the last reading is old. One that fails leaves the values of the last: the next may succeed.
+// observe returns the figures. It reads the account if the last reading is older than accountPoll. If the reading fails, the values of the
+// reading before it stay, because the next reading may succeed.
 func (n *neighbours) observe(ctx context.Context, nodes []corev1.Node) beside {
 	if time.Since(n.at) >= accountPoll {
 		n.at, n.err = time.Now(), n.read(ctx, nodes)
@@ -106,7 +107,7 @@ func (n *neighbours) volumesInUse(ctx context.Context, nodes []corev1.Node) (map
 	return used, nil
 }
 
-// handleOf names the volume of the claim to the driver; "" before the volume exists.
+// handleOf returns the driver's handle of the claim's volume; "" before the volume exists.
 func (n *neighbours) handleOf(ctx context.Context) (string, error) {
 	bound, pv := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	if err := n.kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: claim}, bound); err != nil || bound.Spec.VolumeName == "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// reboot is the reboot of a Linode, with the state of its Node before.
+// reboot is the reboot of a Linode, with the Node and its pods before the reboot.
 type reboot struct {
 	node   corev1.Node
 	pods   []types.UID
@@ -50,13 +50,14 @@ func on(node string, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return pod.Spec.NodeName != node })
 }
 
-// request sends it, as the account's owner does.
+// request reboots the Linode through the API, as the account's owner does.
 func (r *reboot) request(ctx context.Context, linode *linodehttp.Client) error {
 	r.since = time.Now()
 	return linode.Send(ctx, http.MethodPost, "/linode/instances/"+r.linode+"/reboot", "", struct{}{}, nil)
 }
 
-// missing returns what the Node lacks of another boot with the same pods, which run since then.
+// missing returns a text for each sign of the reboot that is missing: the Node exists, has another boot ID and is Ready, and the same pods
+// have started again since the request.
 func (r *reboot) missing(nodes []corev1.Node, pods []corev1.Pod) []string {
 	at := slices.IndexFunc(nodes, func(node corev1.Node) bool { return node.UID == r.node.UID })
 	if at < 0 {
@@ -81,7 +82,8 @@ func (r *reboot) missing(nodes []corev1.Node, pods []corev1.Pod) []string {
 	return missing
 }
 
-// startedSince reports whether the pod's containers were started after the reboot. Their times are in whole seconds, and a boot takes more.
+// startedSince reports whether the pod's containers were started after the reboot. The times of their starts are in whole seconds. This is
+// exact enough, because a boot takes more than a second.
 func (r *reboot) startedSince(pod corev1.Pod) bool {
 	return !slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.State.Running == nil || c.State.Running.StartedAt.Time.Before(r.since)
@@ -94,7 +96,7 @@ func ready(pod corev1.Pod) bool {
 	})
 }
 
-// reboot reboots the Linode under pods of inflate and waits until these run again and all backends answer.
+// reboot reboots the Linode under pods of inflate and waits until the pods run again and all backends are up.
 func (d *demo) reboot(ctx context.Context) error {
 	before, err := d.nodes(ctx)
 	if err != nil {

@@ -16,12 +16,12 @@ type Result struct {
 	Leaked     int // instances, pools and Machines that are not the user's, NodeBalancers and volumes, at the end
 	apiCalls   int
 	elapsed    time.Duration
-	beside     *shown // nil but in instance mode
+	beside     *shown // nil except in instance mode
 	ofMachines bool
 	machines   int // most Machines that existed at once, in clusterapi mode
 }
 
-// shown has the objects that instance mode shows in addition to the nodes, as they were after the reboot.
+// shown has the figures of the neighbours after the reboot, in instance mode.
 type shown struct {
 	beside
 	reboots int // after which the node was Ready again with the same pods
@@ -38,7 +38,7 @@ func (s *shown) String() string {
 	return fmt.Sprintf(" backends=%d/%d volumes=%s reboots=%d", s.up, s.backends, s.volumesVerdict(), s.reboots)
 }
 
-// problems returns the missing parts, and nothing outside of instance mode.
+// problems returns a text for each figure that is wrong. It returns nothing outside of instance mode.
 func (s *shown) problems() []string {
 	if s == nil {
 		return nil
@@ -50,7 +50,7 @@ func (s *shown) problems() []string {
 	return problems
 }
 
-// problems returns the figures that are wrong; nothing when the run was good.
+// problems returns a text for each figure that is wrong.
 func (r Result) problems() []string {
 	var problems []string
 	wrong := func(bad bool, format string, args ...any) {

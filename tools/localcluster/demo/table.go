@@ -39,8 +39,8 @@ func (r row) present() []string {
 		r.claims, r.nodes, r.pools, r.instances, r.machines, r.beside.balancers, r.beside.volumes)}
 }
 
-// table prints a row whenever something changes, so that it reads well on a
-// terminal and in a log alike.
+// table prints a row only if a value has changed, so that it reads well on a
+// terminal and in a log.
 type table struct {
 	out      io.Writer
 	start    time.Time

@@ -43,12 +43,12 @@ const Mended = "none"
 // Fault is one way to break the account.
 type Fault struct {
 	Name  string
-	What  string // happens, as a sentence without its end
+	What  string // what happens, as a sentence without the full stop
 	Watch string // commands that show it
 	begin func(context.Context, *session) error
 }
 
-// Faults are all there are, in the order of the tour.
+// Faults returns all faults in the order of the tour, docs/breaking.md.
 func Faults() []Fault {
 	return []Fault{
 		{"no-capacity", "LKE has no capacity for a plan (PLAN=g6-standard-6, PLAN=all)",
@@ -71,7 +71,7 @@ func Faults() []Fault {
 	}
 }
 
-// Names of all faults.
+// Names returns the names of all faults.
 func Names() []string {
 	var all []string
 	for _, f := range Faults() {
@@ -84,11 +84,11 @@ func Names() []string {
 type record struct {
 	Name       string         `json:"name"`
 	Rules      []int          `json:"rules,omitempty"`
-	Conditions map[string]any `json:"conditions,omitempty"` // that undo
+	Conditions map[string]any `json:"conditions,omitempty"` // to set, to undo the fault
 }
 
-// Break mends the present fault and then breaks the account in the named way. It returns the fault and what in particular
-// it did.
+// Break mends the present fault and then breaks the account in the named way. It returns the fault and a text with details
+// of the change, such as the plan.
 func Break(ctx context.Context, target Target, name string, settings Settings) (Fault, string, error) {
 	fault, err := find(name)
 	if err != nil {
@@ -123,7 +123,7 @@ func find(name string) (Fault, error) {
 	return Fault{}, fmt.Errorf("break: NAME is %q; it must be one of %s, or %s to mend", name, strings.Join(Names(), ", "), Mended)
 }
 
-// Mend ends the present fault and returns its name; "" = nothing was.
+// Mend ends the present fault and returns its name; "" = there was no fault.
 func Mend(ctx context.Context, target Target) (string, error) {
 	did, err := read(target.Record)
 	if err != nil || did.Name == "" {
@@ -143,7 +143,7 @@ func Mend(ctx context.Context, target Target) (string, error) {
 	return did.Name, os.Remove(target.Record)
 }
 
-// Broken is the name of the present fault, as far as its record goes; "" = nothing.
+// Broken is the name of the present fault according to its record; "" = there is no record that can be read.
 func Broken(recordFile string) string {
 	did, err := read(recordFile)
 	if err != nil {

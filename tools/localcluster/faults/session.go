@@ -28,13 +28,13 @@ type session struct {
 	Target
 	settings Settings
 	did      record
-	detail   string // the change in particular
+	detail   string // details of the change, for the user
 }
 
-// lasting: there is something to mend.
+// lasting reports whether the fault made a change that Mend has to undo.
 func (s *session) lasting() bool { return len(s.did.Rules) > 0 || len(s.did.Conditions) > 0 }
 
-// rule adds a fault rule to the simulator, written as its admin interface takes it.
+// rule adds a fault rule to the simulator. The text is the rule in the form of the simulator's admin interface.
 func rule(text string) func(context.Context, *session) error {
 	return func(ctx context.Context, s *session) error {
 		var added struct {
@@ -148,7 +148,7 @@ func (s *session) admin(ctx context.Context, method, path string, body, into any
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // the status stands without it
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // if this fails, the error has the status alone
 		return fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, strings.TrimSpace(string(text)))
 	}
 	if into == nil {

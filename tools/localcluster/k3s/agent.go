@@ -30,7 +30,7 @@ const (
 	passwordFile = "/etc/rancher/node/password"
 )
 
-// Agent is one agent's start.
+// Agent configures one start of an agent.
 type Agent struct {
 	Program  string // k3s or rke2
 	Server   string // https://host:port
@@ -49,7 +49,7 @@ type Files interface {
 type Joined struct {
 	// Args are flags of the kubelet, without the settings of the agent's configuration.
 	Args []string
-	// Pinned is whether the server's authority was compared with the token.
+	// Pinned is true if the token has a hash, with which the agent compared the server's authority.
 	Pinned bool
 }
 
@@ -85,7 +85,7 @@ type session struct {
 	client *http.Client
 }
 
-// trust gets the server's authority and compares it with the token, before anything secret is sent.
+// trust gets the server's authority and compares it with the token's hash, if the token has a hash. The agent sends no secret before this.
 func (s *session) trust(ctx context.Context) error {
 	unverified := &http.Client{Timeout: requestTime, Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -111,7 +111,7 @@ func (s *session) trust(ctx context.Context) error {
 	return s.Files.Write(s.path("server-ca.crt"), authority)
 }
 
-// apiServer reads the API server's port, which is the server's own with k3s and another with RKE2.
+// apiServer reads the URL of the API server. With k3s its port is the server's own port, with RKE2 it is another port.
 func (s *session) apiServer(ctx context.Context) (string, error) {
 	answer, err := s.authenticated(ctx, http.MethodGet, "config", nil, nil)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *session) certificate(ctx context.Context, name string) (pki.Pair, error
 	return pair, s.Files.Write(s.path(name+".key"), pair.Key)
 }
 
-// password is the node's own, made at its first start.
+// password is the node's password, which the agent makes at its first start.
 func (s *session) password() (string, error) {
 	if kept, err := s.Files.Read(passwordFile); err == nil {
 		return strings.TrimSpace(string(kept)), nil

@@ -31,7 +31,7 @@ type Signer interface {
 	SignServer(public any, name string, hosts ...string) ([]byte, error)
 }
 
-// Server is the part of a k3s or RKE2 server that agents register with.
+// Server is the part of a k3s or RKE2 server with which agents register.
 type Server struct {
 	Authority     []byte // PEM
 	Signer        Signer
@@ -143,7 +143,7 @@ func (s *Server) serving(public any, node string) ([]byte, error) {
 	return s.Signer.SignServer(public, node, node, "localhost", "127.0.0.1")
 }
 
-// verify keeps the first password of a name, and refuses another.
+// verify stores a hash of a node's first password, and refuses any other password of the node.
 func (s *Server) verify(ctx context.Context, node, password string) error {
 	name := node + ".node-password.k3s"
 	hash := fmt.Appendf(nil, "%x", sha256.Sum256([]byte(password)))

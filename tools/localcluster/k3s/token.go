@@ -16,11 +16,11 @@ const (
 
 // token has the parts of an agent's token.
 type token struct {
-	caHash   string // "" = the server's authority is trusted unseen
+	caHash   string // "" = the agent trusts the server's authority without a comparison
 	password string
 }
 
-// parseToken reads both forms. The errors do not contain the token.
+// parseToken reads both forms of a token (see the package's documentation). The errors do not contain the token.
 func parseToken(text string) (token, error) {
 	rest, full := strings.CutPrefix(text, tokenPrefix)
 	if !full {

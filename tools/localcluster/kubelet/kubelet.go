@@ -1,10 +1,10 @@
 // Package kubelet serves the part of a kubelet's API that `kubectl logs` needs, because kwok, which simulates the kubelets,
 // reads only files in a container runtime's format.
 //
-// It is called by package localcluster, which serves one Handler for all nodes: each Node names that server's port, and the API
-// server finds it by the Node's InternalDNS address. A container that is a process of this machine has its log file
-// served, with --tail, --limit-bytes and --follow; any other container's log is one line: it is simulated.
-// Requests that it cannot serve are refused by name: --since, --timestamps, --previous, exec, attach, port-forward.
+// It is called by package localcluster, which serves one Handler for all nodes. Each Node has the port of this server, and the
+// API server finds the server by the Node's InternalDNS address. If a container is a process of this machine, the Handler serves
+// its log file, with --tail, --limit-bytes and --follow. For any other container it serves one line: the container is simulated.
+// It refuses all other requests with an error: --since, --timestamps, --previous, exec, attach, port-forward.
 //
 // The caller lets in only clients with a certificate of the cluster's authority.
 package kubelet

@@ -1,9 +1,10 @@
 // Package logfile copies the end of a log file and follows it while a program appends to it.
 //
-// It is called by package kubelet, for `kubectl logs`, and by cmd/localcluster, for `make logs`. The work is done by the
-// system's tail: a file that was replaced or truncated, as a new start of the cluster does, is read again from its beginning.
+// It is called by package kubelet, for `kubectl logs`, and by cmd/localcluster, for `make logs`. The system's tail does the
+// work. If the file is replaced or truncated, as by a new start of the cluster, tail reads it again from its beginning.
 //
-// Copy returns when ctx ends or, without Follow, at the end of the file. It returns an error if the file cannot be opened.
+// Copy returns when ctx ends or, without Follow, at the end of the file. Without Follow, a missing file is an error; with
+// Follow, Copy waits for the file.
 package logfile
 
 import (
@@ -14,10 +15,10 @@ import (
 	"strconv"
 )
 
-// Selection selects the part of a file to copy. The zero value selects nothing but its end.
+// Selection selects the part of a file to copy. The zero value selects nothing.
 type Selection struct {
-	Lines  int   // the last so many; below 0 all
-	Bytes  int64 // at most; 0 = no bound
+	Lines  int   // the number of last lines; below 0 = all lines
+	Bytes  int64 // the most bytes to copy; 0 = no bound
 	Follow bool  // go on until the context ends, also when the file does not exist yet
 }
 

@@ -34,19 +34,20 @@ const (
 	poll      = 100 * time.Millisecond
 )
 
-// Config of the controllers. All of it is required.
+// Config of the controllers. All fields are required.
 type Config struct {
 	Program    string // the file of controlplane.ClusterAPI
-	Manifests  string // the file of its definitions and webhooks
+	Manifests  string // the file of Cluster API's CRDs and webhooks
 	Kubeconfig string // of an administrator
 	Dir        string // state: certificates
 	LogDir     string
 	Kube       *rest.Config
-	Authority  *pki.Authority // of the local cluster
-	Provider   []byte         // definitions of the infrastructure provider
+	Authority  *pki.Authority // of the management cluster
+	Provider   []byte         // CRDs of the infrastructure provider
 }
 
-// Start installs Cluster API and starts its controllers. Stop of what it returns ends them.
+// Start installs Cluster API and starts its controllers. The caller ends them with Stop of the returned process. A process that runs is
+// returned with an error, too.
 func Start(ctx context.Context, cfg Config) (*process.Process, error) {
 	manifests, err := os.ReadFile(cfg.Manifests)
 	if err != nil {
@@ -87,8 +88,9 @@ func Start(ctx context.Context, cfg Config) (*process.Process, error) {
 	return child, called(ctx, kube, 2*time.Minute)
 }
 
-// called waits until the API server calls the webhooks, which it does a moment after they are registered. Until then a MachineDeployment
-// keeps what they would complete or refuse. They complete the version "1" to "v1", and refuse that.
+// called waits until the API server calls the webhooks, which begins a moment after their registration. Until then the API server accepts
+// MachineDeployments that the webhooks would complete or refuse. To find out, called creates a MachineDeployment with the version "1" as a
+// dry run: the webhooks complete the version to "v1", and refuse "v1".
 func called(ctx context.Context, kube ctrlclient.Client, atMost time.Duration) error {
 	last := ""
 	err := wait.PollUntilContextTimeout(ctx, poll, atMost, true, func(ctx context.Context) (bool, error) {
@@ -118,7 +120,7 @@ func ofVersionOne() *unstructured.Unstructured {
 	}}
 }
 
-// split divides the definitions from the webhooks.
+// split separates the CRDs from the webhooks.
 func split(manifests []byte) (definitions, webhooks []byte) {
 	const separator = "\n---\n"
 	for document := range bytes.SplitSeq(append([]byte("\n"), manifests...), []byte(separator)) {
@@ -131,7 +133,7 @@ func split(manifests []byte) (definitions, webhooks []byte) {
 	return definitions, webhooks
 }
 
-// apply applies definitions, and returns a client that knows their kinds once they are served.
+// apply applies CRDs, waits until the API server serves them, and returns a client that knows their kinds.
 func apply(ctx context.Context, config *rest.Config, definitions []byte,
 	change func(*unstructured.Unstructured)) (ctrlclient.Client, error) {
 	kube, err := ctrlclient.New(config, ctrlclient.Options{})
@@ -155,7 +157,7 @@ func apply(ctx context.Context, config *rest.Config, definitions []byte,
 	return kube, nil
 }
 
-// condition returns an object's condition of a type; both are "" where it has none.
+// condition returns the status and message of an object's condition; both are "" if the object has no such condition.
 func condition(o *unstructured.Unstructured, of string) (status, message string) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -167,12 +169,13 @@ func condition(o *unstructured.Unstructured, of string) (status, message string)
 	return status, message
 }
 
-// oneVersion leaves v1beta2 alone in a definition of Cluster API, with the label by which its controllers find the version of a contract.
+// oneVersion removes all versions but v1beta2 from a CRD of Cluster API, and adds the label by which Cluster API's controllers find the
+// version of a contract.
 func oneVersion(definition *unstructured.Unstructured) {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	kept := slices.DeleteFunc(slices.Clone(versions), func(v any) bool { return v.(map[string]any)["name"] != version })
 	if len(kept) == 0 {
-		return // the infrastructure provider's
+		return // a CRD of the infrastructure provider
 	}
 	_ = unstructured.SetNestedSlice(definition.Object, kept, "spec", "versions")
 	labels := definition.GetLabels()
@@ -186,7 +189,8 @@ func oneVersion(definition *unstructured.Unstructured) {
 // served are the resources whose webhooks the program has.
 var served = []string{"clusters", "machines", "machinesets", "machinedeployments", "kubeadmconfigs", "kubeadmconfigtemplates"}
 
-// registered lets the API server call the program's webhooks by URL. Both providers name their lists alike.
+// registered changes a list of webhooks: it keeps the program's webhooks, and the API server calls them by URL. The lists of both providers
+// have the same name, so it puts the API group before the name.
 func registered(list *unstructured.Unstructured, port int, authority []byte) {
 	webhooks, _, _ := unstructured.NestedSlice(list.Object, "webhooks")
 	var kept []any
@@ -219,7 +223,7 @@ type Fleet struct {
 	Own     string // the label of the user's own Linode
 	OwnType string
 	OwnID   int
-	// Plans are the plans that MachineDeployments are for, each named after its plan.
+	// Plans are the plans of the MachineDeployments. Each MachineDeployment is named after its plan.
 	Plans     []string
 	Authority pki.Pair // of the cluster
 }
@@ -227,7 +231,8 @@ type Fleet struct {
 //go:embed fleet.yaml
 var fleet string
 
-// Apply makes the objects of the Cluster, and waits until its control plane is noted as initialized, which nodes need to join.
+// Apply makes the objects of the Cluster, and waits until the Cluster's condition ControlPlaneInitialized is true, which nodes need to
+// join.
 func (f Fleet) Apply(ctx context.Context, config *rest.Config) error {
 	parsed, err := template.New("").Funcs(template.FuncMap{"base64": base64.StdEncoding.EncodeToString}).Parse(fleet)
 	if err != nil {

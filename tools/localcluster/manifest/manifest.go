@@ -25,7 +25,7 @@ const owner = client.FieldOwner("localcluster")
 
 // ApplyFile applies every object of a YAML file, in order, and returns them as the
 // API server stored them. Objects without a namespace go to "default" when their
-// kind needs one. Each change sees an object before it is applied.
+// kind needs a namespace. Each change may edit an object before it is applied.
 func ApplyFile(ctx context.Context, c client.Client, path string, change ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured,
 	error) {
 	data, err := os.ReadFile(path)

@@ -5,8 +5,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// User is how a kubeconfig's user proves who it is: a certificate, a token, or the token
-// in a file that clients read again when it changes.
+// User has the credentials of a kubeconfig's user: a certificate, a token, or a file with
+// a token, which clients read again when it changes.
 type User struct {
 	Name      string
 	Pair      Pair
@@ -15,7 +15,7 @@ type User struct {
 }
 
 // Kubeconfig returns a kubeconfig with one context, named after the cluster.
-// Certificates are embedded: the file can be copied and used anywhere here.
+// Certificates are embedded, so the file can be copied to any folder of this machine.
 func Kubeconfig(cluster, server string, ca []byte, user User) ([]byte, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[cluster] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}

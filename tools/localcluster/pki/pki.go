@@ -1,16 +1,18 @@
 // Package pki makes the keys, certificates and kubeconfig files of a local
 // control plane with Go's own crypto.
 //
-// It is called by package plane when a cluster starts. Everything is made anew
-// for each cluster and lives only in its state folder, files readable by their
-// owner alone. Keys are ECDSA P-256; certificates are valid for a year, authorities
-// for ten, from an hour ago (a clock that is set back a little does no harm).
+// It is called by package plane when a cluster starts. All files are made anew for each
+// cluster and are only in its state folder, readable by their owner alone. Keys are
+// ECDSA P-256. Certificates are valid for a year, authorities for ten years. Their
+// validity begins an hour before they are made, so that a clock that is set back a
+// little does no harm.
 //
 // Nothing here is safe for concurrent use.
 //
-// An authority can sign the certificate of another one (Cross): clients that trust the
-// first then trust servers of the second, as in a rotation. A file is written beside its
-// name and renamed, so a reader sees the old file or the new one, never a part.
+// An authority can sign the certificate of another authority (Cross). Clients that trust
+// the first authority then trust servers of the second authority, as in a rotation. A file
+// is written under another name and renamed, so a reader sees the old file or the new
+// file, never a part of a file.
 package pki
 
 import (
@@ -61,13 +63,13 @@ func NewAuthority(name string) (*Authority, error) {
 	return &Authority{Pair: Pair{Cert: encoded(own.Raw), Key: private}, cert: own, key: key}, nil
 }
 
-// Server issues a serving certificate for names and addresses. It may also be
-// used as a client's, which etcd does when it calls itself.
+// Server issues a serving certificate for names and addresses. The certificate is valid
+// for a client, too: etcd uses it when it calls itself.
 func (a *Authority) Server(name string, hosts ...string) (Pair, error) {
 	return issue(func(public any) ([]byte, error) { return a.SignServer(public, name, hosts...) })
 }
 
-// SignServer is Server for a public key of which another party has the private one.
+// SignServer is Server for a public key whose private key another party has.
 func (a *Authority) SignServer(public any, name string, hosts ...string) ([]byte, error) {
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
@@ -88,7 +90,7 @@ func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 	return issue(func(public any) ([]byte, error) { return a.SignClient(public, user, groups...) })
 }
 
-// SignClient is Client for a public key of which another party has the private one.
+// SignClient is Client for a public key whose private key another party has.
 func (a *Authority) SignClient(public any, user string, groups ...string) ([]byte, error) {
 	return a.certify(&x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -113,7 +115,7 @@ func (a *Authority) certify(template *x509.Certificate, public any) ([]byte, err
 	return encoded(der), err
 }
 
-// issue makes a key and has its public part certified.
+// issue makes a key, and calls certify for its public part.
 func issue(certify func(public any) ([]byte, error)) (Pair, error) {
 	key, private, err := newKey()
 	if err != nil {

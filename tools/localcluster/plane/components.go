@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// component is a program, its arguments and where it reports that it is healthy.
+// component is a program with its arguments and the URL of its health endpoint.
 type component struct {
 	name   string
 	args   []string
@@ -38,7 +38,7 @@ func (p *Plane) apiserver() component {
 		"--etcd-servers=https://" + address(p.ports.etcdClient), "--etcd-cafile=" + p.path("pki", "etcd-ca.crt"),
 		"--etcd-certfile=" + p.path("pki", "etcd-client.crt"), "--etcd-keyfile=" + p.path("pki", "etcd-client.key"),
 		"--authorization-mode=Node,RBAC", "--allow-privileged", "--profiling=false",
-		// Some clusters have it, and it requires rights that no request shows.
+		// Some clusters have this plugin. It requires rights that cannot be seen in a client's requests.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--service-cluster-ip-range=" + serviceRange,
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
@@ -52,7 +52,7 @@ func (p *Plane) apiserver() component {
 		// Package kubelet serves the logs of all nodes; the Nodes name it by this kind of address.
 		"--kubelet-preferred-address-types=InternalDNS", "--kubelet-certificate-authority=" + p.path("pki", "trusted.crt"),
 		"--kubelet-client-certificate=" + p.path("pki", "kubelet-client.crt"), "--kubelet-client-key=" + p.path("pki", "kubelet-client.key"),
-		// An endpoint must not be a loopback address, and no pod is there to use it.
+		// An endpoint must not be a loopback address, and there is no pod that would use the endpoint.
 		"--endpoint-reconciler-type=none",
 	}
 	if p.cfg.Machine != "" {
@@ -65,7 +65,7 @@ func (p *Plane) apiserver() component {
 	return component{name: "kube-apiserver", args: args, health: p.Server() + "/readyz"}
 }
 
-// withCluster are the flags that controller manager and scheduler share.
+// withCluster is a component with the flags that the controller manager and the scheduler share.
 func (p *Plane) withCluster(name string, port int, args ...string) component {
 	kubeconfig := p.kubeconfigFile(name)
 	return component{name: name, health: "https://" + address(port) + "/healthz", args: append([]string{
@@ -77,7 +77,7 @@ func (p *Plane) withCluster(name string, port int, args ...string) component {
 }
 
 func (p *Plane) controllerManager() component {
-	controllers := "--controllers=*" // none of a cloud: without a provider they do not start, and 1.37 has none
+	controllers := "--controllers=*" // starts no cloud controllers: they need a provider, and 1.37 has no cloud controllers
 	if p.cfg.Machine != "" {
 		controllers += ",bootstrapsigner,tokencleaner"
 	}
@@ -103,6 +103,6 @@ func (p *Plane) kwok() component {
 		"--kubeconfig=" + p.kubeconfigFile("kwok"), "--config=" + p.path("kwok.yaml"),
 		"--server-address=" + address(p.ports.kwok), "--cidr=10.2.0.1/16",
 		fmt.Sprintf("--manage-nodes-with-label-selector=%s=%s", NodeLabel, NodeLabelValue),
-		"--node-lease-duration-seconds=40", // a kubelet's own
+		"--node-lease-duration-seconds=40", // as a real kubelet
 	}}
 }

@@ -15,7 +15,7 @@ const (
 	administrators = "system:masters"
 )
 
-// auditPolicy records who did what to which object, not the content.
+// auditPolicy logs the user, the verb and the object of a request, and not the content.
 //
 //go:embed audit-policy.yaml
 var auditPolicy []byte
@@ -37,7 +37,7 @@ func (p *Plane) writeFiles() error {
 			return err
 		}
 	}
-	for file, user := range map[string][]string{ // with its groups
+	for file, user := range map[string][]string{ // a user, followed by the user's groups
 		"admin": {"kubernetes-admin", administrators}, "kwok": {"kwok", administrators},
 		"kube-controller-manager": {"system:kube-controller-manager"}, "kube-scheduler": {"system:kube-scheduler"},
 	} {
@@ -67,14 +67,14 @@ func (p *Plane) writeServerFiles() error {
 	if err != nil {
 		return err
 	}
-	signing, err := keyutil.MakeEllipticPrivateKeyPEM() // of ServiceAccounts' tokens
+	signing, err := keyutil.MakeEllipticPrivateKeyPEM() // signs the tokens of ServiceAccounts
 	if err != nil {
 		return err
 	}
 	if err := pki.WriteFile(p.path("pki", "serviceaccount.key"), signing); err != nil {
 		return err
 	}
-	// A separate authority, which signs nothing: a client with its signature may act as any user.
+	// The front proxy has a separate authority, which signs no certificate: a client with its certificate may act as any user.
 	frontProxy, err := pki.NewAuthority("karpenter-linode-front-proxy")
 	if err != nil {
 		return err

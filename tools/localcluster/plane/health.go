@@ -42,8 +42,8 @@ func (p *Plane) healthClient(etcd bool) (*http.Client, error) {
 	}, nil
 }
 
-// waitForServiceAccounts: the API server refuses pods until the controller
-// manager has made the namespace's ServiceAccount.
+// waitForServiceAccounts waits for the ServiceAccounts of the namespaces: the API server
+// refuses pods until the controller manager has made the namespace's ServiceAccount.
 func (p *Plane) waitForServiceAccounts(ctx context.Context) error {
 	client, err := p.Client("localcluster")
 	if err != nil {

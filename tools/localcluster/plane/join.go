@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
 
-// letNodesJoin leaves in a self-managed cluster what kubeadm init leaves there.
+// letNodesJoin makes the objects in a self-managed cluster that kubeadm init makes.
 func (p *Plane) letNodesJoin(ctx context.Context) error {
 	if p.cfg.Machine == "" {
 		return nil
@@ -35,7 +35,7 @@ func (p *Plane) letNodesJoin(ctx context.Context) error {
 	return nil
 }
 
-// kubeadmConfiguration describes this plane as kubeadm would have made it.
+// kubeadmConfiguration is the configuration with which kubeadm would have made this plane.
 func (p *Plane) kubeadmConfiguration() ([]byte, error) {
 	var documents []string
 	for _, document := range []map[string]any{

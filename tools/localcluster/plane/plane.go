@@ -22,23 +22,24 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
 
-// Programs are the files that Config.Bin has to hold.
+// Programs are the files that the folder Config.Bin must have.
 var Programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
 
 const (
-	// Only nodes with this label are simulated by kwok.
+	// NodeLabel is the label of the nodes that kwok simulates, with the value NodeLabelValue.
 	NodeLabel      = "local.karpenter.k8s.linode/kubelet"
 	NodeLabelValue = "kwok"
 	// ReadyAfterNote is a Node's annotation with the duration from its registration until kwok makes it ready; kwok.yaml has it, too.
 	ReadyAfterNote = "local.karpenter.k8s.linode/ready-after"
 
 	loopback = "127.0.0.1"
-	// collector makes Go's collector run a third as often, which saves an eighth of what a short-lived cluster computes for 300 MB of memory.
+	// collector makes Go's garbage collector run a third as often. A short-lived cluster then takes an eighth less processor time, and 300 MB
+	// more memory.
 	collector = "GOGC=300"
-	// stopGrace is short: nothing that a component could still write is wanted.
+	// stopGrace is short, because the state of a component is not needed after its end.
 	stopGrace = 3 * time.Second
-	// portAttempts bounds new starts when another process took a port between its
-	// choice and its use.
+	// portAttempts bounds the starts of a plane: if another process took a port between
+	// its choice and its use, the plane starts again with other ports.
 	portAttempts = 3
 )
 
@@ -51,11 +52,11 @@ type Config struct {
 	Port   int    // of the API server; 0 = a free one
 	Audit  bool   // log every request to LogDir/audit.log
 
-	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default.
+	// NodeSilence is the time without a heartbeat after which a node is not ready; 0 = Kubernetes' default.
 	NodeSilence time.Duration
 
-	// Machine is the file of controlplane.Machine, of the default release, where nodes join by themselves, as in a cluster that kubeadm
-	// made; "" = they do not.
+	// Machine is the file of the program controlplane.Machine, of the default release. With it, nodes can join by themselves, as in a cluster
+	// that kubeadm made; "" = they cannot.
 	Machine string
 }
 
@@ -71,8 +72,8 @@ type Plane struct {
 	running []*process.Process // in the order of their start
 }
 
-// Start starts everything and waits until it is ready or ctx ends. When it
-// fails, it stops the components that it had started.
+// Start starts all components and waits until they are ready or ctx ends. If it fails,
+// it stops the components that it has started.
 func Start(ctx context.Context, cfg Config) (*Plane, error) {
 	if err := checkPort(cfg.Port); err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (p *Plane) start(ctx context.Context) error {
 	if p.ports, err = freePorts(p.cfg.Port); err != nil {
 		return fmt.Errorf("control plane: no free port on %s: %w", loopback, err)
 	}
-	// A retry must not find the first attempt's data.
+	// A second attempt must not find the data of the first attempt.
 	if err := os.RemoveAll(p.path("etcd")); err != nil {
 		return fmt.Errorf("control plane: %w", err)
 	}
@@ -173,7 +174,7 @@ func (p *Plane) track(child *process.Process) {
 		}
 		select {
 		case p.died <- child.Failure():
-		default: // the first one is the cause
+		default: // the first failure is the cause of the others
 		}
 	}()
 }
@@ -192,8 +193,8 @@ func (p *Plane) portTaken() bool {
 	return slices.ContainsFunc(p.Processes(), (*process.Process).PortTaken)
 }
 
-// Stop ends all children and returns when they have ended: at the latest after a
-// few seconds, at once when ctx ends. It may be called again.
+// Stop ends all children and returns when they have ended. This takes a few seconds at
+// most; when ctx ends, Stop kills them at once. It may be called again.
 func (p *Plane) Stop(ctx context.Context) {
 	p.mu.Lock()
 	p.stopped = true
@@ -216,10 +217,10 @@ func (p *Plane) Server() string {
 	return "https://" + net.JoinHostPort(loopback, strconv.Itoa(p.ports.apiserver))
 }
 
-// Port is the API server's.
+// Port is the port of the API server.
 func (p *Plane) Port() int { return p.ports.apiserver }
 
-// CA returns the certificate that signed the API server's.
+// CA returns the certificate of the cluster's authority, which signed the API server's certificate.
 func (p *Plane) CA() []byte { return p.authority.Cert }
 
 // Authority signs for clients and servers of the cluster.
@@ -259,13 +260,13 @@ func (p *Plane) Roots() *x509.CertPool {
 // AdminKubeconfig is the file for people and tests: group system:masters.
 func (p *Plane) AdminKubeconfig() string { return p.kubeconfigFile("admin") }
 
-// Kubeconfig writes the file for a component of the outside world with all
-// rights, under its own name in audit logs.
+// Kubeconfig writes a kubeconfig for a simulated part outside of the control plane, such
+// as LKE. The part has all rights. Audit logs show the user's name.
 func (p *Plane) Kubeconfig(user string) (file string, err error) {
 	return p.kubeconfigFile(user), p.writeKubeconfig(user, user, administrators)
 }
 
-// RESTConfig returns a client configuration for such a component that runs in this process.
+// RESTConfig returns a client configuration for a part (see Kubeconfig) that runs in this process.
 func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
 	file, err := p.Kubeconfig(user)
 	if err != nil {
@@ -289,7 +290,7 @@ func (p *Plane) UserKubeconfig(user string) ([]byte, error) {
 	return pki.Kubeconfig(p.cfg.Name, p.Server(), p.authority.Cert, pki.User{Name: user, Pair: pair})
 }
 
-// Client is a client with it.
+// Client is a client with RESTConfig.
 func (p *Plane) Client(user string) (*kubernetes.Clientset, error) {
 	config, err := p.RESTConfig(user)
 	if err != nil {

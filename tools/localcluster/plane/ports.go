@@ -47,11 +47,11 @@ func freePorts(apiserver int) (ports, error) {
 // for this process until it ends: some ports are used a minute later, and other
 // clusters choose their ports in the meantime.
 func FreePorts(n int) ([]int, error) {
-	// As /tmp, so that users of one machine share it.
+	// The mode of /tmp, so that all users of the machine share the folder.
 	const mode = 0o777 | os.ModeSticky
 	folder := filepath.Join(os.TempDir(), "localcluster-ports")
 	if err := os.Mkdir(folder, mode); err == nil {
-		_ = os.Chmod(folder, mode) // the umask takes away what other users need; without it they get an error
+		_ = os.Chmod(folder, mode) // the umask removed rights in Mkdir; without these rights other users get an error
 	} else if !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
@@ -71,12 +71,12 @@ func FreePorts(n int) ([]int, error) {
 	return nil, last
 }
 
-// reserved has the open file of each reserved port: a file that nothing refers to is
-// closed, and its lock with it.
+// reserved has the open file of each reserved port. It keeps the files open: Go closes a
+// file that no variable refers to, and the lock ends with the file.
 var reserved sync.Map
 
-// reserve takes the lock of a port, which the kernel lets go when this process ends,
-// unless some process listens on it.
+// reserve takes the lock of a port. It returns an error if another process has the lock
+// or listens on the port. The kernel releases the lock when this process ends.
 func reserve(folder string, port int) error {
 	lock := flock.New(filepath.Join(folder, strconv.Itoa(port)))
 	if taken, err := lock.TryLock(); err != nil || !taken {

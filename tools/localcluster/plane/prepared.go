@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Half of what a start takes is that API server and controller manager fill an
-// empty etcd with roles, namespaces and accounts, which are the same every time.
-// Prepare lets them do it once; Start begins with a copy.
+// Half of the time of a start passes while the API server and the controller manager
+// fill an empty etcd with roles, namespaces and accounts. These are the same in every
+// cluster. Prepare lets the programs do this once; Start begins with a copy.
 
-// Prepare makes the state that Start begins with, unless the programs' one is
-// there already. Without it a start takes longer, and is the same otherwise.
+// Prepare makes the state with which Start begins, unless there is such a state of these
+// programs already. Without it, a start takes longer and has the same result.
 func Prepare(ctx context.Context, bin string) error {
 	target, err := preparedState(bin)
 	if err != nil {
@@ -48,7 +48,7 @@ func Prepare(ctx context.Context, bin string) error {
 	return nil
 }
 
-// preparedState is the folder for what these programs write with these arguments.
+// preparedState is the folder for the state that these programs write with their arguments.
 func preparedState(bin string) (string, error) {
 	hash := sha256.New()
 	p := &Plane{}

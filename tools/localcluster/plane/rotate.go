@@ -14,9 +14,9 @@ import (
 // Rotation replaces the authority of a self-managed cluster while it runs, step by step, as the page of Kubernetes about a manual rotation
 // does. API server and controller manager read their files again when these change.
 //
-// One thing differs: the API server's new certificate comes with the new authority's certificate as the old authority signs it, and the API
-// server goes on to accept clients of the old authority. Programs that were started before, here and in tests, therefore need no restart. A
-// node that joins after Finish knows the new authority alone.
+// There are two differences. With its new certificate, the API server also sends the new authority's certificate, signed by the old
+// authority. And the API server continues to accept clients of the old authority. So programs that were started before the rotation, here
+// and in tests, need no restart. A node that joins after Finish knows the new authority alone.
 type Rotation struct {
 	plane *Plane
 	next  *pki.Authority
@@ -40,7 +40,7 @@ func (r *Rotation) TrustBoth(ctx context.Context) error {
 	return r.publish(ctx, both)
 }
 
-// Switch lets the new authority sign: the API server's certificate, and the certificates that nodes request.
+// Switch makes the new authority the signer of the API server's certificate and of the certificates that nodes request.
 func (r *Rotation) Switch() error {
 	serving, err := r.plane.serving(r.next)
 	if err != nil {
@@ -54,13 +54,13 @@ func (r *Rotation) Switch() error {
 	return r.plane.writePairs(map[string]pki.Pair{"apiserver": serving, "ca": r.next.Pair})
 }
 
-// Finish leaves the new authority alone in cluster-info.
+// Finish removes the old authority from cluster-info.
 func (r *Rotation) Finish(ctx context.Context) error { return r.publish(ctx, r.next.Cert) }
 
 // Issuer is the certificate of the new authority.
 func (r *Rotation) Issuer() []byte { return r.next.Cert }
 
-// publish writes the authorities into cluster-info, by which nodes that join learn them.
+// publish writes the authorities into cluster-info, where joining nodes read them.
 func (r *Rotation) publish(ctx context.Context, authorities []byte) error {
 	const namespace, name, key = "kube-public", "cluster-info", "kubeconfig"
 	client, err := r.plane.Client("rotation")

@@ -4,5 +4,5 @@ package process
 
 import "syscall"
 
-// attributes: only Linux can tie a child's life to its parent's.
+// attributes has no setting that ends the child with its parent, because only Linux has such a setting.
 func attributes(Spec) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

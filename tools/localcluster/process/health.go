@@ -14,7 +14,7 @@ import (
 const pollInterval = 50 * time.Millisecond
 
 // WaitHealthy polls the child's health endpoint until it answers 200, the child ends or ctx ends. A child that is not
-// healthy is left running: its log has the reason, and it may become so yet.
+// healthy when ctx ends is not stopped: its log has the reason, and it may still become healthy.
 func (p *Process) WaitHealthy(ctx context.Context, client *http.Client, url string) error {
 	defer client.CloseIdleConnections()
 	var last error

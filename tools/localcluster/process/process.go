@@ -34,7 +34,7 @@ type Process struct {
 	err    error // why it ended; read after exited is closed
 }
 
-// ErrMissing is the cause when a program's file is not there.
+// ErrMissing is the cause if a program's file does not exist.
 var ErrMissing = errors.New("the program is missing: run `make build` first")
 
 // Start starts the program. An error is one line that names program and cause.
@@ -58,16 +58,16 @@ func Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// run starts the child and waits for its end on one locked thread: the kernel's
-// "kill it when the parent dies" counts the death of the thread that started the
-// child, and an unlocked thread may end before the process does.
+// run starts the child and waits for its end on one locked thread. The kernel kills the
+// child when the thread that started it ends (Pdeathsig), and an unlocked thread may end
+// before this process does.
 func (p *Process) run(log *os.File, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer log.Close()
 	cmd := exec.Command(p.spec.Path, p.spec.Args...)
 	cmd.Dir = p.spec.Dir
-	cmd.Env = append([]string{}, p.spec.Env...) // not nil: nil means the parent's
+	cmd.Env = append([]string{}, p.spec.Env...) // not nil: nil means the parent's environment
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes(p.spec)
 	if err := cmd.Start(); err != nil {
@@ -80,7 +80,7 @@ func (p *Process) run(log *os.File, started chan<- error) {
 	close(p.exited)
 }
 
-// PID of the child, also of its process group.
+// PID is the ID of the child and of its process group.
 func (p *Process) PID() int { return p.pid }
 
 // Name as in the Spec.
@@ -102,8 +102,8 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Failure describes a child that ended although it was not stopped, in one line
-// with the cause from its log and the log's place.
+// Failure describes, in one line, why a child ended that was not stopped: the cause from
+// its log, and the place of the log.
 func (p *Process) Failure() error {
 	how := "exit status 0"
 	if p.err != nil {
@@ -125,8 +125,8 @@ func (p *Process) signaled() bool {
 	return known && status.Signaled()
 }
 
-// Stop terminates the group and kills it when ctx ends or the grace is over.
-// It returns when the child has exited.
+// Stop terminates the group, and kills it when ctx ends or the grace is over. It returns
+// when the child has ended.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) {
 	if !p.Running() {
 		return
@@ -153,11 +153,11 @@ func (p *Process) Kill() {
 // Pause freezes the group (SIGSTOP) until Resume. Kill works on a frozen group too.
 func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
 
-// Resume lets a frozen group go on.
+// Resume continues a frozen group.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
-// signal goes to the group. The child was not waited for yet, or has only just
-// been, so the number cannot belong to another group of ours.
+// signal sends a signal to the group. This process has not waited for the child yet, or
+// has only just done so. So the ID cannot belong to another group of this process.
 func (p *Process) signal(sig syscall.Signal) {
 	_ = syscall.Kill(-p.pid, sig) // an error means that no process of the group is left
 }

@@ -32,7 +32,7 @@ func (m *machine) ip(_ context.Context, call invocation) error {
 	return nil
 }
 
-// addresses returns the machine's IPv4 addresses. A public address that leads to the address in a VPC is not the machine's.
+// addresses returns the machine's IPv4 addresses. In a VPC the public address leads to the VPC address, and the machine does not have it.
 func (m *machine) addresses() []string {
 	e := m.event
 	all := []string{e.PublicIPv4, e.PrivateIPv4, e.VPCIPv4}
@@ -44,8 +44,9 @@ func (m *machine) addresses() []string {
 
 const nodeIPFlag = "--node-ip="
 
-// ownNodeIP checks --node-ip as the kubelet does, and returns its value and the flags without it: the kubelet's own check finds the
-// addresses of this host only. The machine's program registers the Node with the address; the flag's annotation is left out.
+// ownNodeIP checks --node-ip as the kubelet does, and returns the flag's value and the other flags. The flag itself is left out, because
+// the kubelet's own check knows only the addresses of this host. The machine's program registers the Node with the address, but without the
+// flag's annotation.
 func (m *machine) ownNodeIP(flags []string) (address string, rest []string, err error) {
 	for _, flag := range flags {
 		value, is := strings.CutPrefix(flag, nodeIPFlag)

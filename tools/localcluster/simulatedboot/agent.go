@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/k3s"
 )
 
-// Installers that are simulated: where their scripts are fetched from, and which program each installs.
+// installers maps the URL of a simulated installer's script to the program that it installs.
 var installers = map[string]string{"https://get.k3s.io": "k3s", "https://get.rke2.io": "rke2"}
 
 // simulatedInstaller is the command that stands in a simulated installer's script.
@@ -50,8 +50,8 @@ func (m *machine) curl(_ context.Context, call invocation) error {
 	return m.root.write(machinePath(call.dir, output), simulatedInstaller+" "+program+"\n", 0o600)
 }
 
-// install simulates an installer: with the variables for an agent of a version that the project could have published, the
-// agent's service is there.
+// install simulates an installer. It makes the agent's service. The variables must ask for an agent, and for a version that
+// the project could have published.
 func (m *machine) install(_ context.Context, call invocation) error {
 	program := strings.Join(call.args, " ")
 	prefix, agent := "INSTALL_"+strings.ToUpper(program)+"_", ""
@@ -108,7 +108,7 @@ type agentConfig struct {
 	KubeletArgs []string `json:"kubelet-arg"`
 }
 
-// agent registers as the agents of k3s and RKE2 do, and has the kubelet started.
+// agent registers as the agents of k3s and RKE2 do, and sets the flags of the kubelet, so that boot starts it.
 func (m *machine) agent(ctx context.Context, program string, call invocation) error {
 	file := filepath.Join("/etc/rancher", program, "config.yaml")
 	content, err := m.root.read(file)

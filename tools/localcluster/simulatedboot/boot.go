@@ -25,7 +25,7 @@ import (
 const (
 	tokenLife  = 300 // seconds
 	kubeletEnd = 3 * time.Second
-	// startedFile keeps the kubelet's flags, as the unit of its service does: a Linode that boots again starts it with them.
+	// startedFile has the kubelet's flags, as the unit of its service has. When the Linode boots again, it starts the kubelet with them.
 	startedFile = "/etc/systemd/system/kubelet.service.d/simulated.json"
 )
 
@@ -37,10 +37,10 @@ type machine struct {
 	console *console
 	image   metadata.InstanceImageData
 	kernel  kernel
-	kubelet []string // the flags it is started with; nil = it is not
+	kubelet []string // the flags of the kubelet; nil = no kubelet is started
 }
 
-// boot does what the image does, and gives the kubelet that runs then; nil = no kubelet runs.
+// boot simulates the boot of the image, and returns the kubelet that it started; nil = it started no kubelet.
 func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	var err error
 	// The path is short: the kubelet makes sockets below it.
@@ -74,7 +74,8 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	return m.startKubelet()
 }
 
-// readers lists the programs that read user data, by a word in the label of their images. Each is added in the file that simulates it.
+// readers has the programs that read user data, by a word in the label of their images. readBy adds a program, in the file that simulates
+// it.
 var readers = map[string]func(*machine, context.Context, string) error{}
 
 func readBy(word string, boot func(*machine, context.Context, string) error) bool { //nolint:unparam // so that it may be a declaration
@@ -82,7 +83,7 @@ func readBy(word string, boot func(*machine, context.Context, string) error) boo
 	return true
 }
 
-// reader returns the program that reads the user data in the Linode's image, cloud-init for other labels.
+// reader returns the program that reads the user data in the Linode's image. It is cloud-init if the image's label has no word of readers.
 func (m *machine) reader() func(ctx context.Context, userData string) error {
 	for word, boot := range readers {
 		if strings.Contains(strings.ToLower(m.image.Label), word) {
@@ -145,7 +146,7 @@ func (m *machine) userData(ctx context.Context) (string, error) {
 
 // MetadataClient is Linode's own client of the Metadata service, as it works in one Linode.
 func MetadataClient(ctx context.Context, serviceURL string, linodeID int) (*metadata.Client, error) {
-	// The option for a base URL makes the client panic, in v0.3.1: it is set, and the token fetched, afterwards.
+	// In v0.3.1 the option for a base URL makes the client panic. So the URL is set, and the token is fetched, after NewClient.
 	client, err := metadata.NewClient(ctx, metadata.ClientWithoutManagedToken())
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func MetadataClient(ctx context.Context, serviceURL string, linodeID int) (*meta
 	return client.RefreshToken(ctx, metadata.TokenWithExpiry(tokenLife))
 }
 
-// keepKubelet writes the flags where a second boot finds them.
+// keepKubelet writes the kubelet's flags into startedFile, for later boots.
 func (m *machine) keepKubelet() error {
 	content, err := json.Marshal(m.kubelet)
 	if err != nil {
@@ -183,14 +184,14 @@ func (m *machine) startKubelet() (*process.Process, error) {
 	return StartKubelet(Kubelet{Program: m.cfg.Program, Root: m.root.dir, LogDir: m.cfg.LogDir, Event: m.event, NodeIP: address, Flags: flags})
 }
 
-// Kubelet is one real kubelet of a machine that is not there.
+// Kubelet is one real kubelet of a simulated machine.
 type Kubelet struct {
 	Program string          // the file of controlplane.Machine
 	Root    string          // the directory that stands for the machine's root; a short path
 	LogDir  string          // of its log, kubelet-<node>.log
 	Event   linodesim.Event // the machine's size, and the Node's name
 	NodeIP  string          // the value of the kubelet's --node-ip; "" = none
-	Flags   []string        // the kubelet's own, without that one
+	Flags   []string        // the kubelet's own flags, without --node-ip
 }
 
 // StartKubelet starts the kubelet's own code in a separate process, which serves on a free port.
@@ -219,7 +220,7 @@ func environment(home string) []string {
 	return []string{"HOME=" + home, "PATH=/nonexistent", "TMPDIR=" + os.TempDir()}
 }
 
-// console collects the output of a boot, and only the end of a long output.
+// console collects the output of a boot. Of a long output it keeps the end.
 type console struct {
 	mu   sync.Mutex
 	text []byte

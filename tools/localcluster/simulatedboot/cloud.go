@@ -26,8 +26,8 @@ const (
 	slowest  = 5 * time.Second
 )
 
-// networkPlugin stands for the requests of a network plugin's pod, which is not installed: so that a pod of a whole CPU does not fit on the
-// rest.
+// networkPlugin is the CPU that a network plugin's pod requests in a real cluster. Here no plugin is installed, and the CPU is taken from
+// the user's own nodes, so that a pod that requests a whole CPU does not fit there.
 var networkPlugin = resource.MustParse("250m")
 
 // registerOwn makes the Node of a Linode that was set up by hand.
@@ -45,8 +45,9 @@ func (r *Runner) registerOwn(ctx context.Context, e linodesim.Event) {
 	})
 }
 
-// handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. In this time the Node gets no
-// pod: kwok does not touch pods that were bound before it simulated the Node. The hand-over is done when Ready changes from Unknown.
+// handOver stops the kubelet of a Node that is Ready, and lets kwok simulate the kubelet. Until the hand-over is done the Node gets no pod
+// (see Holds), because kwok does not change pods that were bound before it simulated the Node. The hand-over is done when kwok changes the
+// condition Ready from Unknown to True.
 func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *process.Process) {
 	r.awaitReady(ctx, e)
 	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
@@ -69,7 +70,7 @@ func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *proce
 	})
 	r.awaitReady(ctx, e)
 	r.release(e.Name)
-	r.until(ctx, "report the hand-over of", e, func(ctx context.Context) (bool, error) { // which lets the cloud controller manager look again
+	r.until(ctx, "report the hand-over of", e, func(ctx context.Context) (bool, error) { // the manager looks at a Node when it changes
 		_, err := r.nodes.Patch(ctx, e.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+handedOverNote+`":"true"}}}`),
 			metav1.PatchOptions{})
 		return err == nil || apierrors.IsNotFound(err), err
@@ -107,7 +108,7 @@ func (r *Runner) awaitReady(ctx context.Context, e linodesim.Event) {
 	})
 }
 
-// ready is the Node's condition Ready, nil if it has none yet.
+// ready is the Node's condition Ready, nil if the Node has no such condition yet.
 func ready(node *corev1.Node) *corev1.NodeCondition {
 	for i := range node.Status.Conditions {
 		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
@@ -117,8 +118,8 @@ func ready(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// silence lets the Node of a Linode that is gone be Unknown at once, until it is deleted, by whichever client may. The controller manager
-// waits longer before it reports a silent kubelet. A Node of the same name that belongs to another Linode stays.
+// silence sets the Node of a deleted Linode to Unknown at once, and keeps it so until a client deletes the Node. The controller manager
+// would wait longer before it reports a silent kubelet. silence does not change a Node of the same name that belongs to another Linode.
 func (r *Runner) silence(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "silence", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
@@ -144,7 +145,7 @@ func (r *Runner) silence(ctx context.Context, e linodesim.Event) {
 	})
 }
 
-// until repeats a step with growing pauses until it is done or ctx ends. An error is repeated as well.
+// until repeats a step with growing pauses until the step is done or ctx ends. It repeats the step after an error, too.
 func (r *Runner) until(ctx context.Context, what string, e linodesim.Event, step func(context.Context) (bool, error)) {
 	pauses := wait.Backoff{Duration: nodePoll, Factor: 1.2, Steps: 1 << 10, Cap: slowest}
 	_ = pauses.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) { // ends with ctx only

@@ -32,7 +32,7 @@ type command struct {
 	shell string
 }
 
-// UnmarshalJSON takes both forms of a command.
+// UnmarshalJSON reads both forms of a command.
 func (c *command) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &c.shell); err == nil {
 		return nil
@@ -72,12 +72,13 @@ func parse(userData string) (*cloudConfig, error) {
 	return config, nil
 }
 
-// template is the first line of user data that cloud-init renders with what the Metadata service reports of the Linode.
+// template is the first line of user data that cloud-init renders with the Linode's data from the Metadata service.
 const template = "## template: jinja\n"
 
 var expression = regexp.MustCompile(`\{\{ *([^}]*?) *\}\}`)
 
-// render replaces expressions in user data that is a template. Unknown modules are an error.
+// render replaces the expression ds.meta_data.label in user data that is a template. Any other expression or statement is an
+// error.
 func render(userData, label string) (string, error) {
 	text, is := strings.CutPrefix(userData, template)
 	if !is {
@@ -95,7 +96,7 @@ func render(userData, label string) (string, error) {
 	return text, nil
 }
 
-// mode of the file; cloud-init's default is 0644.
+// mode returns the mode of the file; cloud-init's default is 0644.
 func (f writeFile) mode() (fs.FileMode, error) {
 	if f.Permissions == "" {
 		return 0o644, nil

@@ -87,7 +87,7 @@ func (m *machine) ignitionFile(file types.File) error {
 	return m.root.write(file.Path, content, mode)
 }
 
-// Options of a unit that are taken, only options about the order have an effect.
+// unitOptions are the accepted options of a unit. Only Environment and the options of the form Exec... have an effect.
 var unitOptions = map[string][]string{
 	"Unit": {"Description", "After", "Before", "Requires", "Wants", "ConditionPathExists", "ConditionFirstBoot"},
 	"Service": {"Type", "Environment", "ExecStartPre", "ExecStart", "ExecStartPost", "RemainAfterExit", "Restart", "RestartSec",
@@ -95,7 +95,7 @@ var unitOptions = map[string][]string{
 	"Install": {"WantedBy"},
 }
 
-// service runs the commands of a unit, which is started once. A command line is read as a shell reads it.
+// service runs the commands of a unit once. A shell reads the command lines.
 func (m *machine) service(ctx context.Context, name, contents string) error {
 	options, err := unit.DeserializeOptions(strings.NewReader(contents))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kernel is the part of a running machine that its next boot does not keep.
+// kernel is the state of a running machine that its next boot loses.
 type kernel struct {
 	Modules []string          `json:"modules"`
 	Sysctls map[string]string `json:"sysctls"`
@@ -28,7 +28,7 @@ const (
 	forwarding    = "net.ipv4.ip_forward"
 )
 
-// BootsAgain is on the console of a machine whose boot is not its first one.
+// BootsAgain is on the console of a machine whose boot is not its first boot.
 const BootsAgain = "[boot] again: nothing reads the user data"
 
 var (
@@ -37,8 +37,8 @@ var (
 	_ = simulate("swapoff", (*machine).swapoff)
 )
 
-// startKernel does at each boot what systemd does: it loads the modules and sets the sysctls of the files in /etc, and turns on the swap
-// disk that the /etc/fstab of Linode's images lists, unless swap.target is masked.
+// startKernel does the work of systemd at each boot: it loads the modules and sets the sysctls of the files in /etc. It turns on the swap
+// disk, which the /etc/fstab of Linode's images lists, unless swap.target is masked.
 func (m *machine) startKernel() error {
 	m.kernel = kernel{Swap: m.event.SwapMB > 0 && !m.root.has(maskedSwap)}
 	for _, folder := range []string{"/etc/modules-load.d", "/etc/sysctl.d"} {
@@ -62,7 +62,7 @@ func (m *machine) startKernel() error {
 	return nil
 }
 
-// set reads lines of key = value.
+// set sets the sysctls of lines of the form key = value.
 func (k *kernel) set(lines string) {
 	if k.Sysctls == nil {
 		k.Sysctls = map[string]string{}
@@ -127,7 +127,8 @@ func (m *machine) keepKernel() error {
 	return m.root.write(firstBootFile, string(content), 0o600)
 }
 
-// bootAgain starts the kernel as at the first boot, and compares: a node whose first boot forwarded packets has no pod network without.
+// bootAgain starts the kernel as at the first boot, and compares its state with the first boot. It only reports a module that is not
+// loaded. If the first boot set net.ipv4.ip_forward and this boot does not, it returns an error, because pods have no network then.
 func (m *machine) bootAgain() error {
 	fmt.Fprintln(m.console, BootsAgain)
 	if err := m.startKernel(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kubeadm's packages also install the kubelet's service, with these flags and with the flags of two files.
+// kubeadmDropIn are flags of the kubelet's service, which kubeadm's packages install. The service also takes the flags of two files.
 var kubeadmDropIn = []string{
 	"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf",
 	"--config=/var/lib/kubelet/config.yaml",
@@ -49,7 +49,7 @@ func (m *machine) kubeadm(ctx context.Context, call invocation) error {
 	return err
 }
 
-// environmentFile is the words of one variable in a file of assignments; a file that is not there has none.
+// environmentFile returns the words of one variable in a file of assignments. It returns no words if the file does not exist.
 func (m *machine) environmentFile(path, name string) ([]string, error) {
 	if !m.root.has(path) {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 // rootDir is the directory that stands for a machine's root.
 type rootDir struct {
 	dir  string
-	root *os.Root // refuses what leads outside
+	root *os.Root // refuses paths that lead outside
 }
 
 func openRoot(dir string) (*rootDir, error) {

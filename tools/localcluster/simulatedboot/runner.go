@@ -30,20 +30,21 @@ type Config struct {
 	Dir         string // the machines' roots; a short path
 	LogDir      string // the kubelets' logs
 	MetadataURL string // of the simulator's Metadata service
-	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20, -1 = none.
+	// Kubelets is the number of kubelets that stay at a time. kwok takes over any further Node once it is Ready. 0 = 20, -1 = kwok takes
+	// over all Nodes.
 	Kubelets int
-	// Leases are kubelets' Leases: kwok takes over a Node when the Lease of its kubelet has ended, 40 s later, or is gone. Required unless
-	// all kubelets stay.
+	// Leases are the kubelets' Leases. kwok takes over a Node only when its kubelet's Lease has expired, after 40 s, or is deleted. Required
+	// unless all kubelets stay.
 	Leases Leases
-	// Simulated reports Nodes that kwok takes over in any case; nil = none.
+	// Simulated reports Nodes that kwok takes over in any case; nil = no such Nodes.
 	Simulated func(node string) bool
-	// Own is how labels of Linodes begin that were set up by hand; kwok simulates them.
+	// Own is the beginning of the labels of Linodes that were set up by hand. kwok simulates their kubelets.
 	Own string
-	// KwokLabels let kwok simulate a Node, and KubeletPort is of the server that serves their logs.
+	// KwokLabels are the labels of a Node that kwok simulates. KubeletPort is the port of the server for the logs of these Nodes.
 	KwokLabels  map[string]string
 	KubeletPort int
 	Version     string // of the kubelets that kwok simulates
-	// Console takes what a boot wrote and why it failed.
+	// Console gets the output of a boot, and the reason if the boot failed.
 	Console func(linodeID int, text, fault string)
 	Log     *slog.Logger
 }
@@ -75,7 +76,7 @@ func New(nodes Nodes, cfg Config) *Runner {
 	return &Runner{nodes: nodes, cfg: cfg, running: map[int]life{}, held: map[string]bool{}, slots: make(chan struct{}, max(0, cfg.Kubelets))}
 }
 
-// Run runs it until ctx ends or events is closed; all kubelets have ended when it returns.
+// Run follows the events until ctx ends or events is closed. All kubelets have ended when it returns.
 func (r *Runner) Run(ctx context.Context, events <-chan linodesim.Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.all.Wait()
@@ -121,14 +122,14 @@ func (r *Runner) note(ctx context.Context, e linodesim.Event) {
 	}
 }
 
-// live is a Linode from its boot to its end.
+// live runs a Linode from its boot to its end.
 func (r *Runner) live(ctx context.Context, e linodesim.Event) {
 	log := r.cfg.Log.With("linode", e.InstanceID, "label", e.Name)
 	if r.cfg.Own != "" && strings.HasPrefix(e.Name, r.cfg.Own) {
 		r.registerOwn(ctx, e)
 		return
 	}
-	r.hold(e.Name) // until it is decided what simulates the kubelet
+	r.hold(e.Name) // until it is clear whether a process or kwok is the kubelet
 	defer r.release(e.Name)
 	m := &machine{cfg: r.cfg, event: e, console: &console{}}
 	kubelet, err := m.boot(ctx)
@@ -180,7 +181,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// forget removes the remains of a Linode that is gone, once its Node is.
+// forget waits until the Node of a deleted Linode is deleted, too, and then removes the Linode's root.
 func (r *Runner) forget(ctx context.Context, e linodesim.Event) {
 	r.silence(ctx, e)
 	_ = os.RemoveAll(filepath.Join(r.cfg.Dir, strconv.Itoa(e.InstanceID)))

@@ -17,7 +17,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Simulated lists the commands that a boot needs and that do nothing here.
+// Simulated lists the commands that a boot needs and that are not done here. modprobe, swapoff and sysctl change the simulated kernel (see
+// kernel); the others do nothing.
 func Simulated() []string {
 	return []string{
 		"apt-get", "dnf", "hostnamectl", "iptables", "modprobe", "mount", "sed", "swapoff", "sysctl", "umount", "update-ca-certificates",
@@ -30,12 +31,12 @@ const binDir = "/usr/bin" // where a script finds its commands
 type shell struct {
 	root    *rootDir
 	console io.Writer
-	// programs are commands that are more than a touch of files.
+	// programs are the commands that do more than change files.
 	programs map[string]program
 	env      []string // in addition to PATH, HOME and PWD
 }
 
-// program is a command; its error is written behind its name.
+// program is a command. The shell prints its error after its name.
 type program func(ctx context.Context, call invocation) error
 
 // invocation is one call of a program.
@@ -46,7 +47,7 @@ type invocation struct {
 	out  io.Writer
 }
 
-// programs lists the machine's programs by their names. Each is added in the file that simulates it.
+// programs has the machine's programs by their names. simulate adds a program, in the file that simulates it.
 var programs = map[string]func(*machine, context.Context, invocation) error{}
 
 func simulate(name string, run func(*machine, context.Context, invocation) error) bool { //nolint:unparam // so that it may be a declaration
@@ -69,7 +70,7 @@ var directories = []string{
 	"/var/lib", "/var/log",
 }
 
-// install makes the image's directories, and puts the names of all commands where `command -v` looks for them.
+// install makes the image's directories, and a file for each command, which `command -v` finds.
 func (s *shell) install() error {
 	for _, directory := range directories {
 		if err := s.root.root.MkdirAll(s.root.within(directory), 0o755); err != nil {
@@ -100,8 +101,8 @@ func (s *shell) run(ctx context.Context, c command) error {
 	return s.script(ctx, "/", "runcmd", strings.Join(words, " "), expand.ListEnviron(s.environ("/")...))
 }
 
-// environ returns the environment of a boot's command. `command -v` alone looks at this machine's files: the path leads it to the
-// root's.
+// environ returns the environment of a boot's command. PATH is a path of this host, because the interpreter's `command -v` looks for
+// files of this host. PATH leads it to the files of the root.
 func (s *shell) environ(dir string) []string {
 	return append([]string{"PATH=" + filepath.Join(s.root.dir, binDir), "HOME=/root", "PWD=" + dir}, s.env...)
 }
@@ -128,7 +129,7 @@ func (s *shell) script(ctx context.Context, dir, name, text string, env expand.E
 			return s.root.root.Lstat(s.root.within(name))
 		}),
 		interp.AccessHandler(func(_ context.Context, path string, _ interp.AccessMode) error {
-			_, err := s.root.root.Stat(s.root.within(path)) // root may do all
+			_, err := s.root.root.Stat(s.root.within(path)) // the user is root, which may do all with an existing file
 			return err
 		}),
 		interp.ReadDirHandler2(func(_ context.Context, path string) ([]fs.DirEntry, error) {
@@ -142,7 +143,7 @@ func (s *shell) script(ctx context.Context, dir, name, text string, env expand.E
 	return runner.Run(ctx, program)
 }
 
-// exec is every command that is not the shell's own.
+// exec runs a command that is not built into the shell.
 func (s *shell) exec(ctx context.Context, args []string) error {
 	hc := interp.HandlerCtx(ctx)
 	name := args[0]
@@ -166,7 +167,7 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 	return interp.ExitStatus(127)
 }
 
-// report makes an exit status of a command's error.
+// report prints a command's error, and turns it into an exit status.
 func (s *shell) report(to io.Writer, name string, err error) error {
 	var status interp.ExitStatus
 	if err == nil || errors.As(err, &status) || errors.Is(err, context.Canceled) {
@@ -216,7 +217,7 @@ func machinePath(dir, path string) string {
 
 var fileCommands = []string{"cat", "chmod", "mkdir", "rm", "touch", "true"}
 
-// files are the few commands on files that a boot uses. Options that only silence or force are as if given.
+// files runs the few commands on files that a boot uses. It ignores options, and acts as if the options that silence or force were given.
 func (s *shell) files(hc interp.HandlerContext, name string, args []string) error {
 	paths := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
 	if name == "cat" && len(paths) == 0 && hc.Stdin != nil {
@@ -224,7 +225,7 @@ func (s *shell) files(hc interp.HandlerContext, name string, args []string) erro
 		return err
 	}
 	if name == "chmod" && len(paths) > 0 {
-		paths = paths[1:] // the modes of a boot's files matter to nothing here
+		paths = paths[1:] // the modes of a boot's files have no effect here
 	}
 	for _, path := range paths {
 		below := s.root.within(machinePath(hc.Dir, path))

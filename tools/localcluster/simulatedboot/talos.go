@@ -22,8 +22,8 @@ const (
 	talosAuthority = "/etc/kubernetes/pki/ca.crt"
 )
 
-// talosMachineConfig is the part of a worker's machine config that is simulated. Fields without an effect here are named, so that
-// a config which Talos itself would refuse fails, and no other.
+// talosMachineConfig is the part of a worker's machine config that is simulated. It has fields without an effect here, too, because
+// an unknown key is an error: a config must fail only if Talos would refuse it.
 type talosMachineConfig struct {
 	Version string       `json:"version"`
 	Debug   bool         `json:"debug"`
@@ -79,11 +79,11 @@ type talosAuthorityRef struct {
 	Key string `json:"key"`
 }
 
-// Further documents that Talos takes in addition to the machine config, without an effect here.
+// talosDocuments are the kinds of the documents that Talos accepts in addition to the machine config. They have no effect here.
 var talosDocuments = []string{"TrustedRootsConfig", "HostnameConfig", "ExtensionServiceConfig", "KmsgLogConfig", "WatchdogTimerConfig",
 	"EventSinkConfig"}
 
-// protected are the kubelet's settings that Talos keeps for itself.
+// protected are the kubelet's settings that only Talos may set.
 var protected = []string{"apiVersion", "kind", "authentication", "authorization", "port", "staticPodPath", "cgroupRoot",
 	"rotateCertificates"}
 
@@ -125,7 +125,7 @@ func (m *machine) bootTalos(_ context.Context, userData string) error {
 	return err
 }
 
-// nodeIP is the first address of the machine within machine.kubelet.nodeIP.validSubnets, "" if no subnet is set.
+// nodeIP is the first address of the machine within machine.kubelet.nodeIP.validSubnets, "" if no address is within.
 func (c *talosMachineConfig) nodeIP(addresses []string) (string, error) {
 	subnets, _ := c.Machine.Kubelet.NodeIP["validSubnets"].([]any)
 	for _, address := range addresses {
@@ -194,7 +194,7 @@ func (c *talosMachineConfig) check() error {
 	return nil
 }
 
-// kubeletConfiguration is Talos's own with the user's over it.
+// kubeletConfiguration is Talos's own configuration, overridden by the user's extraConfig.
 func (c *talosMachineConfig) kubeletConfiguration() map[string]any {
 	settings := map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "clusterDomain": "cluster.local",

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// clusters makes LinodeClusters ready that have an endpoint.
+// clusters sets LinodeClusters that have an endpoint to ready.
 type clusters struct{ kube client.Client }
 
 func (r *clusters) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {

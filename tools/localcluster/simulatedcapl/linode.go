@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// defaultImage is CAPL's (util/reconciler/defaults.go).
+// defaultImage is CAPL's default image (util/reconciler/defaults.go).
 const defaultImage = "linode/ubuntu22.04"
 
 // account is the Linode API as far as CAPL uses it.
@@ -33,7 +33,7 @@ type linodeSpec struct {
 	Tags       []string `json:"tags"`
 }
 
-// create makes a Linode that is switched off.
+// create makes a Linode that is switched off. If a Linode has the label already, create returns this Linode.
 func (a account) create(ctx context.Context, label string, spec linodeSpec, tags []string, userData []byte) (api.Instance, error) {
 	private := spec.PrivateIP == nil || *spec.PrivateIP
 	var made api.Instance
@@ -52,7 +52,7 @@ func (a account) create(ctx context.Context, label string, spec linodeSpec, tags
 	return found[0], nil
 }
 
-// helpNetwork lets the Linode's network be configured when it boots. Like linodego, it sends the other helpers as well.
+// helpNetwork switches on the helper that configures the Linode's network at its boot. Like linodego, it sends the other helpers as well.
 func (a account) helpNetwork(ctx context.Context, id int) error {
 	configs, err := linodehttp.List[api.InstanceConfig](ctx, a.http, path(id)+"/configs", "")
 	if err != nil || len(configs) == 0 {
@@ -64,7 +64,8 @@ func (a account) helpNetwork(ctx context.Context, id int) error {
 	return a.http.Send(ctx, http.MethodPut, path(id)+"/configs/"+strconv.Itoa(configs[0].ID), "", body, nil)
 }
 
-// boot boots a Linode. One that runs already is refused, which CAPL recognizes by a text that the simulator does not have.
+// boot boots a Linode. The API refuses to boot a Linode that runs already. CAPL recognizes this error by a text that the simulator does not
+// have, so boot reads the Linode's status instead.
 func (a account) boot(ctx context.Context, id int) error {
 	err := a.http.Send(ctx, http.MethodPost, path(id)+"/boot", "", map[string]any{}, nil)
 	if err == nil {
@@ -112,7 +113,8 @@ func worded(err error) error {
 	return fmt.Errorf("[%d] %s", answer.Status, strings.Join(reasons, "; "))
 }
 
-// retryable reports whether CAPL tries a request again, and after what time (util.IsRetryableError, retryIfTransient).
+// retryable reports whether CAPL tries a request again, and whether the reason is the rate limit, after which it waits longer
+// (util.IsRetryableError, retryIfTransient).
 func retryable(err error) (again, limited bool) {
 	answer, is := errors.AsType[*linodehttp.Error](err)
 	if !is {

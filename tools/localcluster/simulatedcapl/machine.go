@@ -73,11 +73,11 @@ func (r *machines) Reconcile(ctx context.Context, request reconcile.Request) (re
 	return reconcile.Result{RequeueAfter: after}, client.IgnoreNotFound(err)
 }
 
-// write patches spec and metadata, and then the status, if the pass changed anything. One that fails runs the pass again, which finds its
-// Linode by the label.
+// write patches spec and metadata, and then the status, if the pass changed the object. If a patch fails, the pass runs again, and finds
+// its Linode by the label.
 func (r *machines) write(ctx context.Context, before, self *unstructured.Unstructured) error {
 	if equality.Semantic.DeepEqual(before, self) {
-		return nil // most passes: a patch without content costs the API server as much as another
+		return nil // so in most passes; a patch without content costs the API server as much as any other patch
 	}
 	status := self.DeepCopy()
 	if err := r.kube.Patch(ctx, self, client.MergeFrom(before)); err != nil || status.GetDeletionTimestamp() != nil {
@@ -89,7 +89,7 @@ func (r *machines) write(ctx context.Context, before, self *unstructured.Unstruc
 	return r.kube.Status().Patch(ctx, status, client.MergeFrom(from))
 }
 
-// run takes the next step, and returns after what time it has to be looked at again; 0 = when something changes.
+// run takes the next step, and returns the time until the next pass; 0 = the next pass is after a change of an object.
 func (p *pass) run(ctx context.Context) (time.Duration, error) {
 	if p.self.GetDeletionTimestamp() != nil {
 		return p.remove(ctx)
@@ -129,7 +129,7 @@ func (p *pass) run(ctx context.Context) (time.Duration, error) {
 	return p.delay, nil
 }
 
-// create makes the Linode. One that is refused waits for a change of its objects.
+// create makes the Linode. After a refusal that is final, the next pass is after a change of an object.
 func (p *pass) create(ctx context.Context, secret string) (after time.Duration, made bool) {
 	data := &corev1.Secret{}
 	err := p.secrets.Get(ctx, client.ObjectKey{Namespace: p.self.GetNamespace(), Name: secret}, data)
@@ -171,7 +171,7 @@ func (p *pass) addresses(ctx context.Context, id int) error {
 	return unstructured.SetNestedSlice(p.self.Object, all, "status", "addresses")
 }
 
-// follow writes the Linode's state. One that is gone is not made again.
+// follow writes the Linode's state. A Linode that is gone is not made again.
 func (p *pass) follow(ctx context.Context) (time.Duration, error) {
 	id, err := p.linodeID()
 	if err != nil {
@@ -193,7 +193,7 @@ func (p *pass) follow(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// remove deletes the Linode, and lets the LinodeMachine go.
+// remove deletes the Linode, and then removes the LinodeMachine's finalizer.
 func (p *pass) remove(ctx context.Context) (time.Duration, error) {
 	if p.spec.ProviderID != "" {
 		id, err := p.linodeID()

@@ -24,7 +24,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// Definitions has CAPL's kinds.
+// Definitions has the CRDs of CAPL's kinds.
 //
 //go:embed crds.yaml
 var Definitions []byte
@@ -47,14 +47,14 @@ type Config struct {
 	Kube   *rest.Config
 	APIURL string
 	Token  string
-	// StepDelay replaces CAPL's 25 s where simulated Linodes boot in less time than that; 0 = 25 s.
+	// StepDelay replaces CAPL's 25 s, for simulated Linodes that boot in less than 25 s; 0 = 25 s.
 	StepDelay time.Duration
 	Log       *slog.Logger
 }
 
-// Run runs it until ctx ends. The definitions have to be there.
+// Run runs the provider until ctx ends. The CRDs must be installed.
 func Run(ctx context.Context, cfg Config) error {
-	crlog.SetLogger(logr.Discard()) // of client-go's caches, which would complain on standard error without it
+	crlog.SetLogger(logr.Discard()) // for client-go's caches; without a logger, a warning would appear on standard error
 	unchecked := true               // several clusters run in one process, and names of controllers are checked process-wide
 	manager, err := controllerruntime.NewManager(cfg.Kube, controllerruntime.Options{
 		Metrics:    server.Options{BindAddress: "0"},
@@ -99,13 +99,13 @@ func infrastructureOf(_ context.Context, machine client.Object) []reconcile.Requ
 	}}}
 }
 
-// text returns a field of an object, "" where the field is missing.
+// text returns a field of an object, "" if the field is missing.
 func text(of *unstructured.Unstructured, path ...string) string {
 	value, _, _ := unstructured.NestedString(of.Object, path...)
 	return value
 }
 
-// owner returns the owner of a kind of Cluster API; nil = core has not set it yet.
+// owner returns an object's owner of a kind of Cluster API. It returns nil if core has not set the owner yet.
 func owner(ctx context.Context, kube client.Reader, of *unstructured.Unstructured, kind string) (*unstructured.Unstructured, error) {
 	for _, reference := range of.GetOwnerReferences() {
 		if version, _ := schema.ParseGroupVersion(reference.APIVersion); version.Group == core.Group && reference.Kind == kind {

@@ -28,7 +28,7 @@ type linodeOf struct {
 	addresses []corev1.NodeAddress
 }
 
-// private returns the Linode's first private address, "" for none.
+// private returns the Linode's first private address, "" if it has no private address.
 func (l linodeOf) private() string {
 	for _, a := range l.IPv4 {
 		if isPrivate(a) {
@@ -55,7 +55,8 @@ type instances struct {
 
 var _ cloudprovider.InstancesV2 = (*instances)(nil)
 
-// all returns the list, which is read again once it is too old. The lock bounds the reading to one at a time, as theirs does.
+// all returns the list. It reads the list again if the list is older than CacheTTL. As in the real manager, the lock allows one reading at
+// a time.
 func (s *instances) all(ctx context.Context) (map[int]linodeOf, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +92,7 @@ func (s *instances) all(ctx context.Context) (map[int]linodeOf, error) {
 	return known, nil
 }
 
-// addressesIn adds the IPv4 addresses in a VPC by Linode.
+// addressesIn adds the IPv4 addresses in a VPC to the map, by the ID of the Linode.
 func (s *instances) addressesIn(ctx context.Context, name string, by map[int][]string) error {
 	id, subnets, err := s.vpcs.ids(ctx, s.api, name, s.cfg.SubnetNames)
 	if err != nil {
@@ -131,7 +132,7 @@ func addresses(instance api.Instance, inVPC []string) []corev1.NodeAddress {
 	return all
 }
 
-// publicIPv6 has its prefix length, as the annotation.
+// publicIPv6 is the IPv6 address with its prefix length, as in the annotation.
 func publicIPv6(instance api.Instance) string { return ptr.Deref(instance.IPv6, "") }
 
 // find returns the Linode of a Node.

@@ -35,7 +35,7 @@ type balancers struct {
 	api  *linodehttp.Client
 	kube kubernetes.Interface
 	cfg  Config
-	mu   sync.Mutex // of vpcs
+	mu   sync.Mutex // guards vpcs
 	vpcs networks
 }
 
@@ -46,7 +46,7 @@ var (
 	errNotFound = errors.New("LB not found for service")
 )
 
-// find returns the NodeBalancer with the address in the Service's status, as the API server has it now.
+// find returns the NodeBalancer with the address in the Service's status, which it reads from the API server.
 func (b *balancers) find(ctx context.Context, service *corev1.Service) (api.NodeBalancer, error) {
 	status := service.Status.LoadBalancer
 	if latest, err := b.kube.CoreV1().Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{}); err == nil {
@@ -72,7 +72,7 @@ func (b *balancers) find(ctx context.Context, service *corev1.Service) (api.Node
 	return api.NodeBalancer{}, errNotFound
 }
 
-// GetLoadBalancerName implements cloudprovider.LoadBalancer. It is another one at each call.
+// GetLoadBalancerName implements cloudprovider.LoadBalancer. Each call returns another name.
 func (b *balancers) GetLoadBalancerName(context.Context, string, *corev1.Service) string {
 	now := strconv.FormatInt(time.Now().UnixNano(), 16)
 	return labelPrefix + "-" + now[len(now)-labelDigits:]
@@ -187,7 +187,7 @@ func (b *balancers) update(ctx context.Context, service *corev1.Service, nodes [
 	return nil
 }
 
-// rebuild replaces the config of a port. Nodes that it has keep their IDs, so that their connections stay.
+// rebuild replaces the config of a port. Backends that the config has already keep their IDs, so that their connections stay.
 func (b *balancers) rebuild(ctx context.Context, path string, configs []api.NodeBalancerConfig, port corev1.ServicePort,
 	nodes []*corev1.Node, subnet int) error {
 	backends, err := backendsOf(nodes, port.NodePort, subnet)
@@ -224,7 +224,8 @@ func (b *balancers) rebuild(ctx context.Context, path string, configs []api.Node
 	return b.api.Send(ctx, http.MethodPost, fmt.Sprintf("%s/%d/rebuild", path, id), "", request, nil)
 }
 
-// configOf has the manager's own values for what the API has others: a check of the connection every 5 s.
+// configOf returns the config of a port with the manager's own values, which differ from the API's defaults: for example, a check of the
+// connection every 5 s.
 func configOf(port corev1.ServicePort) api.NodeBalancerConfigCreate {
 	return api.NodeBalancerConfigCreate{
 		Port: new(int(port.Port)), Protocol: new(api.NodeBalancerConfigCreateProtocol("tcp")),
@@ -244,7 +245,7 @@ func rebuilding(c api.NodeBalancerConfigCreate) api.NodeBalancerConfigRebuild {
 	}
 }
 
-// backendsOf returns the backends of all nodes, or an error.
+// backendsOf returns the backends of all nodes, or an error if a node has no address for a backend.
 func backendsOf(nodes []*corev1.Node, port int32, subnet int) ([]api.NodeBalancerNodeCreate, error) {
 	all := make([]api.NodeBalancerNodeCreate, 0, len(nodes))
 	for _, node := range nodes {

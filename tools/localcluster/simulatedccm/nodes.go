@@ -31,8 +31,8 @@ const (
 	regionTopology = "topology.linode.com/region"
 )
 
-// metadata keeps the label and annotations of Nodes (cloud/linode/node_controller.go). A Node that was not found is looked up again when
-// it changes, or at the next resync.
+// metadata maintains the label and annotations of Nodes (cloud/linode/node_controller.go). If it finds no Linode for a Node, it looks again
+// when the Node changes, or at the next resync.
 type metadata struct {
 	kube      kubernetes.Interface
 	nodes     coreinformers.NodeInformer
@@ -76,7 +76,7 @@ func (m *metadata) run(ctx context.Context) {
 	}
 }
 
-// keep writes what differs. Theirs writes the provider ID, too.
+// keep writes the label and annotations of a Node if they differ. Like the real manager, it also writes a missing provider ID.
 func (m *metadata) keep(ctx context.Context, name string) error {
 	node, err := m.nodes.Lister().Get(name)
 	if err != nil {
@@ -126,7 +126,7 @@ func (m *metadata) note(name string) {
 	m.updated[name] = time.Now()
 }
 
-// describes reports whether the Node has what describe writes.
+// describes reports whether the Node has the values that describe writes.
 func (l linodeOf) describes(node *corev1.Node) bool {
 	return node.Labels[hostUUIDLabel] == l.HostUUID && node.Spec.ProviderID != "" && node.Labels[regionTopology] == l.Region &&
 		node.Annotations[privateIPNote] == l.private() && node.Annotations[publicIPv6Note] == publicIPv6(l.Instance)

@@ -46,14 +46,14 @@ type Config struct {
 	CacheTTL      time.Duration // LINODE_INSTANCE_CACHE_TTL; 0 = 15 s
 	MonitorPeriod time.Duration // --node-monitor-period; 0 = 5 s
 
-	// Hold keeps a Node uninitialized, because what simulates its kubelet is not ready for pods; nil = none.
+	// Hold reports Nodes that stay uninitialized, because their simulated kubelets are not ready for pods yet; nil = no such Nodes.
 	Hold func(node string) bool
 	// KeepInternalDNS keeps addresses of the type InternalDNS, by which `kubectl logs` finds the server of this machine's logs.
 	KeepInternalDNS bool
 	Log             *slog.Logger
 }
 
-// cloud is Linode's part.
+// cloud is Linode's part of the manager.
 type cloud struct {
 	instances *instances
 	balancers *balancers
@@ -90,11 +90,11 @@ func (cfg *Config) complete() {
 	}
 }
 
-// Kubernetes' controllers write to one logger of the process, by default to standard error. Events and this package's own log have what
-// they did.
+// silenced switches off klog, the one logger of all Kubernetes' controllers in this process, which writes to standard error by default.
+// Events and this package's own log show what the controllers did.
 var silenced = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
 
-// Run runs it until ctx ends.
+// Run runs the manager until ctx ends.
 func Run(ctx context.Context, cfg Config) error {
 	silenced()
 	cfg.complete()

@@ -9,8 +9,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// networks remembers the IDs of VPCs and subnets by their labels, without an end (cloud/linode/services/vpc.go). It is not safe for
-// concurrent use.
+// networks remembers the IDs of VPCs and subnets by their labels, and never reads a known ID again (cloud/linode/services/vpc.go). It is
+// not safe for concurrent use.
 type networks struct {
 	vpcs    map[string]int
 	subnets map[string]int
@@ -36,13 +36,14 @@ func (n networks) vpc(ctx context.Context, c *linodehttp.Client, label string) (
 	return found(ctx, c, "/vpcs", "VPC", label, n.vpcs, func(v api.VPC) (string, int) { return v.Label, v.ID })
 }
 
-// subnet is known by the label alone: VPCs whose subnets have one label are not told apart.
+// subnet returns the ID of a subnet. It remembers subnets by their labels alone: if subnets of two VPCs have the same label, it returns the
+// ID of the subnet that it found first.
 func (n networks) subnet(ctx context.Context, c *linodehttp.Client, vpc int, label string) (int, error) {
 	return found(ctx, c, fmt.Sprintf("/vpcs/%d/subnets", vpc), "subnet", label, n.subnets,
 		func(s api.VPCSubnet) (string, int) { return s.Label, s.ID })
 }
 
-// found returns the ID of a label, and lists what has labels only once it does not know it.
+// found returns the ID of the object with a label. It lists the objects only if it does not know the label.
 func found[T any](ctx context.Context, c *linodehttp.Client, path, what, label string, known map[string]int, of func(T) (string, int)) (int,
 	error) {
 	if id, ok := known[label]; ok {

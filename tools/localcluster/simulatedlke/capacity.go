@@ -19,26 +19,29 @@ type Machine struct {
 	Memory           Memory
 }
 
-// Memory chooses how much memory a worker shows and how much its kubelet reserves,
-// where that was not recorded.
+// Memory chooses how much memory a worker shows and how much its kubelet reserves, for
+// plans without a recording.
 type Memory string
 
 // The variants. Sources: FACTS.md, section 18, rows 1 to 3 of the first table.
 const (
-	// MemoryLean: on Standard the fixed part and 1/64 are missing; kubelets of
-	// Enterprise keep back the most that users' remarks allow.
+	// MemoryLean: a worker shows the plan's memory less 1/64 and less a fixed part.
+	// Kubelets of Enterprise reserve the larger of the amounts of MemoryByPod and
+	// MemoryByShare.
 	MemoryLean Memory = ""
-	// MemoryLeaner: plans above the recorded ones lie on the line through these, so
-	// that about 4.9% are missing.
+	// MemoryLeaner: the memory of larger plans lies on the line through the recorded
+	// plans, so that a worker shows about 4.9% less than the plan. Kubelets reserve as
+	// with MemoryLean.
 	MemoryLeaner Memory = "leaner"
-	// MemoryByPod: kubelets of Enterprise keep back 255 MiB and 11 MiB for each pod.
+	// MemoryByPod: kubelets of Enterprise reserve 255 MiB and 11 MiB for each pod.
 	MemoryByPod Memory = "by-pod"
-	// MemoryByShare: kubelets of Enterprise keep back a share, less of each further part.
+	// MemoryByShare: kubelets of Enterprise reserve a share of the memory: 25% of the
+	// first 4 GiB, 20% of the next 4 GiB, and less of each further part.
 	MemoryByShare Memory = "by-share"
 )
 
-// A node's figures and its plan's, all in KiB. Two plans were recorded on
-// real LKE nodes (Kubernetes 1.35, 2026).
+// figure has the figure of a plan and the figure of its node, in KiB. The figures of two
+// plans were recorded on real LKE nodes (Kubernetes 1.35, 2026).
 type figure struct{ plan, node int64 }
 
 var (
@@ -57,9 +60,10 @@ const (
 // Capacity returns what the kubelet of such a machine reports as capacity and
 // allocatable.
 //
-// Disk lies on the line through the two recorded plans, which 1.6% are missing
-// from; memory is exact for these two. Above, see Memory. GPUs are reported as if
-// NVIDIA's device plugin were installed, which renames shared GPUs.
+// The disk lies on the line through the two recorded plans; a node shows about 1.6%
+// less than its plan. The memory is exact for the two recorded plans; for larger plans
+// see Memory. GPUs are reported as if NVIDIA's device plugin were installed, which
+// renames shared GPUs.
 func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 	memory := memoryOf(m)
 	disk := onLine(int64(m.DiskMB)<<10, diskSmall, diskLarge)
@@ -83,7 +87,7 @@ func Capacity(m Machine) (capacity, allocatable corev1.ResourceList) {
 	return capacity, allocatable
 }
 
-// memoryOf is what the kernel leaves of the plan's memory, in KiB.
+// memoryOf is the memory, in KiB, that a node's kernel shows.
 func memoryOf(m Machine) int64 {
 	plan := int64(m.MemoryMB) << 10
 	if plan <= memoryLarge.plan || m.Memory == MemoryLeaner {
@@ -94,8 +98,8 @@ func memoryOf(m Machine) int64 {
 	return plan - pages(plan) - fixed
 }
 
-// Reserved is the memory, in KiB, that a kubelet keeps from pods beyond its
-// eviction threshold.
+// Reserved is the memory, in KiB, that a kubelet reserves in addition to its eviction
+// threshold.
 func Reserved(m Machine) int64 {
 	const mib, gib = 1 << 10, 1 << 20
 	if m.Tier != linodesim.Enterprise {
@@ -141,7 +145,7 @@ func onLine(plan int64, a, b figure) int64 {
 	return a.node + (plan-a.plan)*(b.node-a.node)/(b.plan-a.plan)
 }
 
-// kibibytes is written with the suffix Ki, as kubelets do.
+// kibibytes returns a quantity with the suffix Ki, as kubelets write it.
 func kibibytes(n int64) resource.Quantity {
 	return resource.MustParse(strconv.FormatInt(n, 10) + "Ki")
 }

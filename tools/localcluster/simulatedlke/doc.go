@@ -1,27 +1,25 @@
-// Package simulatedlke simulates, on the Kubernetes side, what LKE does to worker nodes:
-// it follows the events of a simulated Linode account and lets Nodes come,
-// change and go as a real cluster's would.
+// Package simulatedlke simulates LKE's changes of worker nodes in Kubernetes. It follows
+// the events of a simulated Linode account, and creates, changes and deletes Nodes as in
+// a real cluster.
 //
 // It is called by package localcluster. It depends on the simulator's events and the
-// Kubernetes API; it is independent of who bought a node.
+// Kubernetes API. It does not matter which client bought a node.
 //
 // Three parties are simulated:
 //
-//   - the kubelet registers: a Node named like the Linode's label, with LKE's
-//     pool label, the pool's own labels, the taint of an uninitialised
-//     node, and its pool's taints unless Config.TaintsAfter is set, not ready yet, and capacity as real LKE nodes report it (see Capacity).
-//     From then on kwok simulates it: conditions, leases, pods. With Config.Kubelets a real kubelet
-//     does all this for some nodes.
-//   - the cloud controller manager initialises: provider ID, instance type and
-//     region labels, taint lifted. There is no zone label; LKE has none. When the
-//     Linode is gone it deletes the Node, and never before.
-//   - LKE carries later changes of the pool's labels and taints to existing Nodes. With Config.TaintsAfter it sets the pool's taints that
-//     long after the registration: Standard starts kubelets without them (FACTS 18.16), and how soon it sets them is not known.
+//   - The kubelet registers a Node. It is named like the Linode's label, and has LKE's pool label, the pool's own labels, the taint of an
+//     uninitialised node, and the capacity that real LKE nodes report (see Capacity). It has its pool's taints, too, unless
+//     Config.TaintsAfter is set. It is not ready yet. Then kwok simulates the kubelet: conditions, leases, pods. With Config.Kubelets, real
+//     kubelets do all this for some nodes.
+//   - The cloud controller manager initialises the Node: it sets the provider ID and the labels of instance type and region, and removes
+//     the taint. There is no zone label, because LKE has no zones. When the Linode is gone, the manager deletes the Node, and never before.
+//   - LKE applies later changes of the pool's labels and taints to existing Nodes. If Config.TaintsAfter is set, LKE sets the pool's taints
+//     this time after the registration: Standard starts kubelets without the taints (FACTS 18.16), and it is not known how soon LKE sets
+//     them.
 //
-// Guarantees: labels and taints that a change of the pool does not concern stay as a client set them, so a
-// startup taint that was removed from a Node does not come back, unless
-// Config.ReapplyRemoved. A Node that a user deletes does not come back while
-// its Linode lives: a kubelet registers once.
+// Guarantees: if a change of the pool does not concern a label or a taint, it stays on a Node as a client set it. So a startup taint that
+// was removed from a Node does not come back, unless Config.ReapplyRemoved is set. A Node that a user deletes does not come back while its
+// Linode lives, because a kubelet registers once.
 //
 // Config.Lies breaks assumptions about Nodes on request: taints that come minutes late, a quarter of the memory missing, other names.
 //
@@ -29,8 +27,8 @@
 // that is shut down but not gone, pod networks, the address annotations of Calico
 // and WireGuard. Volumes are simulated by package blockstorage.
 //
-// Failed API calls are repeated with growing pauses. A Runner is used by one
-// goroutine calling Run.
+// Failed API calls are repeated with growing pauses. One goroutine calls a Runner's Run,
+// once.
 //
 // The pauses grow from 20 ms to 5 s, and one attempt may take 30 s. An event about a Node of another cluster is ignored. When Run returns,
 // all kubelets that it started have ended.

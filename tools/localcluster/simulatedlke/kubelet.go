@@ -17,14 +17,15 @@ const registrationPoll = 200 * time.Millisecond
 
 // Kubelets starts real kubelets.
 type Kubelets interface {
-	// Start starts the kubelet of a new worker, which registers the worker. The function ends the kubelet; nil: kwok simulates it.
+	// Start starts the kubelet of a new worker, which registers the worker. The returned function ends the kubelet. If it is nil, no
+	// kubelet was started, and kwok simulates the worker.
 	Start(e linodesim.Event) (end func(context.Context), err error)
 }
 
 // realKubelet is the kubelet of one machine.
 type realKubelet struct {
-	end       func(context.Context) // nil = none was started
-	simulated bool                  // kwok simulates it
+	end       func(context.Context) // nil = no kubelet was started
+	simulated bool                  // kwok simulates the kubelet
 }
 
 func (k realKubelet) stop(ctx context.Context) {
@@ -60,7 +61,7 @@ func (r *Runner) registerReal(ctx context.Context, name string, m machine) error
 	return nil
 }
 
-// adopt adds to a Node what a kubelet may not set itself: addresses, and labels of reserved domains.
+// adopt adds the addresses and the labels of reserved domains to a Node, which a kubelet may not set itself.
 func (r *Runner) adopt(ctx context.Context, node *corev1.Node, e linodesim.Event) (*corev1.Node, error) {
 	node.Status.Addresses = Addresses(e)
 	node, err := r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})
@@ -72,7 +73,7 @@ func (r *Runner) adopt(ctx context.Context, node *corev1.Node, e linodesim.Event
 	return node, nil
 }
 
-// endKubelets ends the kubelets that still run when the runner does.
+// endKubelets ends the kubelets that still run when the runner ends.
 func (r *Runner) endKubelets(ctx context.Context) {
 	r.mu.Lock()
 	machines := maps.Clone(r.machine)

@@ -37,12 +37,12 @@ func Registered(e linodesim.Event, extra map[string]string) *corev1.Node {
 	maps.Copy(labels, extra)
 	capacity, allocatable := Capacity(machineOf(e, MemoryLean))
 	return &corev1.Node{
-		// The controller manager attaches volumes only to nodes whose kubelet leaves it to it.
+		// The controller manager attaches volumes only to nodes with this annotation, with which a kubelet leaves attaching to it.
 		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: labels, Annotations: map[string]string{attachNote: "true"}},
 		Spec:       corev1.NodeSpec{Taints: append([]corev1.Taint{uninitialized}, poolTaints(e)...)},
 		Status: corev1.NodeStatus{
 			Capacity: capacity, Allocatable: allocatable, Addresses: Addresses(e),
-			// Without it the controller manager takes Kubernetes' own taint of a node that is not ready away at once.
+			// Without this condition, the controller manager would at once remove the taint of a node that is not ready.
 			Conditions: []corev1.NodeCondition{{
 				Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "the pod network is not ready",
 				LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
@@ -56,8 +56,8 @@ func Registered(e linodesim.Event, extra map[string]string) *corev1.Node {
 	}
 }
 
-// ServedBy makes the Node name a server on this machine as its kubelet, by the kind of address that no real node of
-// LKE has, so that its other addresses stay as they are there. Port 0 changes nothing.
+// ServedBy makes a server on this machine the kubelet of the Node. It adds an address of the kind InternalDNS, which no
+// real node of LKE has, so that the Node's other addresses stay as in LKE. Port 0 changes nothing.
 func ServedBy(node *corev1.Node, port int) {
 	if port == 0 {
 		return
@@ -68,8 +68,8 @@ func ServedBy(node *corev1.Node, port int) {
 
 var uninitialized = corev1.Taint{Key: UninitializedTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule}
 
-// Initialize does to the Node what the cloud controller manager does to a new
-// one. A provider ID that is there stays: it cannot be changed.
+// Initialize changes a new Node as the cloud controller manager does. It keeps a
+// provider ID that the Node has already, because a provider ID cannot be changed.
 func Initialize(node *corev1.Node, e linodesim.Event) {
 	if node.Spec.ProviderID == "" {
 		node.Spec.ProviderID = "linode://" + strconv.Itoa(e.InstanceID)
@@ -94,9 +94,9 @@ func Initialize(node *corev1.Node, e linodesim.Event) {
 	node.Spec.Taints = withoutTaints(node.Spec.Taints, []corev1.Taint{uninitialized})
 }
 
-// Follow carries a change of the pool's labels and taints, from what was applied
-// before to the wanted ones, to the Node. Labels and taints that did not
-// change in the pool stay on the Node as they are.
+// Follow applies a change of the pool's labels and taints to the Node. before has the
+// labels and taints that were applied last, now has the wanted labels and taints. Labels
+// and taints that did not change in the pool stay on the Node as they are.
 func Follow(node *corev1.Node, before, now linodesim.Event) {
 	for key := range before.Labels {
 		if _, stays := now.Labels[key]; !stays {
@@ -114,8 +114,8 @@ func Follow(node *corev1.Node, before, now linodesim.Event) {
 	node.Spec.Taints = append(kept, added...)
 }
 
-// Reapply puts back labels and taints of the pool that were removed; it
-// reports whether any was missing.
+// Reapply puts back labels and taints of the pool that the Node lacks. It reports whether
+// any was missing.
 func Reapply(node *corev1.Node, e linodesim.Event) bool {
 	missing := false
 	for key, value := range e.Labels {
@@ -136,8 +136,8 @@ func poolTaints(e linodesim.Event) []corev1.Taint {
 	return taints
 }
 
-// withoutTaints returns the taints of which no equal one (key, value and effect)
-// is in drop.
+// withoutTaints returns the taints that are not in drop. Two taints are equal if their
+// keys, values and effects are equal.
 func withoutTaints(taints, drop []corev1.Taint) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool {
 		return slices.ContainsFunc(drop, func(d corev1.Taint) bool { return t.Key == d.Key && t.Value == d.Value && t.Effect == d.Effect })
@@ -158,7 +158,7 @@ func Addresses(e linodesim.Event) []corev1.NodeAddress {
 	return all
 }
 
-// withoutPrefix: the API gives a Linode's IPv6 address with its prefix length.
+// withoutPrefix removes the prefix length that the API adds to a Linode's IPv6 address.
 func withoutPrefix(address string) string {
 	if prefix, err := netip.ParsePrefix(address); err == nil {
 		return prefix.Addr().String()
@@ -166,8 +166,9 @@ func withoutPrefix(address string) string {
 	return address
 }
 
-// kubeletVersion makes a kubelet's version of what LKE calls one: 1.35 on
-// Standard (the newest patch is used; here 0), v1.33.6+lke7 on Enterprise.
+// kubeletVersion turns LKE's name of a version into a kubelet's version. Examples: 1.35 on
+// Standard becomes v1.35.0 (LKE uses the newest patch), and v1.33.6+lke7 on Enterprise
+// becomes v1.33.6.
 func kubeletVersion(lke string) string {
 	version, _, _ := strings.Cut(strings.TrimPrefix(lke, "v"), "+")
 	if strings.Count(version, ".") == 1 {

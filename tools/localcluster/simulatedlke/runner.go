@@ -20,7 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
-// workers bounds the API calls at the same time when many nodes join together.
+// workers bounds the number of API calls at the same time, for many nodes that join together.
 const workers = 8
 
 const (
@@ -37,21 +37,21 @@ type Nodes = corev1client.NodeInterface
 // Config of a Runner.
 type Config struct {
 	ClusterID int // other clusters' nodes are ignored
-	// Labels and Annotations on every Node, for who simulates the kubelet.
+	// Labels and Annotations are added to every Node, for the program that simulates the kubelet.
 	Labels, Annotations map[string]string
-	// KubeletPort of the server on this machine that serves the nodes' logs; 0 = none does.
+	// KubeletPort is the port of the server on this machine that serves the nodes' logs; 0 = there is no such server.
 	KubeletPort int
-	// Memory of the nodes that kwok simulates, where it was not recorded.
+	// Memory is for nodes that kwok simulates and whose plans have no recording.
 	Memory Memory
-	// ReapplyRemoved: labels and taints of the pool that a user removes from a
-	// Node come back, as LKE may or may not do.
+	// ReapplyRemoved puts back labels and taints of the pool that a user removes from
+	// a Node. It is not known whether LKE does this.
 	ReapplyRemoved bool
-	// TaintsAfter is how long after a Node registers LKE gives it its pool's taints;
-	// 0 = the kubelet registers with them. See linodesim.PoolTaints.
+	// TaintsAfter is the time from the registration of a Node until LKE sets its pool's
+	// taints; 0 = the kubelet registers with the taints. See linodesim.PoolTaints.
 	TaintsAfter time.Duration
-	// Lies asks the simulated account which assumptions about Nodes to break for the Nodes that kwok simulates; nil = none.
+	// Lies reports whether the simulated account breaks an assumption about the Nodes that kwok simulates; nil = it breaks none.
 	Lies     func(report.Assumption) bool
-	Kubelets Kubelets // nil = kwok simulates all
+	Kubelets Kubelets // nil = kwok simulates all kubelets
 	Log      *slog.Logger
 }
 
@@ -71,11 +71,11 @@ type machine struct {
 	applied     linodesim.Event // the pool's labels and taints on the Node
 	gone        bool
 	registered  bool
-	taintsAt    time.Time // when the pool's taints are set; zero = they are
+	taintsAt    time.Time // when the pool's taints are to be set; zero = they are set already
 	initialized bool
-	node        string // the Node's name; "" = the Linode's
-	reboots     int    // of its Linode since it joined
-	booted      int    // the addresses that its Node shows
+	node        string // the Node's name; "" = the Linode's name
+	reboots     int    // of the Linode since it joined
+	booted      int    // how many of these reboots the Node shows
 	kubelet     realKubelet
 }
 
@@ -94,8 +94,8 @@ func New(nodes Nodes, cfg Config) *Runner {
 	}
 }
 
-// Run runs it until ctx ends or events is closed, and returns when all its work
-// has stopped.
+// Run follows the events until ctx ends or events is closed, and returns when all its
+// work has stopped.
 func (r *Runner) Run(ctx context.Context, events <-chan linodesim.Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -128,8 +128,8 @@ func (r *Runner) listen(ctx context.Context, events <-chan linodesim.Event) {
 	}
 }
 
-// note records an event; a worker acts on it. Names are unique for
-// ever: LKE gives a replaced node a new one.
+// note records an event; a worker acts on it. A name is never used again: LKE gives a new
+// name to the node that replaces another node.
 func (r *Runner) note(e linodesim.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,8 +170,8 @@ func (r *Runner) work(ctx context.Context) {
 	}
 }
 
-// step brings one Node to where its machine is. The queue gives a name to one
-// worker at a time.
+// step changes one Node to match its machine. The queue gives a name to one worker at a
+// time.
 func (r *Runner) step(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -240,12 +240,12 @@ func (r *Runner) register(ctx context.Context, name string, m machine) error {
 	r.change(name, func(stored *machine) {
 		stored.registered, stored.applied, stored.taintsAt, stored.node = true, joined, taintsAt, node.Name
 	})
-	r.queue.Add(name) // go on as the cloud controller manager
+	r.queue.Add(name) // the next step acts as the cloud controller manager
 	return nil
 }
 
-// update initialises the Node or carries a change of its pool to it. The write
-// names the version that was read: no client's change in between is lost.
+// update initialises the Node or applies a change of its pool to it. The write has the
+// resource version that was read, so that no client's change in between is lost.
 func (r *Runner) update(ctx context.Context, name string, m machine) error {
 	node, err := r.nodes.Get(ctx, cmp.Or(m.node, name), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -292,8 +292,7 @@ func (r *Runner) update(ctx context.Context, name string, m machine) error {
 	return nil
 }
 
-// bootAgain gives a Node the boot ID of another boot, which kubelets report. Where kwok simulates the kubelet, the Node gets back the
-// label by which kwok does.
+// bootAgain gives a Node a new boot ID, as a kubelet reports it after a reboot.
 func (r *Runner) bootAgain(ctx context.Context, node *corev1.Node, boot int) (*corev1.Node, error) {
 	node.Status.NodeInfo.BootID = fmt.Sprintf("%s-%d", node.UID, boot)
 	r.cfg.Log.Info("node booted again", "node", node.Name, "boot", boot)
@@ -312,7 +311,7 @@ func (r *Runner) remove(ctx context.Context, name string, m machine) error {
 	return nil
 }
 
-// reapply looks at every Node from time to time.
+// reapply queues every initialized Node each reapplyPeriod.
 func (r *Runner) reapply(ctx context.Context) {
 	ticker := time.NewTicker(reapplyPeriod)
 	defer ticker.Stop()

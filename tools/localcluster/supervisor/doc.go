@@ -12,7 +12,8 @@
 //
 // Errors are one line with cause and log.
 //
-// Up returns when the cluster is ready, and ErrNotRunning is the answer of Read and Down
-// without a cluster. A restart of the operator waits a second, then up to 30. Down kills a
-// supervisor that does not end in 30 seconds; on Linux its children die with it.
+// Up returns when the cluster is ready. Read and Down return ErrNotRunning if no cluster
+// runs. The first restart of the operator waits a second; the pauses double up to 30
+// seconds. Down kills a supervisor that does not end in 30 seconds; on Linux its children
+// die with it.
 package supervisor

@@ -32,11 +32,11 @@ type Info struct {
 	OperatorLog string `json:"operatorLog,omitempty"`
 }
 
-// ErrNotRunning is the answer when no cluster runs in a state folder.
+// ErrNotRunning is the error if no cluster runs in a state folder.
 var ErrNotRunning = errors.New("it is not running")
 
-// Read returns what runs in a state folder. While a cluster is still starting it
-// has a PID and nothing else.
+// Read describes the cluster that runs in a state folder. While the cluster starts, the
+// Info has a PID and nothing else.
 func Read(stateDir string) (Info, error) {
 	pid := localcluster.Holder(stateDir)
 	if pid == 0 {
@@ -63,7 +63,7 @@ func write(stateDir string, info Info) error {
 
 func infoFile(stateDir string) string { return filepath.Join(stateDir, "state", "info.json") }
 
-// LogFile is where the supervisor's own output goes.
+// LogFile is the file with the supervisor's own output.
 func LogFile(stateDir string) string { return filepath.Join(stateDir, "supervisor.log") }
 
 func describe(cluster *localcluster.Cluster, opts localcluster.Options) Info {
@@ -78,7 +78,7 @@ func describe(cluster *localcluster.Cluster, opts localcluster.Options) Info {
 	return info
 }
 
-// BrokenFile is where package faults keeps the present fault; it goes with the cluster's state.
+// BrokenFile is the file in which package faults records the present fault. It is deleted with the cluster's state.
 func BrokenFile(stateDir string) string { return filepath.Join(stateDir, "state", "broken.json") }
 
 // String returns the lines of `up` and `status` about a cluster, without the exports.
@@ -94,8 +94,9 @@ func (i Info) String() string {
 	return text + "\nlogs: " + i.Logs
 }
 
-// Exports is the block for a shell: the cluster, the simulated account and the operator, by the names that the pages use.
-// bin is put at the end of PATH, so that the user's own kubectl has precedence over the built one.
+// Exports returns the commands that export the variables of the cluster, the simulated account and the operator in a shell. The
+// variables have the names that the pages use. bin is put at the end of PATH, so that the user's own kubectl has precedence over
+// the built kubectl.
 func (i Info) Exports(bin string) string {
 	var text strings.Builder
 	for _, variable := range []struct{ name, value string }{
@@ -112,8 +113,8 @@ func (i Info) Exports(bin string) string {
 	return text.String()
 }
 
-// NoExports is the block for a shell where no cluster runs in a state folder. Without it the next kubectl of a shell that evaluates
-// the output would work on the context that the user had before.
+// NoExports returns the command for a shell if no cluster runs in a state folder. Without this command, a shell that evaluates the
+// output would keep its KUBECONFIG, and the next kubectl would work on another cluster of the user.
 func NoExports(stateDir string) string {
 	return "export KUBECONFIG=" + quoted(filepath.Join(stateDir, "not-running")) + "\n"
 }

@@ -24,9 +24,9 @@ const (
 	sayReady = "ready"
 )
 
-// Run starts the cluster, reports the result to the starter through report, and
-// keeps it running until ctx ends or it breaks. Its later messages go to
-// log.
+// Run starts the cluster, and reports the result to Up through report. Then it keeps the
+// cluster running until ctx ends or a part of the control plane ends. It writes later
+// messages to log.
 func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, log io.Writer) error {
 	opts.Progress = steps{report}
 	refuse := func(err error) error {
@@ -51,7 +51,7 @@ func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, 
 	return keep(ctx, cluster, log)
 }
 
-// keep watches until ctx ends or the control plane loses a part.
+// keep restarts replicas of the operator until ctx ends or a part of the control plane ends.
 func keep(ctx context.Context, cluster *localcluster.Cluster, log io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watched sync.WaitGroup
@@ -77,7 +77,7 @@ func revive(ctx context.Context, operator *localcluster.Operator, log io.Writer)
 		select {
 		case <-ctx.Done():
 			return
-		case <-operator.Exited(): // nil, and never, where none is to run
+		case <-operator.Exited(): // nil for an operator that was never started: then this case never happens
 		}
 		if time.Since(began) > 10*longestRestart {
 			restart = firstRestart
@@ -101,7 +101,7 @@ func again(ctx context.Context, operator *localcluster.Operator, log io.Writer) 
 	}
 }
 
-// steps passes the cluster's progress lines on.
+// steps passes the cluster's lines of progress to Up.
 type steps struct{ out io.Writer }
 
 func (s steps) Write(line []byte) (int, error) {

@@ -25,9 +25,9 @@ const killGrace = 30 * time.Second
 
 const holderPoll = 100 * time.Millisecond
 
-// Up starts this program again in the background, with the given arguments, which
-// have to lead to Run, and waits until the cluster is ready. If ctx ends
-// before that, Up stops the background process again.
+// Up starts this program again in the background, and waits until the cluster is ready.
+// With the given arguments the program must call Run. If ctx ends before the cluster is
+// ready, Up stops the background process.
 func Up(ctx context.Context, stateDir string, args []string, progress io.Writer) (Info, error) {
 	if info, err := Read(stateDir); err == nil {
 		return info, localcluster.ErrRunning
@@ -40,7 +40,7 @@ func Up(ctx context.Context, stateDir string, args []string, progress io.Writer)
 	unwatch := context.AfterFunc(ctx, func() { _ = child.Process.Signal(syscall.SIGTERM) })
 	defer unwatch()
 	if err := follow(report, progress); err != nil {
-		_ = child.Wait() // it stops what it started; its exit status adds nothing to its report
+		_ = child.Wait() // the child stops the parts that it started; its report has the error already
 		if ctx.Err() != nil {
 			return Info{}, errors.New("stopped")
 		}
@@ -100,9 +100,9 @@ func follow(report io.Reader, progress io.Writer) error {
 	return io.ErrUnexpectedEOF
 }
 
-// Down stops the cluster of a state folder and waits until it has ended. A
-// supervisor that does not end in time is killed, and with it, on Linux, all its
-// children. ErrNotRunning when no cluster runs.
+// Down stops the cluster of a state folder and waits until it has ended. It kills a
+// supervisor that does not end within killGrace; on Linux all its children die with it.
+// Down returns ErrNotRunning if no cluster runs.
 func Down(ctx context.Context, stateDir string) error {
 	pid := localcluster.Holder(stateDir)
 	if pid == 0 {

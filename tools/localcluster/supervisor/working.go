@@ -17,11 +17,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
 
-// answerPatience is how long an answer may take: `make break NAME=slow-api` takes three seconds for each.
+// answerPatience is how long an answer may take. With `make break NAME=slow-api` an answer takes three seconds.
 const answerPatience = 5 * time.Second
 
-// Working returns "ready" if the operator is, and what it works with answers; otherwise "not ready" and why. An operator stays ready for
-// its kubelet while an API does not answer, because another replica would not help.
+// Working returns "ready" if the operator is ready, and the Kubernetes API and the Linode API answer. Otherwise it returns "not ready" and
+// the reasons. The operator's own readiness endpoint does not show that an API does not answer, because a restart would not help.
 func (i Info) Working(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
@@ -79,7 +79,7 @@ func (i Info) linode(ctx context.Context) string {
 	return "the simulated Linode API does not answer (" + cause(err) + ")"
 }
 
-// cause is the text of an error without the request: its URL has a port that means nothing to a user.
+// cause is the text of an error without its URL, because the URL's port means nothing to a user.
 func cause(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("nothing within %s", answerPatience)

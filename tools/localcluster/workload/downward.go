@@ -46,8 +46,8 @@ func subscript(path, field string) (string, bool) {
 	return strings.CutSuffix(rest, "']")
 }
 
-// resource is a limit or request of the container, or what the node offers when
-// there is no limit, in units of the divisor, rounded up.
+// resource is a limit or request of the container in units of the divisor, rounded up. If
+// the container has no such limit, it is the node's allocatable amount.
 func (r *resolver) resource(ref *corev1.ResourceFieldSelector) (string, error) {
 	container := r.container
 	if ref.ContainerName != "" && ref.ContainerName != container.Name {
@@ -66,7 +66,7 @@ func (r *resolver) resource(ref *corev1.ResourceFieldSelector) (string, error) {
 	return strconv.FormatInt(divide(quantity, ref.Divisor, name), 10), nil
 }
 
-// divide rounds up: a tenth of a CPU is one CPU to a program that counts whole ones.
+// divide rounds up: a tenth of a CPU is one CPU for a program that counts whole CPUs.
 func divide(quantity, divisor resource.Quantity, name string) int64 {
 	if divisor.IsZero() {
 		divisor = resource.MustParse("1")

@@ -21,8 +21,8 @@ type Command struct {
 	Env       []string // NAME=value, sorted by name
 }
 
-// Resolve works out the command of a container of the pod. node, which may be
-// nil, has the resources that the container has no limit for.
+// Resolve computes the command of a container of the pod. node has the amounts of the
+// resources for which the container has no limit; it may be nil.
 func Resolve(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, container string, node *corev1.Node) (Command, error) {
 	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	if at < 0 {
@@ -65,7 +65,7 @@ func (r *resolver) environment(ctx context.Context) error {
 	return nil
 }
 
-// addAll takes every key of a ConfigMap or Secret as a variable.
+// addAll adds a variable for every key of a ConfigMap or Secret.
 func (r *resolver) addAll(ctx context.Context, from corev1.EnvFromSource) (err error) {
 	var data map[string]string
 	switch {
@@ -80,8 +80,8 @@ func (r *resolver) addAll(ctx context.Context, from corev1.EnvFromSource) (err e
 	return err
 }
 
-// value is a variable's value; not present when an optional reference leads
-// nowhere.
+// value is a variable's value. present is false if an optional reference names a missing
+// object or key.
 func (r *resolver) value(ctx context.Context, variable corev1.EnvVar) (value string, present bool, err error) {
 	from := variable.ValueFrom
 	switch {
@@ -120,7 +120,7 @@ const (
 	secret    = "Secret"
 )
 
-// data returns the content of an object in the pod's namespace: nothing if it is optional and does not exist.
+// data returns the content of an object in the pod's namespace. An optional object that does not exist has no content.
 func (r *resolver) data(ctx context.Context, kind, name string, optional *bool) (data map[string]string, err error) {
 	data = map[string]string{}
 	if kind == configMap {

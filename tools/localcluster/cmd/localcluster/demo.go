@@ -14,8 +14,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
 )
 
-// demoVerb starts a separate cluster, shows the main job on it, and stops it again,
-// whatever happened. A cluster that `up` has started may run at the same time.
+// demoVerb starts a separate cluster, shows the main job on it, and stops the cluster,
+// also after an error. A cluster that `up` has started may run at the same time.
 func demoVerb() *cobra.Command {
 	start := time.Now()
 	return startVerb("demo", "Watch pods get Linode nodes and the nodes go away again",
@@ -34,7 +34,7 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 		opts.Kubelets = 1
 	}
 	if opts.Mode == localcluster.Instance {
-		opts.Kubelets = 2 // of the Deployment's nodes, one of which package demo reboots; the node with the volume has a simulated one
+		opts.Kubelets = 2 // on the Deployment's nodes, one of which package demo reboots; kwok simulates the node with the volume
 	}
 	opts.WithoutCSI = opts.Mode != localcluster.Instance // no other demo has volumes, and the programs take two minutes to build
 	cluster, err := localcluster.Start(ctx, opts)

@@ -52,13 +52,13 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 	}
 }
 
-// complete finds the places that follow from the name, and reads the chart's values.
+// complete sets the folders that follow from the cluster's name, and reads the chart's values.
 func (f *clusterFlags) complete() error {
 	root, err := controlplane.FindRoot(".")
 	if err != nil {
 		return err
 	}
-	// make passes on what its environment has, which may be empty.
+	// make passes on the variables of its environment, and their values may be empty.
 	f.opts.Tier, f.opts.Profile = cmp.Or(f.opts.Tier, localcluster.Standard), cmp.Or(f.opts.Profile, "fast")
 	f.opts.Kubernetes = controlplane.Release()
 	if f.opts.Pools, err = localcluster.ParsePools(f.pools); err != nil {
@@ -72,7 +72,7 @@ func nameFlag(verb *cobra.Command, name *string) {
 	verb.Flags().StringVar(name, "name", cmp.Or(os.Getenv("CLUSTER"), defaultName), "name of the cluster; several run side by side")
 }
 
-// runningVerb is a verb about a cluster that `up` started, given its name and folder.
+// runningVerb is a verb for a cluster that `up` started. run gets the cluster's name and folder.
 func runningVerb(use, short string, run func(verb *cobra.Command, name, stateDir string) error) *cobra.Command {
 	var name string
 	verb := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(verb *cobra.Command, _ []string) error {
@@ -91,7 +91,7 @@ func stateDir(name string) (string, error) {
 	return localcluster.DefaultStateDir(root, name), err
 }
 
-// arguments are the flags that a verb was given, for another verb with the same flags.
+// arguments returns the flags that the user gave to a verb, for another verb with the same flags.
 func arguments(verb *cobra.Command) (args []string) {
 	verb.Flags().Visit(func(f *pflag.Flag) { args = append(args, "--"+f.Name+"="+f.Value.String()) })
 	return args

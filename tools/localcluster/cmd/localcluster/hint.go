@@ -2,7 +2,7 @@ package main
 
 import "regexp"
 
-// defaultName is of the cluster that make means without CLUSTER.
+// defaultName is the name of the cluster that make uses without CLUSTER.
 const defaultName = "dev"
 
 var makeVerb = regexp.MustCompile(`\bmake (-s )?[a-z]+`)

@@ -2,7 +2,7 @@
 // `localcluster completion` prints a shell's completion.
 //
 // Output for a shell to evaluate goes to standard output, all other output to standard
-// error. Exit status 0 means that it worked; else one line names what did not.
+// error. Exit status 0 means success. With any other status, one line names the failure.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// root is the program with its verbs. A verb is one function here, and one of the same name that carries it out.
+// root is the program with its verbs. The function that describes a verb is named after it: upVerb describes up.
 func root() *cobra.Command {
 	program := &cobra.Command{
 		Use:   "localcluster",
@@ -43,7 +43,7 @@ func root() *cobra.Command {
 	return program
 }
 
-// isVerb refuses, in one line, a text that is no verb: real verbs have been found before.
+// isVerb refuses a first argument in one line. cobra calls it only if the argument is not the name of a verb.
 func isVerb(program *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

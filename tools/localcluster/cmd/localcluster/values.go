@@ -19,7 +19,7 @@ type chosen struct {
 	gates string // Gate=true,Gate=false
 }
 
-// apply reads the values into the options. Gates win over the file, which wins over what the local cluster sets itself.
+// apply reads the values into the options. Gates override the file, and the file overrides the values that the local cluster sets.
 func (c *chosen) apply(opts *localcluster.Options) error {
 	values := map[string]any{}
 	if c.file != "" {
@@ -48,8 +48,8 @@ func (c *chosen) apply(opts *localcluster.Options) error {
 	return nil
 }
 
-// setGates sets settings.featureGates, where a gate's name begins with a small letter. The chart
-// defines which there are.
+// setGates sets settings.featureGates, where a gate's name begins with a small letter. It accepts any
+// name; the chart's schema defines the gates.
 func (c *chosen) setGates(values map[string]any) error {
 	if c.gates == "" {
 		return nil

@@ -53,7 +53,8 @@ func up(verb *cobra.Command, opts localcluster.Options, given chosen) error {
 	return nil
 }
 
-// already returns nil if the running cluster has the options of a second `up`.
+// already shows the running cluster after a second `up`. It returns an error if the second `up` asks for another tier, or for values or
+// gates. It does not compare the other options.
 func already(info supervisor.Info, opts localcluster.Options, given chosen) error {
 	if info.Kubeconfig == "" {
 		return fmt.Errorf("%s is being started or stopped by process %d", opts.Name, info.PID)
@@ -113,7 +114,7 @@ func statusVerb() *cobra.Command {
 	})
 }
 
-// running is the cluster that up started, when it is ready.
+// running returns the cluster that up started. A cluster that is not ready is an error.
 func running(name, dir string) (supervisor.Info, error) {
 	info, err := supervisor.Read(dir)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
 
-// shownLines of the operator's log before it is followed.
+// shownLines is the number of lines of the operator's log that logs prints before it follows the log.
 const shownLines = 20
 
 func logsVerb() *cobra.Command {
