@@ -17,8 +17,8 @@ import (
 // Scratch names the empty base.
 const Scratch = "scratch"
 
-// base returns ko's source of base images: the empty one, or an index in a registry,
-// which has to be pinned by digest.
+// base returns ko's source of base images: the empty image, or an image index in a
+// registry, which must be named with its digest.
 func base(reference string) (build.GetBase, error) {
 	if reference == Scratch {
 		ref, err := name.ParseReference(Scratch)

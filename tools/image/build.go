@@ -12,7 +12,7 @@ import (
 	specs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// user is the user of distroless images called nonroot; the chart's securityContext has the same user.
+// user is the user nonroot of distroless images; the chart's securityContext has the same user.
 const user = "65532:65532"
 
 const sourceURL = "https://github.com/karpenter-linode/karpenter-linode"
@@ -73,8 +73,9 @@ func (o Options) build(ctx context.Context, p Program) (v1.Hash, error) {
 	return writeLayout(filepath.Join(o.Out, p.Name), index, o.Version)
 }
 
-// ldflags: without symbol tables and build ID. The commit is set here and not by go build, whose
-// stamp also depends on the tags that a clone has and is absent in a git worktree.
+// ldflags leave out the symbol tables and the build ID, and set the version and the commit. The
+// commit is set here because go build's own stamp also depends on the tags of the clone, and is
+// absent in a git worktree.
 func (p Program) ldflags(o Options) []string {
 	return []string{"-s", "-w", "-buildid=", "-X " + p.VersionVar + "=" + o.Version, "-X main.commit=" + o.Source.Commit}
 }

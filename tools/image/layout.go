@@ -22,7 +22,7 @@ const SBOMType types.MediaType = "application/spdx+json"
 // signedIndex is ko's result for a base with several platforms.
 type signedIndex = oci.SignedImageIndex
 
-// described is an image or an index that ko has made an SPDX document for.
+// described is an image or an index for which ko has made an SPDX document.
 type described interface {
 	partial.Describable
 	Attachment(name string) (oci.File, error)

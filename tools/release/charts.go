@@ -18,13 +18,13 @@ import (
 
 var chartNames = []string{"karpenter-crd", "karpenter"}
 
-// Image is installed by the packaged chart.
+// Image is the image that the packaged chart installs.
 type Image struct {
 	Repository string
 	Digest     string // sha256:...
 }
 
-// BuiltController is the image that `make image` has built, as the registry will have it.
+// BuiltController is the controller's image that `make image` has built, with its name in the registry.
 func BuiltController(c Config, registry string) (Image, error) {
 	if err := validVersion(c.Version); err != nil {
 		return Image{}, err

@@ -79,7 +79,7 @@ func (c *Config) during(what string, tick time.Duration, do func() error) error 
 	return err
 }
 
-// Check makes the whole release against a registry in this process and uses it.
+// Check makes the whole release with a registry in this process, and then imports, verifies and installs it.
 func Check(ctx context.Context, c Config) (Result, error) {
 	if err := validVersion(c.Version); err != nil {
 		return Result{}, err
@@ -135,8 +135,8 @@ func (c *Config) checkModules(ctx context.Context, work string, r *Result) error
 	return nil
 }
 
-// checkBuild builds the images twice, the second time in another folder: the digests are to be the same. Files that are
-// not committed are in this folder alone.
+// checkBuild builds the images twice, and returns an error if the digests differ. The second build is in a clone in another
+// folder. If files are not committed, the clone would lack them, so the second build is in the repository, too.
 func (c *Config) checkBuild(ctx context.Context, work string) ([]image, error) {
 	built, err := c.buildImages(ctx, c.Root, c.imageDir())
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *Config) checkBuild(ctx context.Context, work string) ([]image, error) {
 	return built, nil
 }
 
-// checkPublish publishes to the registry at host with a throw-away key, and verifies.
+// checkPublish publishes to the registry at host with a throw-away key, and verifies the signatures and the SBOMs.
 func (c *Config) checkPublish(ctx context.Context, host, work string, built []image) (published, error) {
 	keys := filepath.Join(work, "keys")
 	if err := os.MkdirAll(keys, 0o700); err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// signer signs with cosign: with a key, or without one by the identity of the workflow that
-// runs it.
+// signer signs with cosign, either with a key, or with the identity of the workflow that runs
+// it.
 type signer struct {
 	program string // "" = nothing is signed
 	dir     string // holds cosign.key and cosign.pub; "" = keyless
@@ -46,7 +46,7 @@ func (s signer) attest(ctx context.Context, reference string, document []byte) e
 	return s.run(ctx, append(args, append(s.offline("cosign.key"), reference)...)...)
 }
 
-// verify checks the signature and, if there is to be one, the attestation of the SBOM.
+// verify checks the signature and, if attested is true, the attestation of the SBOM.
 func (s signer) verify(ctx context.Context, reference string, attested bool) error {
 	flags := []string{"--allow-http-registry", "--key", filepath.Join(s.dir, "cosign.pub"), "--insecure-ignore-tlog=true"}
 	if err := s.run(ctx, append([]string{"verify"}, append(flags, reference)...)...); err != nil || !attested {
@@ -55,7 +55,8 @@ func (s signer) verify(ctx context.Context, reference string, attested bool) err
 	return s.run(ctx, append([]string{"verify-attestation", "--type", "spdxjson"}, append(flags, reference)...)...)
 }
 
-// offline: with a key nothing is written to a public transparency log.
+// offline returns the flags for a signature with a key, which writes nothing to a public
+// transparency log.
 func (s signer) offline(key string) []string {
 	if s.dir == "" {
 		return nil

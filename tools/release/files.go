@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Build makes what Publish needs with Config.Built.
+// Build builds the images that Publish needs with Config.Built.
 func Build(ctx context.Context, c Config) error {
 	if err := validVersion(c.Version); err != nil {
 		return err
@@ -20,7 +20,7 @@ func Build(ctx context.Context, c Config) error {
 	return err
 }
 
-// images returns the images, built before where Config.Built is set.
+// images returns the images. If Config.Built is set, it reads the images that Build has made; otherwise it builds them.
 func (c *Config) images(ctx context.Context) ([]image, error) {
 	if c.Built {
 		return readImages(c.imageDir())
@@ -29,8 +29,9 @@ func (c *Config) images(ctx context.Context) ([]image, error) {
 }
 
 // Publish pushes images and charts of a tagged version below a registry's folder, signed by
-// the identity of the workflow that runs it, and writes what the release's page has into
-// .bin/release: notes, charts, SBOMs, checksums, and the images' digests.
+// the identity of the workflow that runs it. It writes the files of the release's page into
+// .bin/release/files: notes, charts, SBOMs, programs, checksums, and the digests of images and
+// charts.
 func Publish(ctx context.Context, c Config, prefix string) error {
 	if err := validVersion(c.Version); err != nil {
 		return err
@@ -61,7 +62,7 @@ func Publish(ctx context.Context, c Config, prefix string) error {
 			return err
 		}
 	}
-	// What `make programs` has made: archives of karpenter-linode, and its manifest for krew.
+	// The files that `make programs` has made: archives of karpenter-linode, and its manifest for krew.
 	programs, err := filepath.Glob(filepath.Join(c.Root, ".bin/programs/karpenter-linode*"))
 	if err != nil {
 		return err

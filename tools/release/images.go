@@ -21,7 +21,7 @@ import (
 
 const sbomType = "application/spdx+json"
 
-// Images of a release: the name of the layout's folder and the name in the registry.
+// images are the images of a release, each with the name of its layout's folder and its name in the registry.
 var images = []struct{ layout, repository string }{
 	{"controller", "karpenter-linode"},
 	{"linodesim", "linodesim"},
@@ -35,7 +35,7 @@ type image struct {
 	sbom       []byte // SPDX document of the index
 }
 
-// buildImages builds all images of the repository in root into out, which takes minutes the first time, and prints that it goes on.
+// buildImages builds all images of the repository in root into out. This takes minutes the first time, so it prints a line every 30 s.
 func (c *Config) buildImages(ctx context.Context, root, out string) (built []image, err error) {
 	c.step("images: building them in %s (minutes the first time)", root)
 	err = c.during("images: still building them", 30*time.Second, func() error {

@@ -39,11 +39,11 @@ type installation struct {
 	*Config
 	cluster *localcluster.Cluster
 	kube    client.Client
-	from    func(chart string) (source, version string) // where charts are taken from now
+	from    func(chart string) (source, version string) // the present source of charts
 }
 
-// checkInstall installs the version before, upgrades to the published one, scales a workload up
-// and down, and uninstalls with and without keeping the definitions.
+// checkInstall installs the previous version, upgrades to the published version, scales a workload
+// up and down, and uninstalls twice: the first time the CRDs stay, the second time they go.
 func (c *Config) checkInstall(ctx context.Context, work string, p published, r *Result) error {
 	i := &installation{Config: c, from: c.previous}
 	c.step("cluster: starting one, with the charts of the version before")
@@ -78,7 +78,7 @@ func (i *installation) connect() (err error) {
 	return err
 }
 
-// previous finds the archives of the version before this one.
+// previous finds the chart's archive of the previous version.
 func (c *Config) previous(chart string) (source, version string) {
 	found, _ := filepath.Glob(filepath.Join(c.Root, "tools", "charttest", "testdata", "previous", chart+"-[0-9]*.tgz"))
 	if len(found) != 1 {
@@ -120,7 +120,8 @@ func (i *installation) install(ctx context.Context, crdValues map[string]any) er
 	return i.cluster.Operator.Start(ctx)
 }
 
-// runsFromImage looks at the process: whose it is, and which file.
+// runsFromImage returns an error if the operator's process does not run the image's file. If this process runs as root, it also
+// checks the user of the operator's process.
 func (i *installation) runsFromImage() error {
 	process, err := procfs.NewProc(i.cluster.Operator.PID())
 	if err != nil {
@@ -160,8 +161,8 @@ func (i *installation) scale(ctx context.Context, r *Result) error {
 	return err
 }
 
-// uninstallKeeping uninstalls both charts: the definitions stay, and with them all objects, and
-// the charts can be installed again.
+// uninstallKeeping uninstalls both charts, with the default values. The CRDs must stay, and with them
+// all objects. Then it installs the charts again.
 func (i *installation) uninstallKeeping(ctx context.Context) error {
 	i.step("uninstall: the definitions stay")
 	if err := i.uninstall(ctx); err != nil {
@@ -175,7 +176,7 @@ func (i *installation) uninstallKeeping(ctx context.Context) error {
 	return i.install(ctx, nil)
 }
 
-// uninstallAll follows docs/uninstall.md, and nothing of Karpenter is left.
+// uninstallAll follows docs/uninstall.md, and waits until no object and no CRD of Karpenter is left.
 func (i *installation) uninstallAll(ctx context.Context) error {
 	i.step("uninstall: all")
 	if err := i.cluster.UpgradeCRDs(ctx, map[string]any{"keepOnUninstall": false}); err != nil {
@@ -219,7 +220,7 @@ func (i *installation) gone(ctx context.Context, kind schema.GroupVersionKind) e
 	return nil
 }
 
-// count counts the objects of a kind; of definitions, only Karpenter's.
+// count counts the objects of a kind. It counts only the CRDs of Karpenter.
 func (i *installation) count(ctx context.Context, kind schema.GroupVersionKind) (int, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

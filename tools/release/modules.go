@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
 )
 
-// modules from the leaves up: each comes after the modules that it requires.
+// modules are the modules in the order of their tags: each comes after the modules that it requires.
 var modules = []string{"modules/claims", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
 	"modules/instances", "modules/clusterapi", "modules/nodeclass", "modules/operator", "modules/advisor"}
 
@@ -21,8 +21,8 @@ var modules = []string{"modules/claims", "modules/linode", "modules/linodesim", 
 var libraries = []string{"modules/claims", "modules/instances", "modules/lkepool", "modules/linode", "modules/linodesim",
 	"modules/nodeclass/v1alpha1"}
 
-// tagModules tags every module of the repository in clone with its version. Before the tag,
-// the versions that it requires of its siblings are set, and committed if that changes them.
+// tagModules tags every module of the repository in clone with its version. Before each tag it
+// sets the required versions of the module's siblings, and commits the change if there is a change.
 func tagModules(ctx context.Context, clone, version string) ([]string, error) {
 	var tags []string
 	for _, dir := range modules {

@@ -30,8 +30,8 @@ func (p published) source(chart string) (reference, version string) {
 	return "oci://" + p.prefix + "/charts/" + chart, p.version
 }
 
-// Push pushes images and charts below a registry's folder, unsigned: for a version that is not
-// released, and a registry of the user's own.
+// Push pushes images and charts below a registry's folder, without signatures. It is for versions
+// that are not released, and for a user's own registry.
 func Push(ctx context.Context, c Config, prefix string) error {
 	if err := validVersion(c.Version); err != nil {
 		return err

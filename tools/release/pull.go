@@ -21,7 +21,7 @@ import (
 // puller unpacks images of this machine's platform below dir, as a container runtime does.
 type puller struct{ dir string }
 
-// program pulls an image by its reference and returns what it starts.
+// program pulls an image by its reference, and returns the program that the image starts.
 func (p puller) program(ctx context.Context, reference string) (localcluster.Program, error) {
 	ref, err := name.ParseReference(reference)
 	if err != nil {
@@ -70,8 +70,8 @@ func user(text string) (uid, gid int, err error) {
 	return uid, gid, nil
 }
 
-// unpack writes the image's folders and files. tar refuses names that lead out of the folder, and removes a file of
-// a start before: a program that runs cannot be overwritten.
+// unpack writes the image's folders and files. tar refuses names that lead out of the folder. tar also removes a file
+// of an earlier start before it writes the file, because a running program cannot be overwritten.
 func unpack(ctx context.Context, img v1.Image, dir string) error {
 	files := mutate.Extract(img)
 	defer files.Close()

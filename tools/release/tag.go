@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ready reports why a release cannot be made from the repository's state.
+// ready returns an error if a release cannot be made from the repository's state.
 func (c *Config) ready(ctx context.Context) error {
 	if err := validVersion(c.Version); err != nil {
 		return err
@@ -53,7 +53,7 @@ func Notes(root, version string) (string, error) {
 	return strings.TrimSpace(notes) + "\n", nil
 }
 
-// From version 2 on the modules' paths would have to end in /v2.
+// semantic allows the major versions 0 and 1 only: from version 2 on, the modules' paths would have to end in /v2.
 var semantic = regexp.MustCompile(`^(0|1)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 
 func validVersion(version string) error {

@@ -62,7 +62,7 @@ func run(ctx context.Context) error {
 	}
 }
 
-// packageCharts pins the image that `make image` has built.
+// packageCharts packages the charts with the image that `make image` has built.
 func packageCharts(c release.Config, registry string) error {
 	controller, err := release.BuiltController(c, registry)
 	if err != nil {
