@@ -1,5 +1,5 @@
-// Package boundaries holds the tests that keep the modules of this repository
-// apart: which may import which, and which outside dependencies a module that other
-// projects use must never gain. It also bounds the size of types, and refuses folders
+// Package boundaries holds the tests that keep the modules of this repository apart: they
+// check which module may import which, and which outside dependencies a module for other
+// projects must never have. They also bound the size of types, and refuse folders
 // that import each other in a circle. It contains no code of its own; `make test` runs it.
 package boundaries

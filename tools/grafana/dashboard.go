@@ -1,9 +1,9 @@
-// Package grafana reads a Grafana dashboard and sends its panels' queries to a Prometheus, with Grafana's variables replaced as
-// Grafana would.
+// Package grafana reads a Grafana dashboard and sends its panels' queries to a Prometheus. It replaces Grafana's variables in
+// the queries as Grafana does.
 //
-// It is called by the end-to-end test that scrapes an operator, and by cmd/panels, whose answers the page in panels draws.
+// Callers are the end-to-end test that scrapes an operator, and cmd/panels, whose output the page in panels draws.
 // The folder schema has the types with which the chart's dashboard is checked. A variable of the dashboard always has the
-// value All, because no user chooses another one.
+// value All, because no user chooses another value.
 //
 // A panel's line has at most 240 points. A rate is computed over a minute at least. An error names the panel and the query.
 package grafana
@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	points         = 240         // that a panel's lines have at most
+	points         = 240         // the most points of a panel's line
 	scrapeInterval = time.Second // of tools/prometheus
-	// Grafana's $__rate_interval is at least four scrapes; its data source assumes one every 15 s.
+	// Grafana's $__rate_interval is at least the time of four scrapes. Grafana's data source assumes a scrape every 15 s.
 	shortestRate = time.Minute
 )
 
@@ -40,7 +40,7 @@ type Dashboard struct {
 	raw json.RawMessage
 }
 
-// Panel is one panel with its queries; a row of panels has none.
+// Panel is one panel with its queries; a row of panels has no queries.
 type Panel struct {
 	ID      int      `json:"id"`
 	Title   string   `json:"title"`
@@ -60,7 +60,7 @@ type Prometheus interface {
 	Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error)
 }
 
-// Answered is a dashboard with what its panels show, as the page in panels reads it.
+// Answered is a dashboard with the data of its panels, in the form that the page in panels reads.
 type Answered struct {
 	From      int64                            `json:"from"` // milliseconds since 1970
 	To        int64                            `json:"to"`
@@ -101,7 +101,7 @@ func Load(file string) (*Dashboard, error) {
 	return d, nil
 }
 
-// Query returns the data of every panel for a time.
+// Query returns the data of every panel for the time between from and to.
 func (d *Dashboard) Query(ctx context.Context, p Prometheus, from, to time.Time) (*Answered, error) {
 	step := max(scrapeInterval, (to.Sub(from) / points).Truncate(time.Second))
 	a := &Answered{From: from.UnixMilli(), To: to.UnixMilli(), Step: step.Milliseconds(), Dashboard: d.raw,
@@ -124,7 +124,7 @@ func (d *Dashboard) Query(ctx context.Context, p Prometheus, from, to time.Time)
 	return a, nil
 }
 
-// now queries one value of each series, in the order of the answer, which for topk is the order of the values.
+// now queries the present value of each series. The series keep the order of the answer, which for topk is the order of the values.
 func now(ctx context.Context, p Prometheus, expression string) (promql.Matrix, error) {
 	found, err := p.Query(ctx, expression)
 	series := make(promql.Matrix, len(found))

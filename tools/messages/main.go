@@ -25,7 +25,7 @@ import (
 	"strings"
 )
 
-// A message is a text with its kind and its place.
+// message is a text with its kind and its place.
 type message struct{ kind, text, place string }
 
 func main() {
@@ -82,7 +82,7 @@ func relative(root, path string) string {
 	return path
 }
 
-// kinds are the kinds of messages by the name of the function or field that takes the text. A name ends as given.
+// kinds are the kinds of messages by the name of the function or field that takes the text. The first entry with the name counts.
 var kinds = []struct{ kind, names string }{
 	{"error", "Errorf New Wrap Wrapf Errof errorf refuse invalid problem conflict"},
 	{"log", "Info Error V Warn"},
@@ -102,7 +102,7 @@ func kindOf(name string) string {
 	return "text"
 }
 
-// inSource finds the texts of a file: literals, joined where they are added, with at least three words.
+// inSource finds the texts of a file: literals with at least three words. A sum of literals is one text.
 func inSource(set *token.FileSet, file *ast.File, root string) (found []message) {
 	var inside func(node ast.Node, kind string)
 	inside = func(node ast.Node, kind string) {

@@ -12,8 +12,8 @@ import (
 
 // Environment is the environment of a project that reaches the repository only through the proxy.
 // It has its own module cache, because the published module changes under the same version. Every other module
-// comes from the machine's cache first, so that no network is needed. With -trimpath its packages are compiled once on a machine, and not
-// again because the module cache is in another folder.
+// comes from the machine's cache first, so that no network is needed. With -trimpath a compiled package does not depend on the folder of
+// the module cache, so each package is compiled once on a machine.
 func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -28,8 +28,8 @@ func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 	return []string{
 		"GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "CGO_ENABLED=0", "GOMODCACHE=" + cache,
 		"GOPROXY=" + strings.Join(sources, ","),
-		// The checksums of our own modules are in no database, and the database is not to be had
-		// without a network.
+		// The checksum database does not have our own modules, and it is not available without a
+		// network.
 		"GOSUMDB=off",
 		// Without the database the go command refuses to fetch a newer toolchain, so the project uses the
 		// running one: `go test` and tools/make/release.sh put the toolchain of tools/go.mod first in PATH.

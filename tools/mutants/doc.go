@@ -7,7 +7,7 @@
 // and an overlay of the compiler puts it in the place of the module's file. A test
 // that reads the module's source sees no mutation.
 //
-// Load refuses a list that does not fit the source: a text that is to be replaced and is
-// not there, or a name that stands twice. A mutant that does not compile is an error,
-// because it shows nothing. Program cmd/mutants (`make mutants`) calls it.
+// Load refuses a list that does not fit the source: each text to replace must be in its
+// file, and a name must not stand twice. A mutant that does not compile is an error,
+// because it shows nothing. Program cmd/mutants (`make mutants`) calls the package.
 package mutants

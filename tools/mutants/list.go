@@ -10,25 +10,25 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// File is where a module keeps its list.
+// File is the file of a module with its list.
 const File = "testdata/mutants.yaml"
 
 // List is a module's mutants.
 type List struct {
-	// Runs are the arguments of `go test`, one run after another until one is red.
+	// Runs are the arguments of `go test`. Try makes one run after another until a run is red.
 	Runs [][]string `json:"runs"`
-	// Mutants by the rule that they break.
+	// Mutants are the module's mutants. The name of a mutant is the broken behaviour.
 	Mutants []Mutant `json:"mutants"`
 }
 
-// Mutant is one safeguard less.
+// Mutant is a change that removes one safeguard.
 type Mutant struct {
 	Name string `json:"name"`
 	// File is changed by Edits; its path is relative to the module.
 	File  string `json:"file"`
 	Edits []Edit `json:"edits"`
-	// By is the test that has to turn red, in the package In, "." when empty.
-	// Without it any test of Runs may.
+	// By is the test that has to turn red. In is its package; "" = ".". If By is
+	// empty, any test of Runs may turn red.
 	By string `json:"by,omitempty"`
 	In string `json:"in,omitempty"`
 }
@@ -47,8 +47,8 @@ type Edit struct {
 	New string `json:"new"`
 }
 
-// Load reads the list of the module in a directory, and refuses a list that does not
-// fit the module's source: for a rewritten safeguard the list has to be corrected.
+// Load reads the list of the module in a directory, and refuses a list that does not fit
+// the module's source. A change that rewrites a safeguard has to correct the list, too.
 func Load(module string) (List, error) {
 	text, err := os.ReadFile(filepath.Join(module, filepath.FromSlash(File)))
 	if err != nil {

@@ -20,9 +20,9 @@ type Outcome struct {
 	CPU time.Duration
 }
 
-// Try runs the module's tests with the mutation until one is red. Only the compiler sees
-// the mutation: the module stays as it is, and what does not depend on the file comes from
-// the cache.
+// Try runs the module's tests with the mutation until a run is red. Only the compiler sees
+// the mutation: the module stays as it is, and packages that do not depend on the file come
+// from the build cache.
 func (l List) Try(ctx context.Context, module string, m Mutant) (o Outcome, err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -54,16 +54,16 @@ func (l List) Try(ctx context.Context, module string, m Mutant) (o Outcome, err 
 	return o, nil
 }
 
-// failed reports whether a test failed, panicked or ended its program. A go command that
-// cannot start its tests shows nothing about a mutant, and neither does a timeout or a
-// lack of memory: the machine may be busy.
+// failed reports whether a test failed, panicked or ended its program. Other errors show
+// nothing about a mutant: the go command may fail to start the tests, and on a busy machine
+// there may be a timeout or a lack of memory.
 func failed(out string) bool {
 	has := func(text string) bool { return strings.Contains(out, text) }
 	return !has("panic: test timed out") && !has("out of memory") && (has("--- FAIL: ") || has("panic: ") || has("fatal error: "))
 }
 
 // plant writes the mutated file into a directory, with an overlay for the go command that
-// puts it in the place of the module's.
+// puts it in the place of the module's file.
 func (m Mutant) plant(module, dir string) (overlay string, err error) {
 	module, err = filepath.Abs(module)
 	if err != nil {
@@ -84,7 +84,7 @@ func (m Mutant) plant(module, dir string) (overlay string, err error) {
 
 func goTest(ctx context.Context, module string, args []string) (out string, cpu time.Duration, err error) {
 	run := exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
-	// A property that fails leaves no file in the module's testdata.
+	// With RAPID_NOFAILFILE, a property test that fails writes no file into the module's testdata.
 	run.Dir, run.Env = module, append(os.Environ(), "GOWORK=off", "RAPID_NOFAILFILE=true")
 	text, err := run.CombinedOutput()
 	if run.ProcessState != nil {
@@ -93,8 +93,8 @@ func goTest(ctx context.Context, module string, args []string) (out string, cpu 
 	return string(text), cpu, err
 }
 
-// firstFailure names the innermost test that failed first, and for a random
-// schedule what it broke.
+// firstFailure names the innermost test that failed. For a random schedule it adds the seed
+// and the broken rule.
 func firstFailure(out string) string {
 	name := "a panic"
 	for line := range strings.Lines(out) {

@@ -4,5 +4,6 @@
 // second run, and the removals before an image is made. Systemd's own systemctl enables the units in that folder. The server has small
 // files of the test.
 //
-// Not covered: the real releases and package servers, the commands that act on a running machine, which --root only names, and a boot.
+// Not covered: the real releases and package servers, a boot, and the commands that act on a running machine: with --root the script only
+// prints them.
 package nodeimage

@@ -9,19 +9,19 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// lapse puts moments further apart than they were.
+// lapse stretches time from its beginning on. Example: with speed 60, a sample of the third second counts as a sample of the third minute.
 type lapse struct {
 	began time.Time
 	speed int64
 }
 
-// at returns where a moment is put, in milliseconds since 1970.
+// at returns the stretched time of a moment. Both are in milliseconds since 1970.
 func (l lapse) at(moment int64) int64 {
 	began := l.began.UnixMilli()
 	return began + (moment-began)*l.speed
 }
 
-// lapsed stores samples at the times of a lapse.
+// lapsed stores samples at the stretched times of a lapse.
 type lapsed struct {
 	storage.Appendable
 

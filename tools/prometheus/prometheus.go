@@ -6,7 +6,8 @@
 //
 // A query or an evaluation that takes longer than 30 seconds is an error. Close removes nothing: the folder is the caller's.
 //
-// A query may load a million samples. Evaluate returns an error for a file that promtool would refuse, and each alert with its state.
+// A query may load a million samples. Evaluate returns each alert with its active series, and an error for a file that promtool would
+// refuse.
 package prometheus
 
 import (
@@ -77,7 +78,7 @@ scrape_configs: [{job_name: %s, metrics_path: %q, scheme: %s}]
 	}
 	targets := make(chan map[string][]*targetgroup.Group, 1)
 	targets <- map[string][]*targetgroup.Group{job: {{Targets: []model.LabelSet{{model.AddressLabel: model.LabelValue(address.Host)}}}}}
-	s.running.Go(func() { _ = s.scraper.Run(targets) }) // ends with Stop, without an error
+	s.running.Go(func() { _ = s.scraper.Run(targets) }) // returns after Stop, without an error
 	return s, nil
 }
 
@@ -92,10 +93,10 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Now is the time of the scrape.
+// Now is the present time, stretched as the times of the samples are.
 func (s *Server) Now() time.Time { return time.UnixMilli(s.lapse.at(time.Now().UnixMilli())) }
 
-// Query evaluates an expression now. A scalar is a vector of one.
+// Query evaluates an expression now. A scalar is returned as a vector with one sample.
 func (s *Server) Query(ctx context.Context, expression string) (promql.Vector, error) {
 	return rules.EngineQueryFunc(s.engine, s.db)(ctx, expression, s.Now())
 }
@@ -112,7 +113,7 @@ func (s *Server) Range(ctx context.Context, expression string, start, end time.T
 	if err != nil {
 		return nil, err
 	}
-	// The query's memory is used again once it is closed.
+	// The engine reuses the query's memory once the query is closed.
 	kept := make(promql.Matrix, len(found))
 	for i, series := range found {
 		kept[i] = promql.Series{Metric: series.Metric, Floats: slices.Clone(series.Floats)}

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Relabelings returns what the first endpoint of a ServiceMonitor, in YAML, does with series before Prometheus stores them: the actions
-// keep and drop by a regular expression.
+// Relabelings returns the metricRelabelings of the first endpoint of a ServiceMonitor in YAML, which Prometheus applies to series before it
+// stores them. Supported are the actions keep and drop with a regular expression.
 func Relabelings(serviceMonitor []byte) ([]*relabel.Config, error) {
 	var monitor struct {
 		Spec struct {

@@ -16,7 +16,7 @@
 // ResponseStarted, which shows a watch before it ends. An incomplete last line is left
 // out. A Usage is not for concurrent use.
 //
-// Granted reads Roles, ClusterRoles and their bindings, and returns the error of the first
-// that cannot be read. Read returns an error with the number of an entry that is no audit
-// event.
+// Granted reads Roles, ClusterRoles and their bindings. If an object cannot be read, it
+// returns the error. If an entry of the log is no audit event, Read returns an error with
+// the number of the entry.
 package rbacaudit

@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A Right is one verb on one resource that a role grants. An empty Namespace is the
-// whole cluster, an empty Name every object.
+// Right is one verb on one resource that a role grants. An empty Namespace means the
+// whole cluster, an empty Name means every object.
 type Right struct {
 	Use
-	Role string // who grants it, as in ClusterRole/karpenter
+	Role string // the role that grants the right, such as ClusterRole/karpenter
 }
 
 // String names the right and its role.
@@ -48,8 +48,8 @@ func Of(role, namespace string, rules []rbacv1.PolicyRule) []Right {
 	return rights
 }
 
-// Granted reads what a cluster grants a ServiceAccount by name: the roles that all
-// accounts have are left out.
+// Granted reads the rights of the roles that are bound to a ServiceAccount itself. It
+// leaves out the roles that are bound to a group, such as all accounts.
 func Granted(ctx context.Context, reader client.Reader, namespace, account string) ([]Right, error) {
 	everywhere, somewhere := &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleBindingList{}
 	if err := reader.List(ctx, everywhere); err != nil {

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// A Use is a request for a resource, as the authorizer gets it.
+// Use is a request for a resource, as the authorizer gets it.
 type Use struct {
 	Verb, Group, Resource string
-	Namespace, Name       string // empty where a request names none
+	Namespace, Name       string // "" if a request names no namespace or no object
 }
 
-// String is as in "may create karpenter.sh/nodeclaims".
+// String returns a text that fits after "may", such as "create karpenter.sh/nodeclaims".
 func (u Use) String() string {
 	return u.Verb + " " + resource(u.Group, u.Resource) + at(u.Namespace, u.Name)
 }
@@ -110,8 +110,9 @@ func (u *Usage) Merge(other Usage) {
 	}
 }
 
-// Imply records that a request of the first kind needs the right to
-// the second one too. Empty fields of by match everything.
+// Imply adds the use implied if there is an allowed request that by matches: such a request
+// needs the right to implied, too. An empty Namespace or Name of by matches every request.
+// The other fields of by must be equal to the request's fields, or "*".
 func (u *Usage) Imply(by, implied Use) {
 	for use := range u.allowed {
 		if (Right{Use: by}).covers(use) {

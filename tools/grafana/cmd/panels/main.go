@@ -1,5 +1,5 @@
-// Command panels scrapes an operator until it is interrupted, and then prints what the panels of a dashboard show of that
-// time, for the page in ../../panels, and for the test that each panel has data. tools/make/pictures.sh runs it.
+// Command panels scrapes an operator until it is interrupted, and then prints the data that the panels of a dashboard show
+// for that time. The page in ../../panels draws the data. tools/make/pictures.sh runs it.
 package main
 
 import (

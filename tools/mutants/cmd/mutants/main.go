@@ -62,7 +62,7 @@ func run(ctx context.Context, modules []string, only string) (survivors []string
 	return r.survivors, errors.Join(r.errs...)
 }
 
-// runner tries mutants side by side, as many at once as there are processors.
+// runner tries several mutants at the same time, as many as there are processors.
 type runner struct {
 	slots chan struct{}
 	group sync.WaitGroup
