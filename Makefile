@@ -12,7 +12,7 @@ export GOTOOLCHAIN = auto
 # The release of Kubernetes of the control plane, such as 1.37.2; empty = the default one, which shares the operator's libraries.
 export KUBERNETES PART
 
-# No C compiler is needed anywhere but for `make race`.
+# Only `make race` needs a C compiler.
 export CGO_ENABLED = 0
 
 MODE     ?= lke
@@ -27,7 +27,7 @@ VERSION  ?= $(shell sed -n 's/^version: //p' charts/karpenter/Chart.yaml)
 BASE     ?= scratch
 REGISTRY ?= ghcr.io/karpenter-linode
 RELEASE   = tools/make/release.sh -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
-# What of the operator's chart is set: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
+# The user's settings of the operator's chart: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
 CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 
 STARTED = [ -x $(LOCALCLUSTER) ] || { echo "nothing was started: run make up$(if $(CLUSTER), CLUSTER=$(CLUSTER)) first" >&2; exit 1; };
@@ -56,7 +56,7 @@ build: ## Build the control plane, the simulator and the operator into .bin/
 	$(ARGUMENTS) build
 	@tools/make/build.sh $(if $(filter-out lke,$(or $(NODES),$(MODE))),-with "machine$(if $(filter clusterapi,$(or $(NODES),$(MODE))), clusterapi)")
 
-# What a demo runs beside the control plane and the operator. `make demo` builds nothing else.
+# The programs that a demo runs in addition to the control plane and the operator. `make demo` builds no other programs.
 DEMO_WITH = $(if $(filter instance,$(MODE)),csi-attacher csi-provisioner machine)$(if $(filter clusterapi,$(MODE)),machine clusterapi)
 
 .PHONY: demo
@@ -95,7 +95,7 @@ down: ## Stop what `make up` started
 check: ## Run what needs no cluster: short tests of all modules, the linter over what changed
 	@mkdir -p .bin && tools/make/check.sh $(MODULES)
 
-# Their suites need what a self-managed cluster's nodes run, and Cluster API. The clusters that they start have modes of their own.
+# The suites of these verbs need the programs machine and clusterapi. The suites choose the mode of each cluster themselves.
 e2e test test-all release: NODES = clusterapi
 
 .PHONY: e2e
@@ -249,7 +249,7 @@ lint-files: ## Lint the OpenAPI description and the workflows, and look for func
 check-generated: ## Fail when generating changes a file
 	@tools/make/check-generated.sh
 
-# What ci.yml runs for one module, MODULE=modules/linode.
+# The verbs that ci.yml runs for one module, MODULE=modules/linode.
 MODULE ?= modules/linode
 .PHONY: module-build module-short module-test module-race module-lint
 module-build: ## Build MODULE= alone and together with the others in go.work

@@ -17,9 +17,9 @@
 // at the default release.
 //
 // Guarantees of the script, which the tests here check: a pinned program is built
-// again only if its go.mod, its go.sum, the Go version, the target or the flags
-// changed, or its file is gone. A program whose build failed never counts as up to
-// date. An error is one line that names the program, the cause and the log. Not
+// again only if its go.mod, its go.sum, the target or the flags changed, or its file
+// is gone. A program whose build failed never counts as up to date. An error is one
+// line that names the program, the cause and the log. Not
 // guaranteed: two builds into the same folder at the same time.
 //
 // Missing returns the names of programs that are not built; the errors of its callers name

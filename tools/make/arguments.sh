@@ -1,9 +1,9 @@
 #!/bin/sh
-# Checks the arguments of a verb of make before anything is built. A refusal names the values that there are.
+# Checks the arguments of a verb of make before anything is built. An error names the allowed values.
 #
 #   tools/make/arguments.sh VERB     with the arguments in the environment, as make has them
 #
-# Values of the operator's chart are checked by the chart itself, for which one program is built first: .bin/localcluster.
+# The operator's chart checks its own values. For this check one program is built first: .bin/localcluster.
 set -eu
 cd "$(dirname "$0")/../.."
 verb=$1

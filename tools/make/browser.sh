@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that there is a Chromium for the test that looks at linodesim's page.
-# Installs Debian's package where it may (as root, with apt-get); elsewhere it says
-# so and succeeds, and the test skips itself. In CI (CI is set) it fails instead.
+# As root with apt-get it installs Debian's package. Otherwise it prints a message and
+# succeeds, and the test skips itself. In CI (CI is set) it fails instead.
 set -eu
 for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
 	if [ -n "$name" ] && command -v "$name" >/dev/null 2>&1; then

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Builds the local cluster's programs into .bin, and the state that local clusters begin with.
 #
-#   tools/make/build.sh [-for demo] [-with 'machine clusterapi'] [PROGRAM...]     without a PROGRAM all but these two
+#   tools/make/build.sh [-for demo] [-with 'machine clusterapi'] [PROGRAM...]     without a PROGRAM: all but machine and clusterapi
 #
 # -for demo builds only the programs that `make demo` runs. KUBERNETES=1.37.2 builds that release of the control plane into
-# .bin/kubernetes-1.37.2 (tools/make/kubernetes.sh) and leaves the default one in .bin alone.
+# .bin/kubernetes-1.37.2 (tools/make/kubernetes.sh) and does not change the default release in .bin.
 #
-# Programs of released modules (tools/controlplane/*/go.mod) are built when their go.mod or go.sum, the target or the flags differ
-# from those of the last build that succeeded: .bin/.stamps has them. This repository's own go to `go build` each time, whose cache
-# sees what changed. All are built without -trimpath and with the same versions of the libraries that they share, so that each
-# package is compiled once, for `go test` too. GO names another go command, ROOT another folder.
+# A program of a released module (kind pinned, tools/controlplane/*/go.mod) is built if its go.mod or go.sum, the target or the flags
+# differ from the last successful build. .bin/.stamps has a stamp of that build. For all other programs `go build` runs each time; its
+# cache finds the changes. All programs are built without -trimpath, and with the same versions of the libraries that they share. So
+# each package is compiled once, for `go test` too. GO names another go command, ROOT another folder.
 set -eu
 root=${ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -25,15 +25,15 @@ kubernetes=${kubernetes#v}
 plane=.bin plane_module=$pinned/kubernetes
 [ "$kubernetes" = "$default" ] || plane=.bin/kubernetes-$kubernetes plane_module=$plane/module
 
-# versioned VERSION prints the flags without which an API server reports a version that no client can parse.
+# versioned VERSION prints the linker's flags that set the version. Without them, an API server reports a version that no client can parse.
 versioned() {
 	minor=${1#1.}
 	echo "-s -w -X k8s.io/component-base/version.gitVersion=v$1 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=${minor%.*} -X k8s.io/client-go/pkg/version.gitVersion=v$1"
 }
 flags=$(versioned "$default") plane_flags=$(versioned "$kubernetes")
 
-# NAME|MODULE|PACKAGE|KIND|LDFLAGS|FOLDER, in the order of building. Machine, of the nodes of a self-managed cluster, and Cluster API's
-# controllers take long, and most work does without.
+# NAME|MODULE|PACKAGE|KIND|LDFLAGS|FOLDER, in the order of building. machine (for the nodes of a self-managed cluster) and clusterapi
+# (Cluster API's controllers) are optional, because they take long to build and most work does not need them.
 programs=${PROGRAMS:-"etcd|$pinned/etcd|go.etcd.io/etcd/server/v3|pinned|-s -w|.bin
 kube-apiserver|$plane_module|k8s.io/kubernetes/cmd/kube-apiserver|pinned|$plane_flags|$plane
 kube-controller-manager|$plane_module|k8s.io/kubernetes/cmd/kube-controller-manager|pinned|$plane_flags|$plane
@@ -55,8 +55,9 @@ fail() {
 	exit 1
 }
 
-# stamp MODULE PACKAGE LDFLAGS identifies what a pinned program is made of: go.sum pins the content of all dependencies. Go's version is
-# no part of it: below `go test` another toolchain comes first in PATH, and a page's `make up` would compile Kubernetes again.
+# stamp MODULE PACKAGE LDFLAGS prints a hash of the inputs of a pinned program. go.sum pins the content of all dependencies. The hash does
+# not depend on Go's version: in a `go test` another toolchain comes first in PATH, and a `make up` in the test would compile Kubernetes
+# again.
 stamp() {
 	{
 		(cd "$1" && "$go" env GOOS GOARCH GOFLAGS)
@@ -68,7 +69,7 @@ stamp() {
 	} | if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64 | tr -d '\n'
 }
 
-# cause LOG is one line: what a known message means, or the first that is not a package's name.
+# cause LOG prints one line: the meaning of a known message, or else the first line that is not the name of a package.
 cause() {
 	for known in 'no space left on device=the disk is full (the Go build cache or .bin)' 'disk quota exceeded=the disk quota is used up' \
 		'no such host=the Go module proxy cannot be reached' 'connection refused=the Go module proxy cannot be reached' \
@@ -82,8 +83,9 @@ cause() {
 	sed -e 1d -e '/ /!d' -e '/^go: downloading/d' -e '/^#/d' "$1" | grep . | head -1 || true
 }
 
-# count reads the programs that are stale and writes how many packages there are before and after each of them: NAME BEFORE AFTER, and
-# in the end ALL. It also downloads their modules, which takes most of a minute on a new machine, while the first program is compiled.
+# count writes a line NAME BEFORE AFTER for each stale program: the number of packages that are compiled before the program, and after it.
+# The last line, ALL, has the number of all packages. count also downloads the programs' modules while the first program is compiled; this
+# takes most of a minute on a new machine.
 count() {
 	all=$(mktemp) total=0
 	while IFS='|' read -r name module package kind _ folder _; do
@@ -99,7 +101,7 @@ count() {
 	rm -f "$all"
 }
 
-# progress shows how far the build of NAME is: its log names a package each line.
+# progress NAME shows the progress of a build: each line of the program's log is a compiled package.
 progress() {
 	now=$(date +%s)
 	[ -n "$terminal" ] || [ $((now - shown)) -ge 30 ] || return 0
@@ -116,8 +118,8 @@ progress() {
 	}' "$counted" >&2
 }
 
-# compile NAME MODULE PACKAGE LDFLAGS FOLDER begins to build a program in the background. It returns when the
-# program's last package is compiled: linking takes one processor only, and the next program's packages are compiled beside it.
+# compile NAME MODULE PACKAGE LDFLAGS FOLDER begins to build a program in the background. It returns when the program's last package is
+# compiled: linking takes only one processor, and the next program's packages are compiled at the same time.
 compile() {
 	log=$root/.local/logs/build-$1.log
 	main=$(cd "$2" && "$go" list "$3" 2>>"$log") || main=$3
@@ -142,7 +144,7 @@ finish() {
 	echo "[$2/$programs_left] $4: built in $(($(date +%s) - $3))s"
 }
 
-# manifests MODULE writes what the API server has to know of Cluster API: the definitions and webhooks are files of its module.
+# manifests MODULE writes Cluster API's CRDs and webhooks into .bin/clusterapi.yaml, from the files of Cluster API's module.
 manifests() {
 	files=$(cd "$1" && "$go" list -m -f '{{.Dir}}' sigs.k8s.io/cluster-api)
 	for kind in clusters machines machinesets machinedeployments machinedrainrules machinepools; do
@@ -180,7 +182,7 @@ counted=$(mktemp) stale=$(mktemp) building= linking= counting=
 trap 'kill ${building:-} ${linking%% *} ${counting:-} 2>/dev/null || true; rm -f "$counted" "$stale"' EXIT
 trap 'exit 130' INT TERM # what runs in the background does not hear Ctrl-C
 
-# First which programs are to be built; how many packages each of them adds tells how long the rest takes.
+# First find the programs to build. From the number of packages that each of them adds, progress computes the remaining time.
 start=$(date +%s)
 while IFS='|' read -r name module package kind ldflags folder; do
 	: >".local/logs/build-$name.log"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the simulator's catalogue again from the public lists of the Linode API, and what is made from it: the operator's price list,
-# the reports of whatif that its tests compare, docs/plans.md. Prints what changed. No token is used.
+# Writes the simulator's catalogue again from the public lists of the Linode API, and then the files that are made from the catalogue: the
+# operator's price list, the reports of whatif that its tests compare, and docs/plans.md. Prints the changes. Needs no token.
 #
 #   API=http://127.0.0.1:8470/v4 tools/make/catalogue.sh     another API than Linode's
 set -eu

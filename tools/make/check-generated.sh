@@ -1,8 +1,8 @@
 #!/bin/sh
-# Generates everything again and fails when that changes a file: what is committed
-# must be what the descriptions say. In a clean clone, as in CI, this means that
-# `git status --porcelain` is empty afterwards; with work in progress it means that
-# generating adds nothing to it.
+# Generates everything again and fails if that changes a file: the committed files must
+# be the files that their sources generate. In a clean clone, as in CI,
+# `git status --porcelain` must be empty afterwards. With work in progress, generating
+# must not change its output.
 set -eu
 cd "$(dirname "$0")/../.."
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs what needs no cluster: first how files are written, which takes seconds, then the short tests of each module given, alone, and the
-# linter over those modules that differ from the commit in BASE_REF (HEAD without it). Vet is part of the linter. The end-to-end suites
-# need a cluster, all of them: they are checked and not linked. The first run compiles everything, which takes minutes: every half
-# minute a line shows how far it is.
+# Runs the checks that need no cluster. First the tests of package prose, which take seconds. Then, for each given module without go.work,
+# the short tests, and the linter if a Go file of the module differs from the commit in BASE_REF (default HEAD). Vet is part of the linter.
+# All end-to-end suites need a cluster, so package e2e is vetted, and its tests are not linked. The first run compiles everything, which
+# takes minutes; every half minute a line shows the progress.
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
@@ -16,7 +16,7 @@ echo "check: formatting, lines and words"
 }
 echo "check: the short tests of $# modules; the first time all of it is compiled, which takes minutes"
 failed=
-# What these test lies in other modules, and Go takes a result from its cache although a file outside of the module has changed.
+# These packages test files outside of their module. Go would take their results from its cache although such a file has changed.
 readers='/tools/(boundaries|charttest|ci|docs|docs/reference|grafana|mutants|nodeimage|release|site)$'
 changed=$(git diff --name-only "${BASE_REF:-HEAD}" && git ls-files --others --exclude-standard)
 for module in "$@"; do

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Prints what CI runs, as outputs of a workflow step: modules=[...] of go.work, and for .ci/run deep=..., the libraries whose whole
-# tests the change wants. deep is empty where the change is in more than three of them, or in tools, charts or the operator, whose deep
-# tests take longer than CI has.
+# Prints the plan of CI as outputs of a workflow step. modules=[...] has the modules of go.work that the change concerns. deep=..., for
+# .ci/run, has the libraries for which all tests run. deep is empty if the change is in more than three libraries, or outside of the
+# libraries and the documentation (tools, charts, modules/operator, modules/advisor): their deep tests take longer than CI may.
 #
 #   BASE_REF=commit tools/make/ci-plan.sh     compares HEAD with that commit; without it everything runs
 #
-# A change concerns the module that it is in and those whose go.mod replaces that one. A page of the documentation concerns
-# only tools, whose tests compare it with the code; what is in no module concerns all. FILES replaces what git diff prints.
+# A changed file concerns its module, and each module whose go.mod replaces a concerned module. A page of the documentation concerns only
+# tools, whose tests compare it with the code. Any other file outside of the modules concerns all modules. FILES replaces the output of
+# git diff.
 set -eu
 cd "$(dirname "$0")/../.."
 modules=$(sed -n 's|^[[:space:]]*\./\([a-z/]*\)$|\1|p' go.work)

@@ -3,16 +3,16 @@
 #
 #   tools/make/durations.sh            prints a table
 #   tools/make/durations.sh -write     writes the seconds of each row that docs/testing.md has, and with a run of `make test` the total
-#   tools/make/durations.sh -check     after `make test`: fails in CI on two processors if the tests computed for more than a tenth
-#                                      longer than docs/testing.md says
+#   tools/make/durations.sh -check     after `make test`: fails in CI on two processors if the tests took more than 1.1 times the
+#                                      processor time in docs/testing.md
 #
-# EVENTS=.bin/test.json has the events of the run, and .bin/test.cpu the processor time of each test program with all that it started.
+# EVENTS=.bin/test.json has the events of the run. .bin/test.cpu has the processor time of each test program with its child processes.
 set -eu
 cd "$(dirname "$0")/../.."
 events=${EVENTS:-.bin/test.json} page=docs/testing.md
 [ -r "$events" ] || { echo "durations: there is no $events: run make test first" >&2; exit 1; }
 
-# computed prints the seconds of processor time: the lines of .bin/test.cpu are user and system time such as 1m2.5s 0m3.1s.
+# computed prints the seconds of processor time. A line of .bin/test.cpu has the user and the system time, such as 1m2.5s 0m3.1s.
 computed() {
 	awk '{ for (i = 1; i <= 2; i++) { split($i, part, "m"); sub("s", "", part[2]); sum += part[1] * 60 + part[2] } } END { printf "%d\n", sum }' .bin/test.cpu
 }

@@ -3,9 +3,9 @@
 #
 #   tools/make/e2e.sh [SUITE [TIER]]
 #
-# SUITE is a name without its tier, as in TestTroubleEnterprise: trouble. Suites that exist for
-# one tier only are named without it. "trouble/labels change" runs only those of its scenarios
-# whose names contain the words.
+# SUITE is the name of a test without Test and without the tier: trouble for TestTroubleEnterprise.
+# The name of a suite for one tier only may have no tier. "trouble/labels change" runs only the
+# scenarios of the suite whose names contain "labels change".
 set -eu
 cd "$(dirname "$0")/.."
 export GOWORK=off GOTOOLCHAIN=auto

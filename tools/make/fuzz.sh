@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs every fuzz target of the modules given for some time, one after the other, and goes on after one that fails. A failing input stays
-# in the target's testdata/fuzz, where `go test` runs it from then on: it belongs into the change that mends the defect.
+# Runs every fuzz target of the given modules for TIME, one after the other. It goes on after a target that fails. A failing input stays in
+# the target's testdata/fuzz, and from then on `go test` runs it, too: commit it with the change that corrects the defect.
 #
 #   TIME=1m tools/make/fuzz.sh MODULE...
 #   LIST=true tools/make/fuzz.sh MODULE...    prints the targets: folder and name

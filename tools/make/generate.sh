@@ -1,6 +1,6 @@
 #!/bin/sh
-# Generates everything that is generated; `make generate` calls it. Each part says
-# where its inputs are; running it twice changes nothing.
+# Writes all generated files again; `make generate` calls it. The line of each part names
+# the part's sources or files. A second run changes nothing.
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."

@@ -3,9 +3,9 @@
 #
 #   tools/make/kubernetes.sh VERSION FOLDER     such as 1.37.2 .bin/kubernetes-1.37.2/module
 #
-# A staging repository lies inside k8s.io/kubernetes and is replaced by a path there. Its published version is one with the
-# same minor and patch: k8s.io/api v0.37.2 belongs to Kubernetes v1.37.2. Where the module proxy does not serve that patch, the
-# highest patch below it that the proxy serves is used.
+# k8s.io/kubernetes contains its staging repositories, and its go.mod replaces them by paths. The module here replaces them by their
+# published versions, which have the same minor and patch: k8s.io/api v0.37.2 belongs to Kubernetes v1.37.2. If the module proxy does
+# not serve that patch, the module takes the highest patch below it that the proxy serves.
 set -eu
 go=${GO:-go}
 export CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=auto

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Lints every module given, alone, the OpenAPI description and the workflows. Unless it is called for one module it also looks for functions
-# that no program and no test of the repository reaches: a library's function may have its only caller in another module. On two idle
-# processors this takes a minute and a half, and 6 GiB of memory. `make lint-files` calls the script without a module.
-# The linters are built from their Go modules, pinned in tools/codegen/*.mod, the first time.
+# Lints each given module without go.work, the OpenAPI description and the workflows. Unless it is called for one module, it also looks for
+# functions that no program and no test of the repository reaches. This needs all modules, because the only caller of a library's function
+# may be in another module. It takes a minute and a half on two idle processors, and 6 GiB of memory. `make lint-files` calls the script
+# without a module. The first time the linters are built from their Go modules, which tools/codegen/*.mod pin.
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."

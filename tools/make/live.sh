@@ -9,7 +9,7 @@ cluster=$1
 shift
 kubeconfig=$(mktemp)
 trap 'rm -f "$kubeconfig"' EXIT
-# The token goes through standard input, so that no list of processes shows it.
+# curl reads the token from standard input, so that a list of processes does not show it.
 printf 'header = "Authorization: Bearer %s"\n' "$LINODE_TOKEN" |
 	curl --fail --silent --show-error --config - "${LINODE_URL:-https://api.linode.com}/v4/lke/clusters/$cluster/kubeconfig" |
 	jq -r .kubeconfig | base64 -d >"$kubeconfig"

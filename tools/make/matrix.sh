@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the control plane of each release of Kubernetes given and runs TestMatrix on it. The last lines say which passed.
+# Builds the control plane of each given release of Kubernetes and runs TestMatrix on it. The last lines have the result of each release.
 #
 #   tools/make/matrix.sh 1.31.14 1.37.2
 set -eu

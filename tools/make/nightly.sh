@@ -1,18 +1,19 @@
 #!/bin/sh
-# Writes docs/nightly.md: what the deep tests found, a row for each night. .github/workflows/nightly.yml calls it through the Makefile.
+# Writes docs/nightly.md, the findings of the deep tests in a row for each night. .github/workflows/nightly.yml calls it through the
+# Makefile.
 #
-#   tools/make/nightly.sh -record KIND NAME OUTCOME      prints what a job found. OUTCOME is success, failure or cancelled; of the kind
-#                                                        test-all also the tests that failed, from .bin/test.json and .bin/passed-alone
-#   tools/make/nightly.sh -page DATE COMMIT FILE...      adds a night made of such records at the top of the page, which keeps 30
+#   tools/make/nightly.sh -record KIND NAME OUTCOME      prints the record of a job. OUTCOME is success, failure or cancelled. A record of
+#                                                        the kind test-all has the failed tests, from .bin/test.json and .bin/passed-alone
+#   tools/make/nightly.sh -page DATE COMMIT FILE...      adds a row made of records at the top of the page's table, which keeps 30 rows
 #
-# EVENTS, AGAIN and PAGE name other files than these.
+# EVENTS, AGAIN and PAGE replace .bin/test.json, .bin/passed-alone and docs/nightly.md.
 set -eu
 cd "$(dirname "$0")/../.."
 events=${EVENTS:-.bin/test.json} again=${AGAIN:-.bin/passed-alone} page=${PAGE:-docs/nightly.md}
 kinds='test-all matrix soak fuzz race bench vulncheck'
 tab=$(printf '\t')
 
-# failed prints each test of the last run that failed, and whether it passed alone afterwards; a subtest counts with its test.
+# failed prints each test of the last run that failed, and whether it passed alone afterwards. It leaves out subtests.
 failed() {
 	[ -r "$events" ] || return 0
 	touch "$again"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs what a folder's package-lock.json pins into .bin/npm/NAME, beside a copy of the folder, unless it was installed
+# Copies a folder to .bin/npm/NAME, and installs the packages there that its package-lock.json pins, unless they were installed
 # from the same files already.
 #
 #   tools/make/npm.sh FOLDER          NAME is the folder's last part
 #
-# Where there is no npm, or its registry does not answer, it prints so and succeeds, and the tests that need the packages skip
+# Without npm, or if the installation fails, it prints a message and succeeds, and the tests that need the packages skip
 # themselves. With REQUIRE_NPM set, as in the workflows, it fails instead.
 set -eu
 cd "$(dirname "$0")/../.."

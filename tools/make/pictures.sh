@@ -32,8 +32,8 @@ photograph() {
 	echo "pictures: $2"
 }
 
-# demo runs it, unless DEMO_OUTPUT names a file with what it printed: the second, a tab and the text of each line. demo.svg is a recording:
-# each line appears when it was printed, waits shortened to two seconds.
+# demo runs `make demo`, unless DEMO_OUTPUT names a file with its output: each line has the time in seconds, a tab and the text. demo.svg is
+# a recording: each line appears at its time, and longer waits are shortened to two seconds.
 demo() {
 	if [ -z "${DEMO_OUTPUT:-}" ]; then
 		DEMO_OUTPUT=$work/demo.txt
@@ -63,7 +63,7 @@ demo() {
 	echo "pictures: $images/demo.svg"
 }
 
-# page photographs the simulator while a large node boots and two small ones run.
+# page photographs the simulator's page after inflate was scaled to one pod and then to four pods.
 page() {
 	export CLUSTER=pictures PROFILE=fast
 	trap 'make -s down; rm -rf "$work"' EXIT
@@ -78,8 +78,8 @@ page() {
 	photograph "$LINODE_URL/" "$images/simulator.png" 1200 1080
 }
 
-# dashboard draws the chart's dashboard with Grafana's own components, from what Prometheus scrapes of an operator in an hour. The
-# hour is the test data of tools/grafana as well.
+# dashboard draws the chart's dashboard with Grafana's own components, from the samples that Prometheus scrapes from an operator in an
+# hour (see hour). The samples are also the test data of tools/grafana.
 dashboard() {
 	CI=true tools/make/npm.sh tools/grafana/panels
 	(cd .bin/npm/panels && node node_modules/esbuild/install.js && node_modules/.bin/esbuild main.tsx --bundle --minify --format=iife \
@@ -107,8 +107,8 @@ dashboard() {
 	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1150
 }
 
-# hour is an hour of a cluster's life in six minutes: scale-ups, a plan without capacity, an API that is down, a scale-down
-# that is consolidated, and in the end a pod that fits nowhere and a NodeClaim that the API has no answer for. A second of it counts as ten.
+# hour runs an hour of a cluster's life in six minutes, because a second counts as ten: scale-ups, a plan without capacity, an API that is
+# down, and a scale-down with consolidation. At the end there is a pod that fits on no node, and a NodeClaim while the API does not answer.
 hour() {
 	ends=$(($(date +%s) + 360))
 	deploy 5
@@ -135,7 +135,7 @@ hour() {
 	passed 0
 }
 
-# passed waits until so many seconds are left of the hour's six minutes.
+# passed SECONDS waits until this number of seconds is left of the six minutes.
 passed() {
 	while [ "$(($(date +%s) + $1))" -lt "$ends" ]; do
 		sleep 1

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Prints plans and prices: of REGIONS, or of the region of the cluster that KUBECONFIG is of, or of the one that `make up` has started.
+# Prints plans and prices of REGIONS, or else of the region of a cluster: the cluster of KUBECONFIG, or else the cluster that `make up` has
+# started.
 #
 #   tools/make/plans.sh
 #
-# NODEPOOL=name prints what that NodePool of the cluster could buy; REGIONS=us-ord,id-cgk or all compares regions. CLUSTER is the
-# local cluster's name, as for make up.
+# NODEPOOL=name prints the plans that this NodePool of the cluster could buy. REGIONS=us-ord,id-cgk, or all, compares regions. CLUSTER is
+# the local cluster's name, as for make up.
 set -eu
 cd "$(dirname "$0")/../.."
 set -- plans

@@ -4,7 +4,7 @@
 #
 #   VERSION=x.y.z tools/make/programs.sh [GOOS/GOARCH...]
 #
-# Nothing of the machine is in the programs: the same commit, version and Go give the same files in the archives.
+# The programs do not depend on the machine: the same commit, version and Go give the same files in the archives.
 set -eu
 root=${ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints every 30 seconds, to standard error, that a step is still under way, until the script that started it ends or kills it.
+# Prints a line to standard error every 30 seconds while a step runs, until the script that started progress.sh ends or kills it.
 #
-#   tools/make/progress.sh LABEL [LOG PATTERN WHAT] &     WHAT: what the lines of LOG with PATTERN are, which it counts
+#   tools/make/progress.sh LABEL [LOG PATTERN WHAT] &     also counts the lines of LOG that match PATTERN; WHAT names these lines
 #
-# EVERY is the number of seconds where it is not 30.
+# EVERY is another number of seconds than 30.
 set -eu
 label=$1 every=${EVERY:-30} passed=0
 while sleep 1 && kill -0 "$PPID" 2>/dev/null; do # short sleeps: one that outlives a kill holds the terminal's pipe

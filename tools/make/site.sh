@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the site of docs/ into .bin/site/dist, with VitePress.
 #
-#   tools/make/site.sh         BASE=/karpenter-linode/ is the path that it is served below
+#   tools/make/site.sh         BASE=/karpenter-linode/ is the site's path on its server
 set -eu
 cd "$(dirname "$0")/../.."
 root=$(pwd)
@@ -12,7 +12,7 @@ rm -rf "$site"
 mkdir -p "$site/.vitepress"
 cp -R docs "$site/pages"
 rm -rf "$site/pages/examples"
-# Its links are those of the repository, where a test follows them.
+# The links in index.md lead to files of the repository, where a test follows them. Here they become links of the site.
 sed -e 's|../../docs/|./|' -e 's|../../modules/advisor/whatif/testdata/many.html|/whatif-example.html|' tools/site/index.md >"$site/pages/index.md"
 mkdir -p "$site/pages/public"
 cp modules/advisor/whatif/testdata/many.html "$site/pages/public/whatif-example.html"

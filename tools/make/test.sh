@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a circle of tests (tools/make/suites.sh) of the modules given and ends in one line that counts them together:
-# gotestsum reads go test's own stream. It keeps the stream in .bin/test.json, for tools/make/durations.sh.
+# Runs a circle of tests (tools/make/suites.sh) of the given modules. gotestsum reads the events of go test, and its last
+# line counts the tests of all modules. It keeps the events in .bin/test.json, for tools/make/durations.sh.
 #
 #   CIRCLE=shared|deep PART=n/m tools/make/test.sh MODULE...
 set -eu

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds a tool from its Go module into .bin/, unless it was built from the same one already.
+# Builds a tool from its Go module into .bin/, unless it was built from the same go.mod already.
 #
 #   tools/make/tool.sh NAME PACKAGE
 #
-# The module is tools/codegen/NAME.mod: large tools have one each, so that their dependencies
-# decide nothing about those of the others.
+# The module is tools/codegen/NAME.mod. Each large tool has its own module, so that its
+# dependencies do not decide the versions of another tool's dependencies.
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."

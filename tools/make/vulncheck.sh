@@ -1,11 +1,11 @@
 #!/bin/sh
-# Looks for known vulnerabilities that the programs of each module given, and its packages, can
-# reach, in the Go vulnerability database.
+# Looks in the Go vulnerability database for known vulnerabilities that the programs and the
+# packages of each given module can reach.
 #
 #   tools/make/vulncheck.sh MODULE...
 #
-# VULNDB is another database: https://..., or file:///... for a copy. The standard library's
-# vulnerabilities count, too: they are those of the Go that this runs with.
+# VULNDB is another database: https://..., or file:///... for a copy. The vulnerabilities of the
+# standard library count, too. Its version is the version of the Go that runs the script.
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
