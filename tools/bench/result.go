@@ -25,7 +25,7 @@ const (
 	Disks = "bench-disks"
 	Idle  = "bench-idle"
 	Heap  = "bench-heap"
-	// Cores: the processor time that an engine's core takes for claims that come at once.
+	// Cores: the processor time that an engine's core takes for claims that come at the same time.
 	Cores = "bench-core"
 )
 
@@ -283,7 +283,7 @@ func (c Crowd) Result() Result {
 	}
 }
 
-// Thought is the processor time that an engine's core takes for claims that come at once.
+// Thought is the processor time that an engine's core takes for claims that come at the same time.
 type Thought struct {
 	// Engine is the module's name.
 	Engine string

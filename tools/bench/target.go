@@ -34,7 +34,7 @@ var Targets = []Target{
 	{Bursts, 0, "throttled", 0, all},
 	{Bursts, 0, "surplus", 0, all},
 	{Keys, 0, "collection_gets", 12, all},
-	{Keys, 0, "beyond_s", 3, current}, // each look is a list
+	{Keys, 0, "beyond_s", 3, current}, // with many keys, each look of the client is a list
 	// If lists lag, the client doubles the time before each read of a list, to make few reads. So a read that is slightly early costs that
 	// time once more.
 	{Keys, 0, "beyond_s", 7, lagging},
@@ -43,7 +43,7 @@ var Targets = []Target{
 	{Restarts, 0, "throttled", 0, all},
 	{Restarts, 0, "surplus", 0, all},
 	{Kills, 0, "surplus", 0, all},
-	{Kills, 0, "took_s", 25, all}, // the Lease of 15 s, and 10 s
+	{Kills, 0, "took_s", 25, all}, // 15 s until the Lease expires, and 10 s
 	{Spreads, 0, "calls_per_claim", 1.20, all},
 	{Spreads, 0, "purchases", 1, all},
 	{Spreads, 0, "throttled", 0, all},

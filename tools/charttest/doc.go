@@ -2,6 +2,6 @@
 // Helm as a library, checking values against the charts' schemas as `helm install` does, and looks at the objects. A real
 // API server from .bin validates them in dry runs; nothing is stored, and the helm program is not needed.
 //
-// Not tested here: that the controller works with the rights and the environment it is given; the end-to-end tests
-// install the charts for that.
+// Not tested here: that the controller works with the chart's rights and environment. The end-to-end tests install the
+// charts for that.
 package charttest

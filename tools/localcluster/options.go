@@ -107,7 +107,7 @@ type Options struct {
 	// Memory chooses how much memory LKE's workers keep from pods, for plans without a recording.
 	Memory simulatedlke.Memory
 
-	// CloudController has flags of the cloud controller manager of instance mode.
+	// CloudController has flags of the cloud controller manager, in the modes with plain Linodes.
 	CloudController CloudController
 	// WithoutCloudController starts no cloud controller manager, so that a test can start another manager. Nodes stay uninitialized until
 	// that manager runs.

@@ -9,9 +9,9 @@
 //
 // We tried goproxytest of github.com/rogpeppe/go-internal instead. It packs the zips
 // of modules itself: they lack the repository's LICENSE and names that begin with a
-// dot, and contain files of nested modules. Package zip of golang.org/x/mod packs as
-// the go command packs a tag, which is the subject of the release check. A directory
-// needs no server.
+// dot, and contain files of nested modules. Package zip of golang.org/x/mod packs a tag
+// as the go command does, and the release check tests these zips. A directory needs no
+// server.
 //
 // Errors name the module and the step. The proxy stays until its directory is removed.
 package moduleproxy

@@ -27,7 +27,7 @@ func (r Right) covers(u Use) bool {
 
 func matches(granted, used string) bool { return granted == rbacv1.VerbAll || granted == used }
 
-// Of splits rules into rights. The namespace is the Role's.
+// Of splits rules into rights. namespace is the namespace of the role's binding; "" = the whole cluster.
 func Of(role, namespace string, rules []rbacv1.PolicyRule) []Right {
 	var rights []Right
 	for _, rule := range rules {

@@ -31,7 +31,7 @@ type stage struct {
 	restarted bool // the operator was killed
 }
 
-// errTooMany ends a run that would cost more than its plan.
+// errTooMany ends a scenario that has more Linodes than the plan of the run counts.
 var errTooMany = errors.New("more Linodes than the plan of the run counts; its NodePool was deleted")
 
 // claims lists the run's NodeClaims, and notes the NodeClaims with a Linode in seen. If it has seen more than most, it deletes the NodePool

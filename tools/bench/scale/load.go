@@ -86,7 +86,7 @@ func (r *run) untilReady(ctx context.Context) error {
 	}
 }
 
-// observed is how far the cluster has come.
+// observed has counts of the cluster's objects at one time.
 type observed struct{ requested, running, claims, nodes, instances int }
 
 func (o observed) String() string {

@@ -57,7 +57,7 @@ func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 	return r.result, nil
 }
 
-// run is the operator on its cluster.
+// run is one measurement of the operator on its cluster.
 type run struct {
 	Config
 	result  bench.Large

@@ -74,7 +74,7 @@ func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usa
 // all nodes every ten seconds.
 const profiled = time.Minute
 
-// profileAtRest finds the part of a core that this repository's code uses at rest.
+// profileAtRest measures the share of a processor core that this repository's code uses at rest.
 func (r *run) profileAtRest(ctx context.Context) error {
 	window := min(r.Rest, profiled).Round(time.Second)
 	r.say("looking for %s whose the processor time is", window)

@@ -1,5 +1,6 @@
-// Command operations writes the client's table of operations from the OpenAPI description: route, rate class, scopes,
-// paging and filterable fields of each, from the extensions that the description explains in its own words.
+// Command operations writes the client's table of operations from the OpenAPI description. The table has the route, the
+// rate class, the scopes, the paging and the filterable fields of each operation. They come from extensions, which the
+// description itself explains.
 //
 // It also writes the client's methods, the simulator's table of handlers, and the examples of the description, as data
 // for a test.

@@ -92,7 +92,7 @@ func lintOperation(doc *openapi3.T, operation *openapi3.Operation) []string {
 	return findings
 }
 
-// lintSchema requires every object to be closed or open on purpose, and every property to be described.
+// lintSchema requires that every object has additionalProperties, and that every property has a description.
 func lintSchema(name string, schema *openapi3.SchemaRef) []string {
 	var findings []string
 	value := schema.Value

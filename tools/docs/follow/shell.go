@@ -62,7 +62,7 @@ func Start(ctx context.Context, dir string, variables ...string) (*Shell, error)
 // Close ends the shell.
 func (s *Shell) Close() {
 	s.in.Close()
-	for range s.lines { // what it still prints
+	for range s.lines { // the rest of the output
 	}
 	_ = s.command.Wait() // its status is the status of its last command
 }

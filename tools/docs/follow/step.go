@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Step is a command with what the page shows of its output.
+// Step is a command with the output that the page shows.
 type Step struct {
 	Command string
 	Shown   string // "" = nothing is shown
@@ -96,7 +96,7 @@ func Shape(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Matches reports whether what was printed has the shape of the shown output.
+// Matches reports whether the printed output has the shape of the shown output.
 func Matches(shown, printed string) bool {
 	if Shape(shown) == "..." {
 		return true

@@ -127,7 +127,7 @@ func modesOf(class *v1alpha1.LinodeNodeClass) string {
 	return "none"
 }
 
-// kubeletExamples has a value for each kubelet setting by which a node's capacity may be estimated.
+// kubeletExamples has a value for each kubelet setting that may change the estimate of a node's capacity.
 var kubeletExamples = map[string]string{
 	"systemReserved": `{"systemReserved":{"memory":"1Gi"}}`,
 	"kubeReserved":   `{"kubeReserved":{"memory":"1Gi"}}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
-// Plans returns the page docs/plans.md: what `karpenter-linode plans` prints, for all regions, of the simulator's plans.
+// Plans returns the page docs/plans.md: the output of `karpenter-linode plans` for the simulator's plans in all regions.
 func Plans(string) (string, error) {
 	shown, err := simulatedPlans(context.Background())
 	if err != nil {

@@ -9,7 +9,7 @@
 // revision. The chart's values schema and the API server's validation apply. Nothing
 // of the user's Helm environment (repositories, plugins, HELM_* variables) is used.
 // Apply does not wait for pods, because the program that simulates them may start
-// later. Errors of Apply, Check and Render are one line.
+// later. An error of Apply is one line.
 //
 // An installation that does not end within two minutes is an error. Check and Render need
 // no cluster.

@@ -13,7 +13,7 @@ type row struct {
 	claims, claimsLaunched  int
 	nodesReady, nodes       int
 	machines                int // of MachineDeployments, in clusterapi mode
-	pools, count, instances int // pools that are not the user's: how many, their counts added up, their instances
+	pools, count, instances int // of the pools that are not the user's: their number, the sum of their counts, their instances
 	collections, others     int // API calls by rate-limit class
 	beside                  beside
 }

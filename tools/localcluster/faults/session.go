@@ -50,7 +50,7 @@ func rule(text string) func(context.Context, *session) error {
 
 func noCapacity(ctx context.Context, s *session) error { return withoutCapacity(ctx, s, false) }
 
-// silentCapacity is what LKE Enterprise does without capacity, see linodesim.NoCapacity.
+// silentCapacity makes LKE accept nodes that never come, as LKE Enterprise does without capacity; see linodesim.NoCapacity.
 func silentCapacity(ctx context.Context, s *session) error { return withoutCapacity(ctx, s, true) }
 
 func withoutCapacity(ctx context.Context, s *session, silent bool) error {

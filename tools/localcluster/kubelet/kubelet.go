@@ -51,7 +51,7 @@ func Handler(logs Logs) http.Handler {
 	return mux
 }
 
-// selected reads a kubelet's parameters.
+// selected reads the parameters of a request for logs.
 func selected(q url.Values) (logfile.Selection, error) {
 	s := logfile.Selection{Lines: -1, Follow: q.Get("follow") == "true"}
 	for parameter, flag := range map[string]string{"sinceSeconds": "--since", "sinceTime": "--since-time"} {
@@ -78,7 +78,7 @@ func selected(q url.Values) (logfile.Selection, error) {
 	return s, nil
 }
 
-// flushed sends every piece at once: a reader who follows waits for it.
+// flushed sends every piece at once, because a reader who follows the log waits for it.
 type flushed struct{ http.ResponseWriter }
 
 func (f flushed) Write(p []byte) (int, error) {

@@ -1,10 +1,10 @@
 // Package linodehttp sends requests to the simulated Linode API, for the simulated parts of a cluster.
 //
-// Unlike modules/linode it has all operations and no rate limit, and repeats nothing: a simulated program tries again as the real one does.
-// Safe for concurrent use.
+// Unlike modules/linode it has all operations and no rate limit, and repeats no request: a simulated program tries again as the real
+// program does. A Client is safe for concurrent use.
 //
-// A request may take two minutes. An answer that is no success is an *Error with the status and the body; IsNotFound recognizes a 404.
-// Callers are the simulated parts of the cluster: CAPL, the cloud controller manager, the storage driver, and the demo.
+// A request may take two minutes. If the API refuses a request, the error is an *Error with the status and the body; IsNotFound recognizes
+// a 404. Callers are the simulated parts of the cluster: CAPL, the cloud controller manager, the storage driver, and the demo.
 //
 // List reads pages of 500 entries until the last one.
 package linodehttp

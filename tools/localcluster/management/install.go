@@ -46,8 +46,8 @@ type Config struct {
 	Provider   []byte         // CRDs of the infrastructure provider
 }
 
-// Start installs Cluster API and starts its controllers. The caller ends them with Stop of the returned process. A process that runs is
-// returned with an error, too.
+// Start installs Cluster API and starts its controllers. The caller ends them with Stop of the returned process. If Start fails after the
+// process was started, it returns the process with the error.
 func Start(ctx context.Context, cfg Config) (*process.Process, error) {
 	manifests, err := os.ReadFile(cfg.Manifests)
 	if err != nil {

@@ -74,7 +74,7 @@ func (m *machine) install(_ context.Context, call invocation) error {
 
 func agentUnit(program string) string { return "/etc/systemd/system/" + program + "-agent.service" }
 
-// systemctl starts the agents of k3s and RKE2; other services are simulated.
+// systemctl starts the agents of k3s and RKE2, and masks units. Other services are simulated.
 func (m *machine) systemctl(ctx context.Context, call invocation) error {
 	fmt.Fprintf(call.out, "[simulated, not run] systemctl %s\n", strings.Join(call.args, " "))
 	if len(call.args) > 0 && call.args[0] == "mask" {

@@ -153,7 +153,7 @@ func (m *machine) bootAgain() error {
 	return nil
 }
 
-// checkSwap applies the kubelet's rule on swap to its flags and the configuration that they name.
+// checkSwap returns the kubelet's error if swap is on, and neither the kubelet's flags nor its configuration file allow swap.
 func (m *machine) checkSwap(flags []string) error {
 	if !m.kernel.Swap || slices.Contains(flags, "--fail-swap-on=false") {
 		return nil

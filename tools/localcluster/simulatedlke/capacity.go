@@ -49,8 +49,8 @@ var (
 	diskSmall, diskLarge     = figure{51200 << 10, 51524172}, figure{81920 << 10, 82470344} // the same two
 )
 
-// The kubelet's own reservations, as the recorded difference between capacity
-// and allocatable memory shows on Standard: only its default eviction thresholds.
+// The kubelet's own reservations. On Standard these are only the kubelet's default
+// eviction thresholds: the recorded difference between capacity and allocatable memory.
 const (
 	memoryThreshold   = 100 << 10 // KiB
 	diskThresholdPart = 10        // percent of the disk

@@ -21,7 +21,7 @@ import (
 const answerPatience = 5 * time.Second
 
 // Working returns "ready" if the operator is ready, and the Kubernetes API and the Linode API answer. Otherwise it returns "not ready" and
-// the reasons. The operator's own readiness endpoint does not show that an API does not answer, because a restart would not help.
+// the reasons. The operator itself stays ready while an API does not answer, because another replica would not help.
 func (i Info) Working(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()

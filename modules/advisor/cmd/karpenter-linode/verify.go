@@ -47,7 +47,7 @@ type verification struct {
 	reached
 }
 
-// installation has the flags about an installed operator, and about installing it for the run.
+// installation has the flags that install the operator for the run, and the namespace of the operator.
 type installation struct {
 	install           bool
 	charts, namespace string

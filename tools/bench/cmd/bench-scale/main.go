@@ -4,8 +4,8 @@
 //
 //	bench-scale: nodes=500 pods=5000 memory_mb_per_node=... own_cpu_percent=... idle_calls_per_minute=...
 //
-// `make bench-scale` runs it; see package scale for what the figures are. Ctrl-C stops
-// it and the cluster.
+// `make bench-scale` runs it; package scale explains the figures. Ctrl-C stops the
+// measurement and the cluster.
 package main
 
 import (
