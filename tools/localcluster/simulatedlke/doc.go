@@ -17,9 +17,9 @@
 //     this time after the registration: Standard starts kubelets without the taints (FACTS 18.16), and it is not known how soon LKE sets
 //     them.
 //
-// Guarantees: if a change of the pool does not concern a label or a taint, it stays on a Node as a client set it. So a startup taint that
-// was removed from a Node does not come back, unless Config.ReapplyRemoved is set. A Node that a user deletes does not come back while its
-// Linode lives, because a kubelet registers once.
+// Guarantees: a change of the pool changes only the labels and taints that differ between the old pool and the new pool. All other labels
+// and taints stay on a Node as a client set them. So a startup taint that was removed from a Node does not come back, unless
+// Config.ReapplyRemoved is set. A Node that a user deletes does not come back while its Linode lives, because a kubelet registers once.
 //
 // Config.Lies breaks assumptions about Nodes on request: taints that come minutes late, a quarter of the memory missing, other names.
 //
