@@ -34,7 +34,7 @@ type lkeKubelets struct {
 
 // realKubelets returns nil if kwok simulates all kubelets.
 func (c *Cluster) realKubelets() (simulatedlke.Kubelets, error) {
-	if c.opts.Kubelets == 0 {
+	if c.opts.Kubelets <= 0 {
 		return nil, nil
 	}
 	dir, err := c.machineRoots()

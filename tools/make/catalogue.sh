@@ -8,6 +8,6 @@ export GOTOOLCHAIN=auto GOWORK=off
 cd "$(dirname "$0")/../.."
 
 go -C tools run ./catalogue ${API:+-api "$API"}
-go -C modules/operator test -count=1 -run '^TestTheListIsTheSimulatorsCatalogue$' ./pricelist -update >&2
+go -C modules/operator test -count=1 -run '^TestTheListIsTheSimulatorsCatalogue$' ./catalog/pricelist -update >&2
 go -C modules/advisor test -count=1 -run '^TestReportsOfFiveWorkloads$' ./whatif -update >&2
 go -C tools run ./docs/cmd/reference >&2

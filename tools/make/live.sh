@@ -13,5 +13,5 @@ trap 'rm -f "$kubeconfig"' EXIT
 printf 'header = "Authorization: Bearer %s"\n' "$LINODE_TOKEN" |
 	curl --fail --silent --show-error --config - "${LINODE_URL:-https://api.linode.com}/v4/lke/clusters/$cluster/kubeconfig" |
 	jq -r .kubeconfig | base64 -d >"$kubeconfig"
-(cd modules/operator && go build -o ../../.bin/karpenter-linode ./cmd/karpenter-linode)
+(cd modules/advisor && go build -o ../../.bin/karpenter-linode ./cmd/karpenter-linode)
 .bin/karpenter-linode verify --cluster "$cluster" --kubeconfig "$kubeconfig" --yes "$@"
