@@ -64,7 +64,7 @@ func segment(value any) (string, error) {
 	}
 	text := fmt.Sprint(value)
 	if text == "" || text == "." || text == ".." {
-		return "", errors.New("it must be neither empty nor a path of dots")
+		return "", errors.New("a path segment must not be empty, \".\" or \"..\"")
 	}
 	return text, nil
 }

@@ -94,7 +94,7 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
-		return failed(outer, fmt.Errorf("the answer broke off: %w", err), true)
+		return failed(outer, fmt.Errorf("the connection ended before the whole response was read: %w", err), true)
 	}
 	if len(body) > maxBody {
 		a := attempt{status: response.StatusCode, header: response.Header, outcome: outcomeGarbled}

@@ -158,6 +158,6 @@ func malformed(operation api.Operation, err error) *Error {
 	}
 	return &Error{
 		Kind: kind, Status: http.StatusOK, Method: operation.Method, Route: operation.Route,
-		Err: errors.Join(errors.New("the answer does not have the described shape"), err),
+		Err: errors.Join(errors.New("the response does not match the API's description"), err),
 	}
 }

@@ -85,7 +85,7 @@ func New(cfg Config) (*Client, error) {
 	if transport == nil {
 		transport, err = NewTransport(cfg.CAFile)
 	} else if cfg.CAFile != "" {
-		err = errors.New("linode: Config.CAFile has no meaning together with Config.Transport")
+		err = errors.New("linode: set either Config.CAFile or Config.Transport, not both")
 	}
 	if err != nil {
 		return nil, err

@@ -41,12 +41,13 @@ func TestErrorText(t *testing.T) {
 		{
 			"a proxy's page", always(502, "<html>\r\n<h1>502  Bad\x00 Gateway</h1>\n"+strings.Repeat("x", 1000), "Content-Type", "text/html"),
 			linode.Error{Kind: linode.KindUnavailable, Status: 502},
-			`linode: GET /lke/clusters/{clusterId}/pools/{poolId}: Unavailable (status 502): the answer is not the API's: text/html, "<html> <h1>502 Bad Gateway</h1> ` + strings.Repeat("x", 128) + `..."`,
+			`linode: GET /lke/clusters/{clusterId}/pools/{poolId}: Unavailable (status 502): the response does not come from the Linode API: text/html, "<html> <h1>502 Bad Gateway</h1> ` + strings.Repeat("x", 128) + `..."`,
 		},
 		{
 			"an empty answer", always(500, "", "Content-Type", ""),
 			linode.Error{Kind: linode.KindUnavailable, Status: 500},
-			"linode: GET /lke/clusters/{clusterId}/pools/{poolId}: Unavailable (status 500): the answer is not the API's: no type, empty",
+			"linode: GET /lke/clusters/{clusterId}/pools/{poolId}: Unavailable (status 500): the response does not come from the Linode API: " +
+				"no type, empty",
 		},
 		{
 			"no answer", lost, linode.Error{Kind: linode.KindUnavailable},

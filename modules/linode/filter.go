@@ -81,7 +81,7 @@ func (f Field) operator(name string, value any) Filter {
 
 func (f Field) condition(value any) Filter {
 	if f.name == "" || strings.HasPrefix(f.name, "+") {
-		return Filter{err: fmt.Errorf("%q is no name of a field", f.name)}
+		return Filter{err: fmt.Errorf("%q is not a field name", f.name)}
 	}
 	return Filter{condition: map[string]any{f.name: value}}
 }
@@ -105,9 +105,9 @@ func Or(filters ...Filter) Filter {
 	case err != nil:
 		return Filter{err: err}
 	case len(filters) == 0:
-		return Filter{err: errors.New("Or of no alternatives")}
+		return Filter{err: errors.New("Or needs at least one filter")}
 	case len(list) < len(filters):
-		return Filter{err: errors.New("an alternative of Or is empty and would select everything")}
+		return Filter{err: errors.New("a filter of Or is empty and would select every entry")}
 	}
 	return join("+or", list)
 }

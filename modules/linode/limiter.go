@@ -3,6 +3,7 @@ package linode
 import (
 	"container/list"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -58,7 +59,8 @@ func newLimiters() map[api.RateClass]*limiter {
 type noRoom struct{ wait time.Duration }
 
 func (e noRoom) Error() string {
-	return "rate limited: next slot in " + max(e.wait.Round(time.Second), time.Second).String() + ", after the deadline"
+	wait := max(e.wait.Round(time.Second), time.Second)
+	return fmt.Sprintf("rate limited: the next request may be sent in %s, after the context's deadline", wait)
 }
 
 // acquire waits until a request may be sent and returns the time that it waited. Every success needs one release or

@@ -81,7 +81,7 @@ func TestNoRoomBeforeTheDeadline(t *testing.T) {
 			err := listOne(ctx, client)
 			var e *linode.Error
 			if !errors.As(err, &e) || e.Kind != linode.KindRateLimited || e.Status != 0 || e.RetryAfter != time.Minute ||
-				!strings.HasSuffix(err.Error(), "rate limited: next slot in 1m0s, after the deadline") {
+				!strings.HasSuffix(err.Error(), "rate limited: the next request may be sent in 1m0s, after the context's deadline") {
 				t.Errorf("got %v", err)
 			}
 			return nil

@@ -105,9 +105,9 @@ func excerpt(header http.Header, body []byte) error {
 	text := plain(string(body[:min(len(body), 4*maxExcerpt)]), maxExcerpt)
 	kind := cmp.Or(plain(header.Get("Content-Type"), maxType), "no type")
 	if text == "" {
-		return errors.New("the answer is not the API's: " + kind + ", empty")
+		return errors.New("the response does not come from the Linode API: " + kind + ", empty")
 	}
-	return errors.New("the answer is not the API's: " + kind + ", " + strconv.Quote(text))
+	return errors.New("the response does not come from the Linode API: " + kind + ", " + strconv.Quote(text))
 }
 
 // plain returns a text on one line, of printable characters, cut to limit bytes.

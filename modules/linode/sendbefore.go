@@ -8,7 +8,7 @@ import (
 
 type sendBeforeKey struct{}
 
-var errExpired = errors.New("it waited for longer than it could be sent")
+var errExpired = errors.New("the time until which the request could be sent passed while it waited")
 
 // SendBefore returns a context for calls whose requests may be sent until the given time, also after waits for the rate
 // limit or a 429. A call that is not sent by then ends with KindNotSent. A request that was sent may take longer. The
