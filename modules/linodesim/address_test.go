@@ -66,7 +66,7 @@ func TestRefusedAddresses(t *testing.T) {
 			{"POST", "/v4/linode/instances", linode(used), 400, "ipv4", "Address must be currently unassigned."},
 			{"DELETE", path + "/ips/" + used, "", 400, "", "A Linode must have at least one public IPv4 address"},
 			{"POST", "/v4/networking/ips/share", fmt.Sprintf(`{"linode_id":%v,"ips":[%q]}`, number(made.body["id"]), used), 400, "ips[0]",
-				used + " is no public address of another Linode in us-ord"},
+				used + " is not a public address of another Linode in us-ord"},
 		} {
 			got := api.do(c.method, c.path, c.body)
 			if field, reason := got.reason(); got.status != c.status || field != c.field || reason != c.reason {

@@ -86,7 +86,7 @@ func TestLinodeRefused(t *testing.T) {
 		{"unknown region", `{"type":"g6-nanode-1","region":"xx"}`, "region", "not valid"},
 		{"plan that the region lacks", `{"type":"g7-premium-2","region":"us-east"}`, "type", "not available"},
 		{"tag too short", `{"type":"g6-nanode-1","region":"us-ord","tags":["x"]}`, "tags[0]", "3-50"},
-		{"label with two dashes", `{"type":"g6-nanode-1","region":"us-ord","label":"a--b"}`, "label", "doubled"},
+		{"label with two dashes", `{"type":"g6-nanode-1","region":"us-ord","label":"a--b"}`, "label", "without --, __ or .."},
 		{"label in use", `{"type":"g6-nanode-1","region":"us-ord","label":"taken"}`, "label", "Label must be unique"},
 		{"image without a way to log in", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12"}`, "",
 			"Must provide valid root_pass, authorized_keys, or authorized_users"},

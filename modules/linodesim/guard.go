@@ -19,7 +19,7 @@ func (t tokens) guard(policy string, next http.Handler) http.Handler {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		switch {
 		case !local(r.Host) && !t.owns(r):
-			http.Error(w, "this address takes requests to a loopback name, or with the token of an owner", http.StatusForbidden)
+			http.Error(w, "use a loopback host name, or a non-default token with every scope", http.StatusForbidden)
 		case crossSite.Check(r) != nil:
 			http.Error(w, "cross-site requests are refused", http.StatusForbidden)
 		case r.ContentLength != 0 && !isJSON(r.Header.Get("Content-Type")):

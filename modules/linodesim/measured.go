@@ -20,7 +20,7 @@ func ProfileFrom(nameOrFile string) (Profile, Behaviour, error) {
 	}
 	if !strings.HasSuffix(nameOrFile, ".json") {
 		return Profile{}, Behaviour{},
-			fmt.Errorf("profile %q: one of %s, or a report of verify whose name ends in .json", nameOrFile, strings.Join(ProfileNames(), ", "))
+			fmt.Errorf("profile %q is unknown; use one of %s, or a .json report of verify", nameOrFile, strings.Join(ProfileNames(), ", "))
 	}
 	f, err := os.Open(nameOrFile)
 	if err != nil {
@@ -104,7 +104,7 @@ func behaviourOf(switches map[string]string) (Behaviour, error) {
 		}
 		set, known := values[value]
 		if !known {
-			wrong = append(wrong, fmt.Errorf("switches.%s is %q, which this simulator cannot play", name, value))
+			wrong = append(wrong, fmt.Errorf("switches.%s is %q; the simulator has no such behaviour", name, value))
 			return
 		}
 		set()

@@ -57,7 +57,7 @@ func TestProfileFrom(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := linodesim.ProfileFrom("warp"); err == nil || !strings.Contains(err.Error(), "one of fast, realistic") {
+	if _, _, err := linodesim.ProfileFrom("warp"); err == nil || !strings.Contains(err.Error(), "use one of fast, realistic") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -251,7 +251,7 @@ func TestPageShowsFaultsAndAssets(t *testing.T) {
 	_, text := page(t, sim.Page(), "GET", "/", "")
 	for _, want := range []string{
 		"Active faults", "no capacity for g6-standard-2 in any region", "us-ord lacks Metadata", "the account is limited to 5 Linodes",
-		"the next 2 are Linodes that never boot", "PUT: answered 503, at most 3 times", "writes: carried out 30s late, 0.5 of them",
+		"the next 2 Linodes never boot", "PUT: answered 503, at most 3 times", "writes: carried out 30s late, 0.5 of them",
 		"NodePool default", "NodeBalancers and volumes",
 		"1 ports, 0 nodes up, 0 down", "active, 20 GB", "$24 per month",
 	} {

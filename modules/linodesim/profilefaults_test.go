@@ -221,7 +221,7 @@ func TestAdminRules(t *testing.T) {
 			`{"id":5}`},
 		{`{"kind":"writes","late":"30s","for":"5s","nth":9}`, `{"id":6}`},
 		{`{"late":"30s","after_effect":true}`,
-			`{"error":"late goes neither with after_effect nor with no_effect: the effect comes after the answer"}`},
+			`{"error":"late cannot be combined with after_effect or no_effect: with late, the effect comes after the answer"}`},
 		{`{"kind":"list"}`, `{"error":"kind is \"list\"; it must be lists, reads, writes or empty"}`},
 		{`{"probability":7}`, `{"error":"probability is 7; it must be from 0 to 1"}`},
 	} {

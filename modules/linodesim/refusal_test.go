@@ -317,7 +317,7 @@ func TestObservedWords(t *testing.T) {
 		{"POST", linode, `{"type":"g6-standard-1","region":"us-ord","interface_generation":"linode"}`, "interfaces[0].firewall_id",
 			"firewall_id is required: the account has no default firewall for this kind of interface"},
 		{"POST", "/v4beta/networking/firewalls", strings.Replace(firewall(""), "web", "we--b", 1), "label",
-			"Label must start with a letter and contain only letters, digits, -, _ and . (none of the last three doubled)"},
+			"Label must start with a letter, end with a letter or digit, and contain only letters, digits, -, _ and . without --, __ or .."},
 		{"POST", "/v4beta/networking/firewalls", firewall(`{"action":"ACCEPT","protocol":"ICMP","ports":"22"}`), "rules.inbound[0].ports",
 			"Ports are not allowed with protocol ICMP"},
 		{"POST", "/v4beta/networking/firewalls", firewall(`{"action":"ACCEPT","protocol":"TCP","addresses":{"ipv4":["pl:none"]}}`),

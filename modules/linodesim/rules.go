@@ -107,7 +107,7 @@ func (r Rule) Check() error {
 	case r.Late < 0 || r.For < 0:
 		return fmt.Errorf("late and for are %v and %v; they must not be negative", r.Late, r.For)
 	case r.Late > 0 && (r.AfterEffect || r.NoEffect):
-		return errors.New("late goes neither with after_effect nor with no_effect: the effect comes after the answer")
+		return errors.New("late cannot be combined with after_effect or no_effect: with late, the effect comes after the answer")
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ type Config struct {
 	Clock     Clock   // nil = real time, which is virtual inside a testing/synctest bubble
 	Profile   Profile // zero = Fast()
 	TimeScale float64 // divides every delay of the profile, not the rate limits' windows; 0 = 1
-	Seed      uint64  // of everything that is drawn
+	Seed      uint64  // of all random values
 	Behaviour Behaviour
 
 	// Tokens gives each token's scopes, such as lke:read_write; "*" is every scope. nil
@@ -131,7 +131,7 @@ func New(cfg Config) (*Sim, error) {
 	}
 	for class, l := range cfg.RateLimits {
 		if _, ok := limits[class]; !ok {
-			return nil, fmt.Errorf("linodesim: RateLimits names class %q; there are %s", class,
+			return nil, fmt.Errorf("linodesim: RateLimits names class %q; known names: %s", class,
 				strings.Join(slices.Sorted(maps.Keys(limits)), ", "))
 		}
 		if l.Requests <= 0 || l.Window <= 0 {

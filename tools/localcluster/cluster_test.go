@@ -322,7 +322,7 @@ func TestStartRefuses(t *testing.T) {
 	}{
 		"unknown tier": {localcluster.Options{Tier: "premium"}, `tier "premium": standard or enterprise`},
 		"unknown profile": {localcluster.Options{Profile: "warp"},
-			`profile "warp": one of fast, realistic, slow, stale, hostile, or a report of verify`},
+			`profile "warp" is unknown; use one of fast, realistic, slow, stale, hostile, or a .json report of verify`},
 		"no report":        {localcluster.Options{Profile: "none.json"}, "no such file"},
 		"odd name":         {localcluster.Options{Name: "../x"}, `name "../x"`},
 		"nothing is built": {localcluster.Options{Root: t.TempDir()}, "run `make build` first"},

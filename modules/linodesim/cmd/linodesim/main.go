@@ -63,9 +63,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		"how long things take and what goes wrong: "+strings.Join(linodesim.ProfileNames(),
 			", ")+", or a report of verify (a file that ends in .json)")
 	f.Float64Var(&o.scale, "time-scale", 1, "divides every delay of the profile")
-	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of all random values")
 	f.StringVar(&o.token, "token", linodesim.DefaultToken, "the accepted token; it has every scope")
-	f.StringVar(&o.owner, "owner-token", "", "another accepted token, for what the account's owner does by hand; empty is none")
+	f.StringVar(&o.owner, "owner-token", "", "a second accepted token for manual changes by the account's owner; empty = no second token")
 	f.BoolVar(&o.remote, "allow-remote", false,
 		"let --listen and --admin-listen be addresses that other machines reach; --token must be given then")
 	f.BoolVar(&o.noLimits, "no-rate-limits", false, "turn the documented rate limits off")
@@ -167,7 +167,7 @@ func build(o options) (*linodesim.Sim, linodesim.ClusterInfo, error) {
 	c, err := sim.AddCluster(linodesim.ClusterSpec{Label: o.cluster, Tier: o.tier, Region: o.region, K8sVersion: o.versionK, Pools: pools,
 		Settled: true})
 	if err != nil {
-		return nil, c, fmt.Errorf("the cluster that --cluster, --tier, --region, --k8s-version and --pools ask for: %w", err)
+		return nil, c, fmt.Errorf("creating the cluster of --cluster, --tier, --region, --k8s-version and --pools: %w", err)
 	}
 	return sim, c, nil
 }

@@ -99,7 +99,7 @@ func TestBadFlags(t *testing.T) {
 		name, words string
 		args        []string
 	}{
-		{"profile", "--profile: profile \"quick\": one of fast, realistic", []string{"--profile", "quick"}},
+		{"profile", "--profile: profile \"quick\" is unknown; use one of fast, realistic", []string{"--profile", "quick"}},
 		{"report", "no such file", []string{"--profile", "none.json"}},
 		{"scale", "--time-scale is 0", []string{"--time-scale", "0"}},
 		{"tier", "[tier]", []string{"--tier", "gold"}},

@@ -127,7 +127,7 @@ func (w Addresses) ShareIPs(b *api.IPShare) error {
 	var bad reasons
 	for n, address := range b.IPs {
 		if owner := w.owner(address); owner == nil || owner == i || owner.Region != i.Region || address == owner.PrivateIPv4 {
-			bad.add(fmt.Sprintf("ips[%d]", n), "%s is no public address of another Linode in %s", address, i.Region)
+			bad.add(fmt.Sprintf("ips[%d]", n), "%s is not a public address of another Linode in %s", address, i.Region)
 		}
 	}
 	if err := bad.err(); err != nil {

@@ -40,10 +40,10 @@ func wantedNetworks(b *api.NodeBalancerCreate) (fields []string, specs []api.Nod
 func (w NodeBalancers) allot(bad *reasons, b *api.NodeBalancerCreate) []api.NodeBalancerVPCConfig {
 	fields, specs, purposes := wantedNetworks(b)
 	if len(deref(b.Vpcs)) > 0 && len(deref(b.BackendVpcs)) > 0 {
-		bad.add("vpcs", "vpcs is an older name of backend_vpcs; name the subnets in one of them")
+		bad.add("vpcs", "vpcs is the older name of backend_vpcs; use only one of the two fields")
 	}
 	if len(deref(b.FrontendVpcs)) > 1 {
-		bad.add("frontend_vpcs", "A NodeBalancer has its addresses in one subnet at most")
+		bad.add("frontend_vpcs", "frontend_vpcs may name at most one subnet")
 	}
 	if kind := deref(b.Type); len(deref(b.FrontendVpcs)) > 0 && (kind == "" || kind == "common") {
 		bad.add("", "NodeBalancer with frontend VPC IP must be premium")

@@ -69,7 +69,7 @@ func (w Faults) Describe() []string {
 	for _, c := range w.faults.noCapacity {
 		text := fmt.Sprintf("no capacity for %s in %s", cmp.Or(c.Type, "any plan"), cmp.Or(c.Region, "any region"))
 		if c.Silent {
-			text += ", about which LKE Enterprise says nothing"
+			text += "; LKE Enterprise accepts the nodes without an error"
 		}
 		all = append(all, text)
 	}
@@ -86,7 +86,7 @@ func (w Faults) Describe() []string {
 		all = append(all, fmt.Sprintf("the account is limited to %d VPCs", n))
 	}
 	if s := w.faults.silence; s.Rate > 0 {
-		all = append(all, fmt.Sprintf("LKE Enterprise gives %g%% of nodes no Linode for %v, and says nothing", 100*s.Rate, s.For))
+		all = append(all, fmt.Sprintf("LKE Enterprise leaves %g%% of nodes without a Linode for %v, without an error", 100*s.Rate, s.For))
 	}
 	if v := w.faults.enterpriseVersions; v != nil {
 		all = append(all, "LKE Enterprise offers "+strings.Join(v, ", "))
@@ -95,14 +95,14 @@ func (w Faults) Describe() []string {
 		all = append(all, "lie: "+string(about))
 	}
 	for _, counts := range []struct {
-		of   map[int]int
-		what string
-	}{{w.faults.neverBoot, "Linodes that never boot"}, {w.faults.stall, "nodes that never get a Linode"}} {
+		of          map[int]int
+		what, never string
+	}{{w.faults.neverBoot, "Linodes", "boot"}, {w.faults.stall, "nodes", "get a Linode"}} {
 		for _, pool := range slices.Sorted(maps.Keys(counts.of)) {
 			if n := counts.of[pool]; n > 0 && pool == 0 {
-				all = append(all, fmt.Sprintf("the next %d are %s", n, counts.what))
+				all = append(all, fmt.Sprintf("the next %d %s never %s", n, counts.what, counts.never))
 			} else if n > 0 {
-				all = append(all, fmt.Sprintf("the next %d of pool %d are %s", n, pool, counts.what))
+				all = append(all, fmt.Sprintf("the next %d %s of pool %d never %s", n, counts.what, pool, counts.never))
 			}
 		}
 	}

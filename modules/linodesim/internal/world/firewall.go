@@ -116,7 +116,8 @@ var firewallLabel = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9]$`)
 func checkFirewallLabel(bad *reasons, label string) {
 	doubled := strings.Contains(label, "--") || strings.Contains(label, "__") || strings.Contains(label, "..")
 	if doubled || !firewallLabel.MatchString(label) {
-		bad.add("label", "Label must start with a letter and contain only letters, digits, -, _ and . (none of the last three doubled)")
+		bad.add("label", "Label must start with a letter, end with a letter or digit, and contain only letters, digits, -, _ and . "+
+			"without --, __ or ..")
 	}
 }
 

@@ -136,8 +136,8 @@ func checkPolicy(bad *reasons, policy string) {
 
 func (w Linodes) checkInstanceLabel(bad *reasons, self *Instance, label string) {
 	if !validInstanceLabel(label) {
-		bad.add("label", "Label must be 3-64 characters, start with a letter and contain only letters, digits, -, _ and . (none of the last "+
-			"three doubled)")
+		bad.add("label", "Label must be 3-64 characters, start with a letter, end with a letter or digit, and contain only letters, "+
+			"digits, -, _ and . without --, __ or ..")
 		return
 	}
 	for _, other := range w.instances {
