@@ -75,14 +75,14 @@ func TestNothingIsCreatedWithoutAgreement(t *testing.T) {
 		words  string
 	}{
 		{"dry run", func(c *lkeprobe.Config) { c.DryRun = true }, ""},
-		{"declined", func(c *lkeprobe.Config) { c.Confirm = func(string) (bool, error) { return false, nil } }, "not agreed to"},
+		{"declined", func(c *lkeprobe.Config) { c.Confirm = func(string) (bool, error) { return false, nil } }, "you did not agree"},
 		{"no answer", func(c *lkeprobe.Config) {
 			c.Confirm = func(string) (bool, error) { return true, errors.New("no terminal") }
 		}, "no terminal"},
 		{"budget", func(c *lkeprobe.Config) { c.Bounds.Budget = 0.1 }, "--budget is 0.10"},
 		{"cluster", func(c *lkeprobe.Config) { c.ClusterID = 12 }, "no such LKE cluster"},
 		{"no cluster", func(c *lkeprobe.Config) { c.ClusterID = 0 }, "--cluster is 0"},
-		{"experiment", func(c *lkeprobe.Config) { c.Only = []string{"nope"} }, `--only names "nope"; there are filter, limits`},
+		{"experiment", func(c *lkeprobe.Config) { c.Only = []string{"nope"} }, `--only names "nope"; known names: filter, limits`},
 		{"run", func(c *lkeprobe.Config) { c.Run = "a" }, `the run is "a"; it must have 6 to 12`},
 		{"no token", func(c *lkeprobe.Config) { c.Access.Token = "" }, "LINODE_TOKEN is empty"},
 		{"wrong token", func(c *lkeprobe.Config) { c.Access.Token = "other" }, "does not accept LINODE_TOKEN"},

@@ -98,7 +98,7 @@ type Config struct {
 var runID = regexp.MustCompile(`^[a-z0-9]{6,12}$`)
 
 // ErrDeclined is the error of a run that its user did not agree to.
-var ErrDeclined = errors.New("not agreed to; nothing was created")
+var ErrDeclined = errors.New("you did not agree; nothing was created")
 
 // NewRun makes the ID of a run.
 func NewRun() string {
@@ -281,7 +281,7 @@ func (s *session) experiment(ctx context.Context, e experiment.Experiment) error
 	err := e.Run(ctx, s.lab)
 	took := time.Since(started).Round(100 * time.Millisecond)
 	if err == nil {
-		s.lab.Book.Unanswered(e.Name, "the experiment ended, and this did not come up")
+		s.lab.Book.Unanswered(e.Name, "the experiment ended without an answer to this question")
 		fmt.Fprintf(s.cfg.Out, "%-10s done in %v\n", e.Name, took)
 		return nil
 	}
@@ -372,7 +372,7 @@ func (s *session) cleanUp(ctx context.Context) (left []string) {
 func (s *session) removeAll(ctx context.Context) (left []string, ended bool) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			left, ended = []string{fmt.Sprintf("perhaps all: a defect in clean-up: %v", problem)}, false
+			left, ended = []string{fmt.Sprintf("unknown (perhaps every object): clean-up panicked: %v", problem)}, false
 		}
 	}()
 	if s.cfg.Operator != nil && len(s.played) > 0 {

@@ -163,7 +163,7 @@ func (s *session) choose() error {
 	}
 	for _, n := range s.cfg.Only {
 		if !slices.Contains(names, n) {
-			return fmt.Errorf("--only names %q; there are %s", n, strings.Join(names, ", "))
+			return fmt.Errorf("--only names %q; known names: %s", n, strings.Join(names, ", "))
 		}
 	}
 	return nil
@@ -272,7 +272,7 @@ func (s *session) raw(ctx context.Context, path string) (int, error) {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v4beta"+path, nil)
 	if err != nil {
-		return 0, errors.New("the path " + path + " makes no request")
+		return 0, errors.New("the path " + path + " is not valid")
 	}
 	request.Header.Set("Authorization", "Bearer "+s.cfg.Access.Token)
 	response, err := s.guard.RoundTrip(request)

@@ -110,7 +110,7 @@ func (s *session) sweep(ctx context.Context, watch time.Time) (removed int, left
 	removed = len(pools) - len(left)
 	left = append(left, linodes.left("Linode")...)
 	if err != nil && (!listed || !watch.IsZero()) {
-		left = append(left, "the list of pools could not be watched to the end: pools whose creation had no answer may be left")
+		left = append(left, "clean-up stopped before the list of pools was complete: pools whose creation had no answer may be left")
 	}
 	return removed, left
 }

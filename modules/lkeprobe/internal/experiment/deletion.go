@@ -184,12 +184,12 @@ func (p *pool) replaced(ctx context.Context, old api.LKENode, deleted poll.Windo
 		return mark.Seen() || time.Since(deleted.To) > watchReplaced
 	})
 	if !mark.Seen() {
-		p.Book.Answer("replace.result", "left as it is for %v", watchReplaced)
+		p.Book.Answer("replace.result", "LKE did not replace the node within %v", watchReplaced)
 		p.Book.Switch(report.LostLinode, report.ValueLeft)
 		return
 	}
 	p.Book.Delay(report.Repair, mark.Since(deleted))
-	p.Book.Answer("replace.result", "the node went, and none came") // the answer, unless a node comes
+	p.Book.Answer("replace.result", "LKE removed the node and did not replace it") // the answer, unless a node comes
 	a := p.expect(1, mark.Window(), &api.LKENodePool{Nodes: []api.LKENode{{ID: "", InstanceID: old.InstanceID}}})
 	a.count = 0
 	defer a.note()

@@ -107,7 +107,7 @@ func (l *Lab) linode(ctx context.Context, id int) (i *api.Instance) {
 		i, err = l.Client.GetInstance(ctx, id)
 		return err == nil, err
 	}) {
-		must(errors.New("a Linode of the run is a 404"))
+		must(errors.New("the API answers 404 for a Linode of the run"))
 	}
 	return i
 }

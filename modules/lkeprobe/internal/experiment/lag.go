@@ -135,7 +135,7 @@ type sight struct {
 
 var (
 	errNoEffect  = errors.New("the change has no effect")
-	errWentAgain = errors.New("a change showed and was gone")
+	errWentAgain = errors.New("a reading showed a change, and a later reading lacked it")
 )
 
 // measure makes a change, and measures how long each view still lacks it. The first view shows whether the change had
@@ -168,7 +168,7 @@ func (l *Lab) measure(ctx context.Context, question string, write func() error, 
 			continue
 		}
 		if len(never) > 0 {
-			l.Book.Answer(question, "never by %s", strings.Join(never, ", "))
+			l.Book.Answer(question, "%s never showed the change", strings.Join(never, ", "))
 		}
 		must(err)
 		l.Book.Answer(question, "yes; see the delays for how late")
@@ -194,7 +194,7 @@ func (l *Lab) look(ctx context.Context, write poll.Window, sights []*sight) (boo
 			if l.Unanswered() { // a write without an answer may have undone it: the change is made again
 				return false, errNoEffect
 			}
-			l.Book.Weigh(s.lost, false, "a change showed and was gone more than %v later, by %s", 3*s.bound, s.delay)
+			l.Book.Weigh(s.lost, false, "%s showed a change and lacked it more than %v later", s.delay, 3*s.bound)
 			return false, errWentAgain
 		case !has:
 			s.lacked, s.row = read, 0

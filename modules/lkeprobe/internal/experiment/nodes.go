@@ -161,7 +161,7 @@ func (a *arrival) weighCount(count int, w poll.Window) {
 	case a.lower.From.IsZero():
 		a.lower.From = w.From
 	case w.From.Sub(a.lower.From) > agreed:
-		err := fmt.Errorf("the count was set to %d, and LKE has %d", a.count, count)
+		err := fmt.Errorf("the pool's count was set to %d, and LKE lowered it to %d", a.count, count)
 		a.Book.Weigh(report.LoweredCounts, false, "%v", err)
 		must(err)
 	}

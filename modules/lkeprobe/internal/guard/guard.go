@@ -276,7 +276,7 @@ func (g *Guard) permit(method, path string, body []byte) (undo func(), err error
 		if last == "pools" {
 			return g.permitCreate(body)
 		}
-		return nil, fmt.Errorf("%s %s is nothing that the probe does", method, path)
+		return nil, fmt.Errorf("the probe never sends %s %s", method, path)
 	case "PUT " + cluster + "pools/":
 		return g.permitUpdate(id, body)
 	case "DELETE " + cluster + "pools/":
@@ -294,10 +294,10 @@ func (g *Guard) permit(method, path string, body []byte) (undo func(), err error
 			}
 		}
 	default:
-		return nil, fmt.Errorf("%s %s is nothing that the probe does", method, path)
+		return nil, fmt.Errorf("the probe never sends %s %s", method, path)
 	}
 	if !own {
-		return nil, fmt.Errorf("%s %s is not about something of this run", method, path)
+		return nil, fmt.Errorf("%s %s is about an object that this run did not create", method, path)
 	}
 	return nil, nil
 }
@@ -333,7 +333,7 @@ func (g *Guard) permitCreate(body []byte) (func(), error) {
 		return nil, nil
 	}
 	if !slices.Contains(g.rule.Plans, w.Type) {
-		return nil, fmt.Errorf("a pool of plan %s, which is not in the plan of the run", w.Type)
+		return nil, fmt.Errorf("a pool of Linode type %s, which this run may not buy", w.Type)
 	}
 	count := 0
 	if w.Count != nil {
@@ -344,7 +344,7 @@ func (g *Guard) permitCreate(body []byte) (func(), error) {
 
 func (g *Guard) permitUpdate(pool int, body []byte) (func(), error) {
 	if !g.pools[pool] {
-		return nil, fmt.Errorf("an update of pool %d, which is not of this run", pool)
+		return nil, fmt.Errorf("an update of pool %d, which this run did not create", pool)
 	}
 	var w wanted
 	switch err := json.Unmarshal(body, &w); {
@@ -368,10 +368,10 @@ func (g *Guard) reserve(pool string, count int) (func(), error) {
 	before := g.asked[pool]
 	more := max(0, count-before)
 	if at := g.total() + more; at > g.rule.Nodes {
-		return nil, fmt.Errorf("%d nodes at once; the plan has %d", at, g.rule.Nodes)
+		return nil, fmt.Errorf("%d nodes at once; the run may have %d", at, g.rule.Nodes)
 	}
 	if g.bought+more > g.rule.Linodes {
-		return nil, fmt.Errorf("%d Linodes in all; the plan has %d", g.bought+more, g.rule.Linodes)
+		return nil, fmt.Errorf("%d Linodes in all; the run may buy %d", g.bought+more, g.rule.Linodes)
 	}
 	g.asked[pool] = count
 	g.bought += more
