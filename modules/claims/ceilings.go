@@ -60,14 +60,14 @@ func (c Ceilings) affordable(op, instanceType string, wanted int, owned map[stri
 	const rounding = 1e-9
 	price, known := c.HourlyPrice(instanceType)
 	if !known {
-		return 0, exceeded(op, FieldMaxHourlyPrice, "the price of %s is not known, so it cannot be held below %g by the hour", instanceType,
+		return 0, exceeded(op, FieldMaxHourlyPrice, "the price of %s is unknown, so the limit of %g per hour cannot be checked", instanceType,
 			c.MaxHourlyPrice)
 	}
 	total := 0.0
 	for _, other := range slices.Sorted(maps.Keys(owned)) {
 		each, known := c.HourlyPrice(other)
 		if !known && owned[other] > 0 {
-			return 0, exceeded(op, FieldMaxHourlyPrice, "the price of %s, of which there are %d nodes, is not known", other, owned[other])
+			return 0, exceeded(op, FieldMaxHourlyPrice, "the price of %s is unknown, and %d nodes of it exist", other, owned[other])
 		}
 		total += each * float64(owned[other])
 	}
@@ -77,7 +77,7 @@ func (c Ceilings) affordable(op, instanceType string, wanted int, owned map[stri
 	if wanted > 0 {
 		return wanted, nil
 	}
-	return 0, exceeded(op, FieldMaxHourlyPrice, "the nodes cost %.4f by the hour, a %s costs %.4f, and at most %g is allowed", total,
+	return 0, exceeded(op, FieldMaxHourlyPrice, "the nodes cost %.4f per hour, a %s costs %.4f, and at most %g is allowed", total,
 		instanceType, price, c.MaxHourlyPrice)
 }
 

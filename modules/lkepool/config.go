@@ -59,7 +59,7 @@ func (c Config) Check() error {
 		return err
 	}
 	if c.Records == nil {
-		return claims.Invalid(op, "Config.Records", "is nil; a program without an own store uses claims.RecordMap")
+		return claims.Invalid(op, "Config.Records", "is nil; a program that does not store claims itself uses claims.RecordMap")
 	}
 	if err := c.Ceilings.Check(op); err != nil {
 		return err

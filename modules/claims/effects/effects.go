@@ -74,7 +74,7 @@ type Outcome struct {
 }
 
 // ErrUnsent is the error of a write that had not been sent by Request.NotAfter.
-var ErrUnsent = errors.New("it waited for longer than it could be sent")
+var ErrUnsent = errors.New("the request was not sent before its time limit")
 
 // Do runs a request and returns the error of send.
 func (r *Runner) Do(ctx context.Context, request Request, send func(context.Context) error) (Outcome, error) {

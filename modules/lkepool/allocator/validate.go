@@ -70,9 +70,9 @@ func (a *Allocator) checkTags(op, field string, tags []string) error {
 		case n < claims.MinTagLength || n > claims.MaxTagLength:
 			return claims.Invalid(op, field, "%q has %d characters; a tag has %d to %d", tag, n, claims.MinTagLength, claims.MaxTagLength)
 		case tag != lkepool.ManagedTagOf(a.cfg.Tags) && a.tags.Own(tag):
-			return claims.Invalid(op, field, "%q may be set by the allocator alone", tag)
+			return claims.Invalid(op, field, "only the allocator may set %q", tag)
 		case a.backend.ReservedTag(tag):
-			return claims.Invalid(op, field, "%q may be set by the platform alone", tag)
+			return claims.Invalid(op, field, "only the platform may set %q", tag)
 		}
 	}
 	return nil

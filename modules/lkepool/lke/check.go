@@ -42,11 +42,12 @@ func CheckLabel(key, labelValue string) error {
 	}
 	switch {
 	case prefixed && (len(key) > longestPrefixedKey || len(name) > longestSuffix):
-		return fmt.Errorf("label key %q: with a prefix at most %d characters, %d of them after the slash", key, longestPrefixedKey, longestSuffix)
+		return fmt.Errorf("label key %q: a key with a prefix has at most %d characters, %d of them after the slash", key, longestPrefixedKey,
+			longestSuffix)
 	case !prefixed && len(key) > longestKey:
-		return fmt.Errorf("label key %q: at most %d characters", key, longestKey)
+		return fmt.Errorf("label key %q: a key without a prefix has at most %d characters", key, longestKey)
 	case !keyName.MatchString(name):
-		return fmt.Errorf("label key %q: letters, digits, '-', '_' and '.', with a letter or digit at both ends", key)
+		return fmt.Errorf("label key %q must be letters, digits, '-', '_' and '.', with a letter or digit at both ends", key)
 	}
 	for _, word := range reserved {
 		if strings.Contains(key, word) {
@@ -67,9 +68,9 @@ func CheckTaint(taint lkepool.Taint) error {
 	}
 	switch {
 	case len(taint.Key) > longestKey:
-		return fmt.Errorf("taint key %q: at most %d characters", taint.Key, longestKey)
+		return fmt.Errorf("taint key %q: a key has at most %d characters", taint.Key, longestKey)
 	case !keyName.MatchString(name):
-		return fmt.Errorf("taint key %q: letters, digits, '-', '_' and '.', with a letter or digit at both ends", taint.Key)
+		return fmt.Errorf("taint key %q must be letters, digits, '-', '_' and '.', with a letter or digit at both ends", taint.Key)
 	case slices.Contains(reserved, taint.Value):
 		return fmt.Errorf("taint %s: LKE refuses the value %s", taint.Key, taint.Value)
 	case !slices.Contains([]string{"NoSchedule", "PreferNoSchedule", "NoExecute"}, taint.Effect):
@@ -83,7 +84,7 @@ func checkValue(what, text string) error {
 		return fmt.Errorf("%s: value %q has %d characters, at most %d are allowed", what, text, len(text), longestValue)
 	}
 	if !value.MatchString(text) {
-		return fmt.Errorf("%s: value %q: letters, digits, '-', '_' and '.', with a letter or digit at both ends", what, text)
+		return fmt.Errorf("%s: value %q must be letters, digits, '-', '_' and '.', with a letter or digit at both ends", what, text)
 	}
 	return nil
 }

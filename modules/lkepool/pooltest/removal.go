@@ -50,7 +50,7 @@ func (s *suite) gone(id int) {
 		}
 		s.pause()
 	}
-	s.Errorf("instance %d exists for ever", id)
+	s.Errorf("instance %d still exists after %s", id, s.Patience)
 }
 
 func (s *suite) removeGone() {

@@ -80,7 +80,7 @@ func TestTheCeilingIsNamedByItsSetting(t *testing.T) {
 		"nodes": {claims.Ceilings{MaxNodes: 2}, []string{"settings.maxNodes (MAX_NODES)",
 			"2 nodes exist or are being made, and at most 2 are allowed"}},
 		"price": {claims.Ceilings{MaxHourlyPrice: 0.04}, []string{"settings.maxHourlyPrice (MAX_HOURLY_PRICE)",
-			"the nodes cost 0.0360 by the hour, a g6-standard-1 costs 0.0180, and at most 0.04 is allowed"}},
+			"the nodes cost 0.0360 per hour, a g6-standard-1 costs 0.0180, and at most 0.04 is allowed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.ceilings.HourlyPrice = func(string) (float64, bool) { return 0.018, true }

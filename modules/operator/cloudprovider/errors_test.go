@@ -34,7 +34,7 @@ func refusing401() error {
 // neverCame is an engine's own conclusion, with the effect that it gives it.
 func neverCame(effect claims.Effect) error {
 	return &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim", Effect: effect,
-		Err: errors.New("1 nodes have been on their way for over 3m0s")}
+		Err: errors.New("1 nodes were bought and have had no Linode for over 3m0s")}
 }
 
 // Only refusals of a plan make it unavailable, and each kind of error reaches core with its reason.

@@ -71,7 +71,7 @@ func (t buyer) clear(d *demand) bool {
 		for n := range t.known.Homed(p.ID()) {
 			if t.limits.NodesLag && t.unsighted(p, n) {
 				clear = false
-				t.readNode(n, "no pool lists it, and lists may be old")
+				t.readNode(n, "no pool lists the instance, and the list may be old")
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func (t buyer) allowed(d *demand, missing int) int {
 // still buy. Otherwise counted reads the pools in doubt.
 func (t buyer) counted() bool {
 	since := t.known.LateUntil().Add(t.cfg.ListLag)
-	all := !t.wait(since) && t.readList(poolList, since, "the ceilings count what lists may not show yet")
+	all := !t.wait(since) && t.readList(poolList, since, "the ceilings count nodes that lists may not show yet")
 	for p := range t.known.Pools() {
 		switch r := p.Record(); {
 		case !p.Ours() || !r.Gone.IsZero() || !r.Removing.IsZero():
@@ -236,7 +236,7 @@ func (t buyer) refuseOverdue(d *demand) bool {
 	}
 	if looked {
 		t.refuse(late, &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim",
-			Err: fmt.Errorf("%d nodes have been on their way for over %s", d.overdue, wait)})
+			Err: fmt.Errorf("%d nodes were bought and have had no Linode for over %s", d.overdue, wait)})
 	}
 	return looked
 }

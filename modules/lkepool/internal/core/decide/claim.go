@@ -28,8 +28,8 @@ func (t claimer) giveBack(claim *callers.Claim) bool {
 	if t.ofAnother(claim, n) {
 		t.refuse([]*callers.Claim{claim}, &claims.Error{
 			Kind: claims.KindConflict, Op: "claim", Object: claims.Object("pool", n.Home()), Effect: claims.EffectNone, Err: fmt.Errorf(
-				"instance %d of another NodePool, type or template carries the claim of %s without its UID: its owner is not known", n.ID(),
-				n.Claim().Claimant.Value)})
+				"instance %d has the claim tag of %s without a UID and belongs to another NodePool, type or template: which claimant owns it "+
+					"is not known", n.ID(), n.Claim().Claimant.Value)})
 		return true
 	}
 	if t.busy(tagsOf(n.ID())) || t.settling() {

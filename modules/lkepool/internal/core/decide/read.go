@@ -160,7 +160,7 @@ func (t reader) fresh(r known.Request) bool {
 }
 
 // again is why an instance that is missing is read.
-const again = "a 404 has to be answered twice"
+const again = "the instance was answered 404; a second 404 is needed"
 
 // prove sends the next read of the proof that an instance is gone: the instance again after the settle time, then a list of instances,
 // and ListLag after the first 404 a list and the instance once more. A reading that shows the instance refutes the proof.
@@ -263,7 +263,7 @@ func (t reader) located() bool {
 		default:
 			all = false
 			if r.Missing.IsZero() || !t.wait(due) {
-				t.readPool(id, "an instance names it, and no list shows it")
+				t.readPool(id, "an instance names the pool, and no list shows it")
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func (t remover) readForRemoval(p *known.Pool, after time.Time) bool {
 // unlisted is the error about an instance that no pool lists: its node ID is not known, so it cannot be removed.
 func unlisted(n *known.Node) error {
 	return &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", n.Home()), Effect: claims.EffectNone,
-		Err: fmt.Errorf("no pool lists instance %d, so it cannot be removed by name", n.ID())}
+		Err: fmt.Errorf("no pool lists instance %d, so its node ID is not known and it cannot be removed", n.ID())}
 }
 
 // take removes one node of a pool that was read right before. The last node goes with its pool. The engine never lowers a count by
@@ -141,7 +141,7 @@ func (t remover) take(p *known.Pool, n *known.Node, slot, reason string) (bool, 
 	case !t.last(p, n):
 		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID()),
 			Effect: claims.EffectNone,
-			Err:    fmt.Errorf("the pool has count %d and lists %d nodes; it has not settled", p.Count(), len(p.Value().Slots))}
+			Err:    fmt.Errorf("the pool has count %d and lists %d nodes; LKE is still changing it", p.Count(), len(p.Value().Slots))}
 	}
 	t.drop(p, n.ID(), reason+"; the last node goes with its pool")
 	return false, nil
@@ -202,7 +202,7 @@ func (t remover) finishRemovals() {
 	for n := range t.known.Nodes() {
 		if r := n.Record(); !r.Removing.IsZero() && r.Removed.IsZero() && r.Gone.IsZero() {
 			if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && !p.Gone() {
-				reason := "its tags say that it is removed"
+				reason := "its tags announce its removal"
 				if t.known.SentRemoval(n) != "" {
 					reason = "its removal was not answered"
 				}

@@ -81,7 +81,7 @@ func (t server) get(r *callers.Request) (lkepool.Node, bool, error) {
 		return lkepool.Node{}, done, err
 	}
 	if n.Value().Foreign {
-		return lkepool.Node{}, true, notOurs(n.ID(), 0, "is not of this cluster")
+		return lkepool.Node{}, true, notOurs(n.ID(), 0, "does not belong to this cluster")
 	}
 	if !t.home(n, r) {
 		failed := t.failed(poolList, r.Since())
@@ -89,7 +89,7 @@ func (t server) get(r *callers.Request) (lkepool.Node, bool, error) {
 	}
 	p, shown := t.known.Pool(n.Home())
 	if shown && !p.Ours() || !shown && !n.Claim().Held() && !t.known.Detached(n) {
-		return lkepool.Node{}, true, notOurs(n.ID(), n.Home(), "is not of a pool that this engine made")
+		return lkepool.Node{}, true, notOurs(n.ID(), n.Home(), "does not belong to a pool that this engine made")
 	}
 	return t.known.Describe(n), true, nil
 }
@@ -186,9 +186,9 @@ func (t server) claimedBy(n *known.Node, by claims.Claimant) error {
 	c, id := n.Claim(), t.known.Tags().ID(by)
 	switch {
 	case n.Value().Foreign:
-		return notOurs(n.ID(), 0, "is not of this cluster")
+		return notOurs(n.ID(), 0, "does not belong to this cluster")
 	case !t.known.Owned(n):
-		return notOurs(n.ID(), n.Home(), "is not of a pool that this engine made")
+		return notOurs(n.ID(), n.Home(), "does not belong to a pool that this engine made")
 	case by != (claims.Claimant{}) && c.Held() && !c.Of(id):
 		return notOurs(n.ID(), n.Home(), fmt.Sprintf("is claimed by %s, not by %s", c.Claimant.Value, id.Value))
 	}

@@ -104,7 +104,7 @@ func (t supplier) identify(d *demand, p *known.Pool, until time.Time, late bool)
 			since = later(since, read.Ended)
 		}
 		if !t.limits.NodesLag && read.Err == nil || !t.wait(since.Add(tuning.VerifyAgain)) {
-			t.readNode(n, "its pool lists it, and no list shows it")
+			t.readNode(n, "the pool lists the instance, and no list of instances shows it")
 		}
 	}
 	return reads > 0
