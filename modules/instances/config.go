@@ -89,7 +89,8 @@ func (c Config) withDefaults() (settings, error) {
 			"%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
 			c.Cluster)
 	case c.Records == nil:
-		return settings{}, claims.Invalid("configure", "Config.Records", "is nil; a program without an own store uses claims.RecordMap")
+		return settings{}, claims.Invalid("configure", "Config.Records",
+			"is nil; a program that does not store claims itself uses claims.RecordMap")
 	case c.Creations < 0 || c.Creations > core.MostCreations:
 		return settings{}, claims.Invalid("configure", "Config.Creations",
 			"%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,

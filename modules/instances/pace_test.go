@@ -94,7 +94,7 @@ func TestACallerWhoseTimeEndsLearnsItsPosition(t *testing.T) {
 			}
 		})
 		if !slices.ContainsFunc(texts, func(text string) bool {
-			return strings.Contains(text, "position 37 of 80, next slot in ")
+			return strings.Contains(text, "position 37 of 80 in the queue for creations, the next creation is sent in ")
 		}) {
 			t.Errorf("no caller was told position 37 of 80: %v", texts[:min(5, len(texts))])
 		}

@@ -223,3 +223,27 @@ func vpcNetwork(ipv6 instances.VPCIPv6) instances.Network {
 	return instances.Network{Generation: instances.GenerationLinode,
 		Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 1, IPv6: &ipv6}}}}
 }
+
+// An interface is of one kind. The refusal names the kinds that are set.
+func TestAnInterfaceHasExactlyOneKind(t *testing.T) {
+	vpc, vlan := &instances.VPCInterface{SubnetID: 1}, &instances.VLANInterface{Label: "inner"}
+	for set, refused := range map[string]instances.Interface{
+		"none":              {},
+		"public, VPC":       {Public: true, VPC: vpc},
+		"VPC, VLAN":         {VPC: vpc, VLAN: vlan},
+		"public, VPC, VLAN": {Public: true, VPC: vpc, VLAN: vlan},
+	} {
+		t.Run(set, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				l := newLab(t, linodesim.Config{})
+				s := spec("a", "1")
+				s.Network = instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{refused}}
+				_, err := l.start(instances.Config{}).Create(t.Context(), s)
+				want := "Spec.Network.Interfaces[0]: exactly one of public, VPC and VLAN must be set (set: " + set + ")"
+				if err == nil || !strings.HasSuffix(err.Error(), want) || l.sent("") != 0 {
+					t.Errorf("got  %v, %d requests\nwant %s", err, l.sent(""), want)
+				}
+			})
+		})
+	}
+}

@@ -21,8 +21,8 @@ func (u UserData) encode(op string) ([]byte, error) {
 		return u.Content, nil
 	}
 	if u.Verbatim {
-		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed; it is sent as it is, because its reader takes no gzip",
-			len(u.Content), MaxUserData)
+		return nil, claims.Invalid(op, field,
+			"has %d bytes, at most %d are allowed; it cannot be compressed, because its reader does not accept gzip", len(u.Content), MaxUserData)
 	}
 	compressed, err := compress(u.Content)
 	if err != nil {

@@ -1,6 +1,7 @@
 package instances
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -87,14 +88,15 @@ func (n *Network) check(op string) error {
 			GenerationLinode)
 	}
 	if len(n.Interfaces) > maxInterfaces {
-		return claims.Invalid(op, "Spec.Network.Interfaces", "are %d; at most %d are allowed", len(n.Interfaces), maxInterfaces)
+		return claims.Invalid(op, "Spec.Network.Interfaces", "has %d interfaces; at most %d are allowed", len(n.Interfaces), maxInterfaces)
 	}
 	count := map[string]int{}
 	for i, f := range n.Interfaces {
 		field := fmt.Sprintf("Spec.Network.Interfaces[%d]", i)
 		kinds := f.kinds()
 		if len(kinds) != 1 {
-			return claims.Invalid(op, field, "is %s; it must be exactly one of public, VPC and VLAN", strings.Join(kinds, " and "))
+			return claims.Invalid(op, field, "exactly one of public, VPC and VLAN must be set (set: %s)",
+				cmp.Or(strings.Join(kinds, ", "), "none"))
 		}
 		if count[kinds[0]]++; kinds[0] != "VLAN" && count[kinds[0]] > 1 {
 			return claims.Invalid(op, field, "is the second %s interface; one is allowed", kinds[0])
@@ -158,17 +160,17 @@ func (s *Storage) check(op string) error {
 	case !slices.Contains([]string{"", "enabled", "disabled"}, s.Encryption):
 		return claims.Invalid(op, "Spec.Storage.Encryption", "%q must be enabled, disabled or empty", s.Encryption)
 	case len(s.Data) > 0 && s.BootMB == 0:
-		return claims.Invalid(op, "Spec.Storage.BootMB", "is 0, which is all of the plan's disk, and leaves nothing for Data")
+		return claims.Invalid(op, "Spec.Storage.BootMB", "is 0, so the boot disk takes the plan's whole disk; set it if there are data disks")
 	case len(s.Data) > maxDevices-2:
-		return claims.Invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data),
-			maxDevices-2)
+		return claims.Invalid(op, "Spec.Storage.Data", "has %d disks; at most %d fit in addition to the boot and the swap disk",
+			len(s.Data), maxDevices-2)
 	}
 	seen := map[string]bool{}
 	for i, disk := range s.Data {
 		field := fmt.Sprintf("Spec.Storage.Data[%d]", i)
 		switch {
 		case disk.Label == "" || seen[disk.Label]:
-			return claims.Invalid(op, field+".Label", "%q must be there and be unique in the instance", disk.Label)
+			return claims.Invalid(op, field+".Label", "%q must not be empty, and must be unique in the instance", disk.Label)
 		case disk.SizeMB <= 0:
 			return claims.Invalid(op, field+".SizeMB", "%d must be positive", disk.SizeMB)
 		case !slices.Contains([]string{"", "raw", "ext4"}, disk.Filesystem):

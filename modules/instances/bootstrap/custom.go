@@ -64,7 +64,7 @@ func isIgnition(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text)
 // document, they become a part of that text after the document was parsed, so that they
 // cannot change its structure. In a data: URL they are percent-encoded. A document inside
 // a document, such as a YAML file in write_files, has to quote them.
-// interpreter are errors.
+// Variables in a script that is not for a POSIX shell are errors.
 //
 // The token is passed on without a change; its format depends on the user's way to join.
 func Custom(text []byte, c Config, token string) ([]byte, error) {
@@ -73,7 +73,7 @@ func Custom(text []byte, c Config, token string) ([]byte, error) {
 		return nil, err
 	}
 	if len(c.Node.Kubelet.Extra) > 0 {
-		return nil, wrong("Node.Kubelet.Extra", "is not in the variables of custom user data: write the fields into the user data")
+		return nil, wrong("Node.Kubelet.Extra", "no variable of custom user data has these fields: write them into the user data")
 	}
 	switch {
 	case bytes.HasPrefix(text, []byte(cloudConfigStart)):
@@ -139,7 +139,7 @@ func (v values) fill(field, text string, escape func(string) string) (string, er
 		name := match[2 : len(match)-1]
 		value, known := v[name]
 		if !known && unknown == nil {
-			unknown = wrong(field, "${%s} is no variable; there are %s", name, strings.Join(slices.Sorted(maps.Keys(v)), ", "))
+			unknown = wrong(field, "${%s} is not a variable; the variables are %s", name, strings.Join(slices.Sorted(maps.Keys(v)), ", "))
 		}
 		return escape(value)
 	})
@@ -173,7 +173,7 @@ func (v values) script(field, text string) (string, error) {
 	}
 	first, rest, _ := strings.Cut(text, "\n")
 	if !shells.MatchString(first) {
-		return "", wrong(field, "%q is no POSIX shell, and its script has variables", first)
+		return "", wrong(field, "the script begins with %q and has variables; only scripts for a POSIX shell may have variables", first)
 	}
 	return first + "\n" + assignments + rest, nil
 }

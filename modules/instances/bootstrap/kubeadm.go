@@ -21,7 +21,7 @@ cd ` + home + `
 sh host.sh
 ` + VarKubeVersion + `='` + version + `' sh before.sh
 ` + nodeIP + `if ! command -v kubeadm >/dev/null; then
-	echo "karpenter-bootstrap: the image has no kubeadm: use one that has, or install it in preJoinCommands" >&2
+	echo "karpenter-bootstrap: the image has no kubeadm: use an image that has kubeadm, or install kubeadm in preJoinCommands" >&2
 	exit 1
 fi
 kubeadm join --config join.yaml
@@ -50,10 +50,10 @@ func Kubeadm(c Config, token string) ([]byte, error) {
 		return nil, err
 	}
 	if !bootstrapToken.MatchString(token) {
-		return nil, wrong("token", "must be six and sixteen lower case letters and digits with a dot between them")
+		return nil, wrong("token", "must have the form abcdef.0123456789abcdef")
 	}
 	if len(c.Cluster.CACertHashes) == 0 {
-		return nil, wrong("Cluster.CACertHashes", "is empty: without one the node would join any server that answers at the endpoint")
+		return nil, wrong("Cluster.CACertHashes", "is empty: without a hash the node would join any server that answers at the endpoint")
 	}
 	out := &cloudConfig{Hostname: c.Node.Name}
 	if err := out.addYAML(home+"join.yaml", joinConfiguration(c, token)); err != nil {

@@ -96,7 +96,7 @@ func (n *Node) check() error {
 			return err
 		}
 		if !labelValue.MatchString(n.Labels[key]) {
-			return wrong(field, "%q is no value of a label", n.Labels[key])
+			return wrong(field, "%q is not a valid label value", n.Labels[key])
 		}
 	}
 	for i, taint := range n.Taints {
@@ -105,7 +105,7 @@ func (n *Node) check() error {
 			return err
 		}
 		if !labelValue.MatchString(taint.Value) {
-			return wrong(field+".Value", "%q is no value of a taint", taint.Value)
+			return wrong(field+".Value", "%q is not a valid taint value", taint.Value)
 		}
 		if !slices.Contains([]string{"NoSchedule", "PreferNoSchedule", "NoExecute"}, taint.Effect) {
 			return wrong(field+".Effect", "%q must be NoSchedule, PreferNoSchedule or NoExecute", taint.Effect)
@@ -123,8 +123,7 @@ func checkKey(field, key string) error {
 		prefix, name = "", key
 	}
 	if !keyName.MatchString(name) || prefixed && (len(prefix) > 253 || !nodeName.MatchString(prefix)) {
-		return wrong(field, "%q is no key: a name of at most 63 letters, digits, '-', '_' and '.', behind a DNS name and a slash if it has one",
-			key)
+		return wrong(field, "%q is not a valid key: [DNS name/]name, the name with at most 63 letters, digits, '-', '_' and '.'", key)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (s *sim) guardRemoval(e Effect, i *simInstance) {
 		switch {
 		case c.alive && !c.releasing && !unfinished:
 			s.violated("instance %d of %s is removed (%s), which needs it", e.ID, c.name, e.Reason)
-		case e.Reason == "nothing needs it" && !c.alive && s.now.Sub(c.died) < s.plan.orphanTTL:
+		case e.Reason == "no claimant needs it" && !c.alive && s.now.Sub(c.died) < s.plan.orphanTTL:
 			s.violated("instance %d is collected %s after the end of %s", e.ID, s.now.Sub(c.died), c.name)
 		}
 	}

@@ -65,7 +65,7 @@ func TestFurtherKubeletFieldsAreRefusedWhereTheyWouldBeLost(t *testing.T) {
 	old := classWith(v1alpha1.LinodeNodeClassSpec{Kubelet: extra,
 		Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("agent")}})
 	old.Status.KubernetesVersion = "v1.31.4+k3s1"
-	for class, want := range map[*v1alpha1.LinodeNodeClass]string{custom: "write the fields into the user data", old: "v1.32 or newer"} {
+	for class, want := range map[*v1alpha1.LinodeNodeClass]string{custom: "write them into the user data", old: "v1.32 or newer"} {
 		if found := w.backend.Check(t.Context(), class); found.Status != metav1.ConditionFalse ||
 			!strings.HasPrefix(found.Message, "spec.kubelet.extraConfig: ") || !strings.Contains(found.Message, want) {
 			t.Errorf("%+v, want %q", found, want)

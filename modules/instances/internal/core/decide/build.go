@@ -26,7 +26,7 @@ func (t builder) awaitDisk(n *known.Node, disk int) event.Step {
 	if since := t.known.Build(n).Since(); t.now().Before(since) {
 		return event.Wait(since)
 	}
-	return t.do(event.Effect{Op: event.OpDisk, ID: n.ID(), DiskID: disk, Reason: "whether the disk is ready"})
+	return t.do(event.Effect{Op: event.OpDisk, ID: n.ID(), DiskID: disk, Reason: "check the disk"})
 }
 
 // poll reads the instance and its parts again, at growing intervals.
@@ -47,7 +47,7 @@ func (t builder) build(n *known.Node) event.Step {
 	}
 	disks, listed := b.Disks()
 	if !listed {
-		return t.do(event.Effect{Op: event.OpDisks, ID: n.ID(), Reason: "which disks it has"})
+		return t.do(event.Effect{Op: event.OpDisks, ID: n.ID(), Reason: "list the disks"})
 	}
 	ids := map[string]int{}
 	for _, disk := range disks {
@@ -85,7 +85,7 @@ func (t builder) unmark(n *known.Node) event.Step {
 func (t builder) boot(n *known.Node, ids map[string]int) event.Step {
 	configs, listed := t.known.Build(n).Configs()
 	if !listed {
-		return t.do(event.Effect{Op: event.OpConfigs, ID: n.ID(), Reason: "which configuration it has"})
+		return t.do(event.Effect{Op: event.OpConfigs, ID: n.ID(), Reason: "list the configurations"})
 	}
 	if len(configs) == 0 {
 		return t.poll(n)

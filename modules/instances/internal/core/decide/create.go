@@ -44,7 +44,7 @@ func (t creator) make(p *known.Purchase) event.Step {
 			return t.refuse(p, err)
 		}
 	}
-	if s := t.list(t.known.FreshAt(), "what was made before"); !s.None() {
+	if s := t.list(t.known.FreshAt(), "look for instances of the previous leader"); !s.None() {
 		return s
 	}
 	if s := t.fit(p); !s.None() {
@@ -122,8 +122,8 @@ func (t creator) resolve(p *known.Purchase) event.Step {
 		t.note(known.Resolved(p.Claimant()))
 		return t.refuse(p, &claims.Error{
 			Kind: claims.KindConflict, Op: "create", Field: "label", Effect: claims.EffectNone,
-			Err: fmt.Errorf("the API refuses the label %s as taken, and lists no Linode that has it: it may be one that the token does not show",
-				p.Label()),
+			Err: fmt.Errorf("the API refuses the label %s as taken, and no list shows a Linode with it: the Linode may be one that the token "+
+				"may not read", p.Label()),
 		})
 	}
 	if shown := t.known.OwnerShownAt(p); !p.LabelTaken().IsZero() && !searched.Before(shown) {
@@ -133,13 +133,13 @@ func (t creator) resolve(p *known.Purchase) event.Step {
 	if t.now().Before(next) {
 		return event.Wait(next)
 	}
-	return t.do(event.Effect{Op: event.OpFind, Who: p.Claimant(), Text: p.Label(), Reason: "who has the label"})
+	return t.do(event.Effect{Op: event.OpFind, Who: p.Claimant(), Text: p.Label(), Reason: "find the owner of the label"})
 }
 
 // seek looks for the owner of a label in the list of the cluster, after a search that had to show the owner. If the list lacks the owner
 // as well, the label may be free again, which the next creation shows.
 func (t creator) seek(p *known.Purchase, shown time.Time) event.Step {
-	if s := t.list(shown, "whether it shows who has the label"); !s.None() {
+	if s := t.list(shown, "find the owner of the label in the list"); !s.None() {
 		return s
 	}
 	t.note(known.NotShown(p.Claimant()))
@@ -165,9 +165,9 @@ func (t creator) inspectOwner(p *known.Purchase) event.Step {
 		t.note(known.Freed(p.Claimant()))
 		return event.Step{}
 	}
-	owner := "is not of this cluster"
+	owner := "does not belong to this cluster"
 	if t.known.Tags().Ours(other) {
-		owner = fmt.Sprintf("is of claimant %s with another UID", t.claimIn(other))
+		owner = fmt.Sprintf("belongs to claimant %s with another UID", t.claimIn(other))
 	}
 	return t.refuse(p, &claims.Error{
 		Kind: claims.KindConflict, Op: "create", Object: claims.Object("instance", other.InstanceID), Field: "label", Effect: claims.EffectNone,

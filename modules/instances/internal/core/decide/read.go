@@ -33,9 +33,9 @@ func (t reader) found(n *known.Node, since time.Time, reason string) event.Step 
 	case !s.None():
 		return s
 	case gone:
-		return event.Refuse(event.Fail(claims.KindNotFound, op, id, "it does not exist: 404s have proven it"))
+		return event.Refuse(event.Fail(claims.KindNotFound, op, id, "it does not exist: reads were answered 404 and no list shows it"))
 	case n == nil:
-		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it is no instance of cluster %s", t.known.Settings().Cluster))
+		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it does not belong to cluster %s", t.known.Settings().Cluster))
 	}
 	return event.Step{}
 }
@@ -83,16 +83,16 @@ func (t reader) refute(id int, missed time.Time, r known.Reading) event.Step {
 	}
 	began := t.known.List().Began
 	if began.Before(since) {
-		if s := t.list(since, "whether it is in the list"); !s.Wait || s.Until.IsZero() {
+		if s := t.list(since, "check whether a list shows it"); !s.Wait || s.Until.IsZero() {
 			return s
 		}
 	} else if again := began.Add(tuning.ListAgain); !t.now().Before(again) {
-		return t.list(again, "whether it is still in the list")
+		return t.list(again, "check whether a list still shows it")
 	}
 	if again := r.Tried.Add(tuning.Growing(tuning.LongestPoll, tuning.ListAgain*2, r.Repeats)); t.now().Before(again) {
 		return event.Wait(again)
 	}
-	return t.readNow(id, "whether it is still missing")
+	return t.readNow(id, "check whether it is still missing")
 }
 
 // searchStripped searches by its label for an instance whose tags were removed: lists of the cluster do not show it.
@@ -112,5 +112,5 @@ func (t reader) searchStripped(n *known.Node, since time.Time) event.Step {
 		return event.Wait(again)
 	}
 	name := n.Value().Name
-	return t.do(event.Effect{Op: event.OpFind, Who: n.Claimant(), Text: name, Reason: "whether its label is still in use"})
+	return t.do(event.Effect{Op: event.OpFind, Who: n.Claimant(), Text: name, Reason: "check the label"})
 }

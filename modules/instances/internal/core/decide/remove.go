@@ -36,7 +36,7 @@ func (t remover) next() event.Step {
 			since = known.Latest(since, t.known.Inherited(n), t.known.LooksAt(id))
 		}
 	}
-	if s := t.found(n, since, "whose it is"); !s.None() {
+	if s := t.found(n, since, "find its claimant"); !s.None() {
 		return s
 	}
 	return t.send(n)
@@ -49,7 +49,7 @@ func (t remover) send(n *known.Node) event.Step {
 	case t.known.Disputed(n):
 		return event.Refuse(event.Fail(claims.KindConflict, op, id, "its tags name another claimant, %s", t.claimIn(n.Value())))
 	case !by.None() && !who.Is(by):
-		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it is of claimant %s (UID hash %q), not of %s (UID hash %q)",
+		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it belongs to claimant %s (UID hash %q), not to %s (UID hash %q)",
 			who.Value, who.UID, by.Value, by.UID))
 	case evict && !(collector{t.reader}).unneeded(n, t.ask.Alive):
 		return event.End(event.Answer{Withdrawn: true})
@@ -58,7 +58,7 @@ func (t remover) send(n *known.Node) event.Step {
 	case t.known.Stripped(n):
 		return t.restore(n)
 	case evict:
-		return t.delete(n, "nothing needs it")
+		return t.delete(n, "no claimant needs it")
 	}
 	return t.delete(n, "its claimant released it")
 }
@@ -76,9 +76,9 @@ func (t remover) get() event.Step {
 	n := t.known.Node(id)
 	switch {
 	case gone:
-		return event.Refuse(event.Fail(claims.KindNotFound, "get", id, "it does not exist: 404s have proven it"))
+		return event.Refuse(event.Fail(claims.KindNotFound, "get", id, "it does not exist: reads were answered 404 and no list shows it"))
 	case n == nil:
-		return event.Refuse(event.Fail(claims.KindConflict, "get", id, "it is no instance of cluster %s", t.known.Settings().Cluster))
+		return event.Refuse(event.Fail(claims.KindConflict, "get", id, "it does not belong to cluster %s", t.known.Settings().Cluster))
 	}
 	return event.End(event.Answer{Instance: t.known.Describe(n)})
 }

@@ -37,11 +37,11 @@ func (t tagger) set() event.Step {
 		since = t.known.Inherited(n)
 	}
 	since = known.Latest(t.call.Began(), t.now().Add(-tuning.ReadValid), since, t.known.LooksAt(id))
-	if s := t.found(n, since, "which tags it has"); !s.None() {
+	if s := t.found(n, since, "find its tags"); !s.None() {
 		return s
 	}
 	if t.known.Disputed(n) || !by.None() && !n.Claimant().Is(by) {
-		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it is of claimant %s", n.Claimant().Value))
+		return event.Refuse(event.Fail(claims.KindConflict, op, id, "it belongs to claimant %s", n.Claimant().Value))
 	}
 	tags := slices.DeleteFunc(t.known.Restored(n), func(tag string) bool { return slices.Contains(t.ask.Remove, tag) })
 	tags = claims.Union(tags, t.ask.Add, t.known.Tags().ClaimTags(n.Claimant()))

@@ -29,7 +29,8 @@ func Leave(k known.View, c callers.View, call *callers.Call, cause error) event.
 	case event.AskGet:
 		n, seen := k.Seen(id)
 		if missing := seen && !n.Record().Missing.IsZero(); missing {
-			return event.Answer{Err: event.Fail(claims.KindUnavailable, op, id, "a read answered 404, which is no proof yet: %w", cause)}
+			return event.Answer{Err: event.Fail(claims.KindUnavailable, op, id,
+				"a read was answered 404; the proof that the instance is gone is not complete: %w", cause)}
 		}
 	}
 	return event.Answer{Err: event.Fail(claims.KindUnavailable, op, id, "no answer yet: %w", cause)}
@@ -61,9 +62,9 @@ func (t creator) waitsFor(p *known.Purchase, e *claims.Error) string {
 	case list.Began.IsZero():
 		return "the instances of the cluster are being listed"
 	case !p.LabelTaken().IsZero():
-		return fmt.Sprintf("the label %s exists, and no list shows yet who has it", p.Label())
+		return fmt.Sprintf("a Linode has the label %s, and no list shows that Linode yet", p.Label())
 	case !p.Ambiguous().IsZero():
-		return fmt.Sprintf("a creation had no answer, and %s is being looked for", p.Label())
+		return fmt.Sprintf("a creation had no answer, and the engine looks for a Linode with the label %s", p.Label())
 	case t.known.Settings().Bounded() && list.Began.Before(shown):
 		e.RetryAfter = max(0, shown.Sub(t.now()))
 		return fmt.Sprintf("the ceilings count all instances of the cluster, and lists are complete in %s", e.RetryAfter.Round(time.Second))
@@ -72,15 +73,15 @@ func (t creator) waitsFor(p *known.Purchase, e *claims.Error) string {
 	case list.Running:
 		return "the instances of the cluster are being listed again"
 	}
-	return "an instance that has its label is being looked at"
+	return "the Linode with the label is being read"
 }
 
 func (t creator) queued(e *claims.Error) string {
 	at, of := t.callers.Position(t.call.Who())
-	text := fmt.Sprintf("position %d of %d", at, of)
+	text := fmt.Sprintf("position %d of %d in the queue for creations", at, of)
 	if slot := t.known.Slot(); slot.After(t.now()) {
 		e.RetryAfter = t.known.SlotOf(at, slot)
-		text += fmt.Sprintf(", next slot in %s", slot.Sub(t.now()).Round(time.Second))
+		text += fmt.Sprintf(", the next creation is sent in %s", slot.Sub(t.now()).Round(time.Second))
 	}
 	return text
 }
@@ -96,5 +97,5 @@ func (t creator) progress(n *known.Node) string {
 	case t.known.Unfinished(n):
 		return fmt.Sprintf("disks and boot are being prepared, the instance is %s", n.Value().Status)
 	}
-	return "its instance is being looked at"
+	return "its instance is being read"
 }
