@@ -56,7 +56,7 @@ func check(r clusterapi.Request) error {
 	case r.Claimant.Name == "":
 		return claims.Invalid(op, "Request.Claimant.Name", "is empty")
 	case r.Claimant.UID == "":
-		return claims.Invalid(op, "Request.Claimant.UID", "is empty; claimants of one name after another need it")
+		return claims.Invalid(op, "Request.Claimant.UID", "is empty; the UID distinguishes a claimant from an earlier claimant of the same name")
 	case len(r.Deployments) == 0:
 		return claims.Invalid(op, "Request.Deployments", "is empty; it needs at least one MachineDeployment")
 	}
@@ -90,7 +90,7 @@ func (a *Allocator) Get(ctx context.Context, providerID string) (clusterapi.Mach
 			return m, nil
 		}
 	}
-	return clusterapi.Machine{}, claims.Errorf(claims.KindNotFound, "get", providerID, "no Machine of the cluster has it")
+	return clusterapi.Machine{}, claims.Errorf(claims.KindNotFound, "get", providerID, "no Machine of the cluster has this provider ID")
 }
 
 // List returns all claimed Machines with a provider ID.

@@ -56,7 +56,7 @@ func (b *Backend) Write(ctx context.Context, w clusterapi.Write) error {
 	case clusterapi.OpResume:
 		err = b.patch(ctx, "machinedeployments", w, annotations{pausedAnnotation: nil, clusterapi.RemovalAnnotation: nil}, nil)
 	default:
-		return claims.Invalid(string(w.Op), "Write.Op", "%q is no write", w.Op)
+		return claims.Invalid(string(w.Op), "Write.Op", "%q is not a write operation", w.Op)
 	}
 	return failure(string(w.Op), w.Object, err)
 }

@@ -25,7 +25,7 @@ func (d *decider) serve() {
 			continue
 		}
 		if m := d.unfinished(call.ask.Request.Claimant); m != nil && !d.pools[m.Deployment].usable() {
-			call.waits(m.Name, "a claim of this Machine may take effect, and its MachineDeployment cannot be used any more")
+			call.waits(m.Name, "an earlier claim of this Machine may still take effect, and its MachineDeployment cannot be used any more")
 			continue
 		} else if m != nil {
 			d.take(call, m)

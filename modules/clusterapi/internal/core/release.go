@@ -21,7 +21,8 @@ func (d *decider) releaseOne(call *call) {
 	const op = "release"
 	m := d.find(call.ask)
 	if m == nil {
-		d.answer(call, Answer{Err: claims.Errorf(claims.KindNotFound, op, call.ask.ProviderID+call.ask.UID, "no Machine of the cluster has it")})
+		d.answer(call, Answer{Err: claims.Errorf(claims.KindNotFound, op, call.ask.ProviderID+call.ask.UID,
+			"no Machine of the cluster has this provider ID or UID")})
 		return
 	}
 	p := d.pools[m.Deployment]

@@ -59,7 +59,7 @@ func (d *decider) lower(p *pool) {
 		if count > 0 {
 			d.step(p, clusterapi.Write{Op: clusterapi.OpPause, Object: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion,
 				Replicas: p.Replicas - count, Value: clusterapi.RemovalValue(clusterapi.Removal{Set: s.Name, Replicas: s.Replicas - count}),
-				Reason: fmt.Sprintf("Machines of MachineSet %s are marked, and another one would shrink", s.Name)})
+				Reason: fmt.Sprintf("Machines of MachineSet %s are marked, and another MachineSet would shrink", s.Name)})
 			return
 		}
 	}
