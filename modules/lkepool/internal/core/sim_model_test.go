@@ -91,10 +91,9 @@ type simSlot struct {
 	// came in its place.
 	replaces, replaced bool
 	// since is when it was added, shownBy the process, counted from 1, to which a reading of
-	// its pool listed it. doomed: its removal was sent.
-	since   time.Duration
-	shownBy int
-	doomed  bool
+	// its pool listed it, doomedBy the one that sent its removal.
+	since             time.Duration
+	shownBy, doomedBy int
 }
 
 type simInstance struct {

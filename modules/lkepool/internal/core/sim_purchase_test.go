@@ -112,8 +112,8 @@ func (s *sim) notePassedOver() {
 // that replaced another does not change the count, so for as long as no answer has told the
 // process that a node ended, one of the others seems to be that one. So does an instance that an
 // answer showed, of a slot that landed late and that none has shown: it seems to have come into
-// one of the known slots. A node whose removal was sent makes no room. If it was replaced right
-// before, the new node seems to be the one that is removed.
+// one of the known slots. A node whose removal this process sent makes no room. If it was replaced
+// right before, the new node seems to be the one that is removed.
 func (s *sim) supplyOf(of *simPool) int {
 	supply := 0
 	for _, slot := range of.slots {
@@ -125,7 +125,7 @@ func (s *sim) supplyOf(of *simPool) int {
 		}
 	}
 	for _, i := range s.instances {
-		if i.pool == of && !i.lives() && (!i.slot.doomed || i.slot.replaced) && i.toldEnd != s.process.life+1 {
+		if i.pool == of && !i.lives() && (i.slot.doomedBy != s.process.life+1 || i.slot.replaced) && i.toldEnd != s.process.life+1 {
 			supply--
 		}
 	}
@@ -175,14 +175,16 @@ func (s *sim) waits(c *simClaimant) bool {
 
 // serves reports whether a node that waits, or comes into this slot, can be handed out. A slot that has been empty for 90 seconds does
 // not count. A node on its way counts for four times as long as the slowest of the last nodes took, and for 90 seconds at least. One that
-// replaces another seems to be of a count that was accepted before without effect, and late.
+// replaces another seems to be of a count that was accepted before without effect, and late, until an answer shows its instance.
 func (s *sim) serves(of *simPool, slot *simSlot) bool {
 	i := slot.instance
 	switch {
-	case slot.doomed || slot.removed:
+	case slot.doomedBy > 0 || slot.removed:
+		return false
+	case slot.replaces && of.vain > 0 && (i == nil || i.seenBy != s.process.life+1):
 		return false
 	case i == nil:
-		return s.Now-slot.since < simShortest && (!slot.replaces || of.vain == 0)
+		return s.Now-slot.since < simShortest
 	}
 	if s.marking(func(e *simEffect) bool { return e.action.InstanceID == i.ID }) {
 		return false
@@ -205,10 +207,10 @@ func (s *sim) marking(such func(*simEffect) bool) bool {
 }
 
 // doom notes a removal that was sent, and that the platform did not certainly refuse.
-func (p *simPlatform) doom(a Action) {
-	of, slot := p.slot(a.PoolID, a.NodeID)
+func (s *sim) doom(a Action) {
+	of, slot := s.slot(a.PoolID, a.NodeID)
 	if slot != nil && a.Op == OpRemove {
-		slot.doomed = true
+		slot.doomedBy = s.process.life + 1
 	}
 	if of != nil && (a.Op == OpDrop || a.Op == OpRetire) {
 		of.doomed = true
