@@ -47,7 +47,7 @@ func adopted(t *testing.T, e *environment) {
 
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())
 	for _, claim := range e.nodeClaims(ctx, g) {
-		e.event(t, "NodeClaim", claim.Name, "Adopted: ", fmt.Sprint(pool), "was taken over")
+		e.event(t, "NodeClaim", claim.Name, "Adopted: ", fmt.Sprint(pool), "took over")
 	}
 	// Longer than the operator's looks for drift, orphans and things to consolidate take.
 	const quiet = 40 * time.Second

@@ -148,7 +148,7 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: kept}}}
 		}
 	}).WithTimeout(2*patience + 3*time.Minute).WithPolling(interval).Should(Succeed())
 	e.event(t, "NodePool", "default", "EmptyNodesStay", "PodDisruptionBudget default/kept", "pod default/"+pod)
-	e.explained(t, "node", spare, "which is used up by other nodes", "node "+kept, "PodDisruptionBudget default/kept", "pod default/"+pod)
+	e.explained(t, "node", spare, "other nodes use the budgets up", "node "+kept, "PodDisruptionBudget default/kept", "pod default/"+pod)
 	e.explained(t, "node", kept, "It is being deleted", "PodDisruptionBudget default/kept allows no eviction of pod default/"+pod)
 	g.Expect(e.kube.DeleteAllOf(ctx, &policyv1.PodDisruptionBudget{}, e.namespace())).To(Succeed())
 	g.Eventually(ctx, func(g Gomega) {

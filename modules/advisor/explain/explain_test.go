@@ -115,10 +115,10 @@ func TestPods(t *testing.T) {
 		"fits a new node": {nil, nil, []string{"NodePool default gets g6-standard-1 ($12 a month)"}},
 		"too large": {nil, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("500")
-		}, []string{"NodePool default: of ", "none of them holds cpu 500"}},
+		}, []string{"NodePool default: ", "none of these has cpu 500"}},
 		"plans of the NodePool too small": {requires(corev1.LabelInstanceTypeStable, "g6-standard-1"), func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1900m")
-		}, []string{"none of them holds cpu 1900m", "the nearest plan is g6-standard-2 ($24 a month), which the requirement " +
+		}, []string{"none of these has cpu 1900m", "the nearest plan is g6-standard-2 ($24 a month), which the requirement " +
 			"node.kubernetes.io/instance-type = g6-standard-1 excludes"}},
 		"a selector that excludes": {requires(v1alpha1.LabelInstanceClass, "standard"), func(p *corev1.Pod) {
 			p.Spec.NodeSelector = map[string]string{v1alpha1.LabelInstanceClass: "dedicated"}

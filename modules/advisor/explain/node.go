@@ -222,7 +222,7 @@ func (e Explainer) budgets(x *Explanation, node *corev1.Node, claim *karpv1.Node
 	case use.Allowed == 0:
 		x.add("The budgets of its NodePool let no node go now.")
 	case use.Exhausted():
-		x.add("The budgets of its NodePool let %d go at a time, which is used up by other nodes.", use.Allowed)
+		x.add("The budgets of its NodePool let %d leave at a time, and other nodes use the budgets up.", use.Allowed)
 		for _, other := range use.By[:min(len(use.By), shown)] {
 			x.add("The budgets count %s.", other)
 		}

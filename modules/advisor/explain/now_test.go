@@ -124,14 +124,14 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		"no-capacity": {func(_ *testing.T, r *running) {
 			r.marked(launches.NoCapacity, "g6-standard-1")
 			r.event("NodePool", "default", "InsufficientCapacity",
-				"Linode has no capacity for g6-standard-1 in us-ord; not tried again for 3m0s", time.Minute)
+				"Linode has no capacity for g6-standard-1 in us-ord; the operator does not buy this plan for 3m0s", time.Minute)
 			r.nominated("default-gone")
 			r.event("NodeClaim", "default-gone", "InsufficientCapacityError", "no room", 15*time.Second)
 		}, []string{"NodeClaim default-gone, which was made for it, is gone.",
 			"15s ago, InsufficientCapacityError on NodeClaim default-gone: no room.",
 			"60s ago, InsufficientCapacity on NodePool default: Linode has no capacity for g6-standard-1", plans, "!gets g6-standard-1 "}},
 		"no-capacity of any plan": {func(t *testing.T, r *running) { r.marked(launches.NoCapacity, r.every(t)...) },
-			[]string{"It waits, because no NodePool can make a node for it.", "none of them is available now",
+			[]string{"It waits, because no NodePool can make a node for it.", "but none is available now",
 				"g6-standard-1: the region has no capacity, until 12:02:00 UTC", "!" + plans}},
 		"account-limit": {func(t *testing.T, r *running) {
 			r.marked(launches.AccountLimit, r.every(t)...)
@@ -141,8 +141,8 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		}, []string{"NodePool default: it buys nothing now: none of the 40 plans", "a limit of the account or of the cluster is reached",
 			"40s ago, AccountLimitReached on NodePool default: Linode refuses one more g6-standard-1.", "!" + plans}},
 		"silent-capacity": {func(_ *testing.T, r *running) {
-			r.claim("", "Provisioning", "The node is on its way (attempt 9); it takes long: LKE Enterprise reports neither that")
-			r.condition(nodepoolstatus.ConditionDelivered, "PurchaseOverdue", "LKE has accepted purchases of these plans")
+			r.claim("", "Provisioning", "The node is on its way (attempt 9); it takes long: the region may have no capacity for the plan")
+			r.condition(nodepoolstatus.ConditionDelivered, "PurchaseOverdue", "LKE has accepted purchases of g6-standard-1")
 		}, []string{"NodeClaim default-x7k2p of NodePool default is for it, plan g6-standard-1 ($12 a month).",
 			"NodeClaim default-x7k2p is not launched yet: Provisioning: The node is on its way (attempt 9); it takes long",
 			"NodePool default: PurchasesDelivered is False, PurchaseOverdue: LKE has accepted", "!" + plans}},
@@ -171,7 +171,8 @@ func TestWhatIsTrueNowComesBeforeWhatKarpenterWouldDo(t *testing.T) {
 		}, []string{"NodeClaim default-x7k2p of NodePool default is for it", "!another", "!" + plans}},
 		"revoked-token": {func(_ *testing.T, r *running) {
 			r.claim("", "TokenRefused", launches.TokenRefused+"; trying again")
-			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused", launches.TokenRefused+"; until it works no node is bought or removed")
+			r.condition(nodepoolstatus.ConditionAvailable, "TokenRefused",
+				launches.TokenRefused+"; until the API accepts the token, the operator buys and removes no node")
 		}, []string{"is not launched yet: TokenRefused: The Linode API refuses the token (401): set LINODE_TOKEN",
 			"NodePool default: InstanceTypesAvailable is False, TokenRefused: ", "!" + plans}},
 		"revoked-token, before a NodeClaim is made": {func(_ *testing.T, r *running) {
@@ -251,13 +252,13 @@ func TestTheNearestNodePoolComesFirst(t *testing.T) {
 	}
 	paused := labelled("windows-build")
 	paused.StatusConditions().Set(status.Condition{Type: nodepoolstatus.ConditionAvailable, Status: metav1.ConditionFalse,
-		Reason: "NothingToBuy", Message: "the launch is refused until the NodePool or its LinodeNodeClass is changed: no firewall 7"})
+		Reason: "NothingToBuy", Message: "its launches are refused until a user changes the NodePool or its LinodeNodeClass: no firewall 7"})
 	r.NodePools = append(r.NodePools, paused)
 	r.Pods[0].Spec.NodeSelector = map[string]string{"example.com/windows-build": "true"}
 	r.reports.Pauses = []launches.Pause{{NodePool: "windows-build", InARow: 2, Until: now.Add(time.Minute)}}
 	lines := strings.Split(r.explained(t, "pod", "default/web"), "\n")
-	if len(lines) != 3 || lines[1] != "NodePool windows-build: it buys nothing now: the launch is refused until the NodePool or its "+
-		"LinodeNodeClass is changed: no firewall 7." || !strings.HasPrefix(lines[2], "It does not fit these NodePools either: ") {
+	if len(lines) != 3 || lines[1] != "NodePool windows-build: it buys nothing now: its launches are refused until a user changes "+
+		"the NodePool or its LinodeNodeClass: no firewall 7." || !strings.HasPrefix(lines[2], "It does not fit these NodePools either: ") {
 		t.Errorf("got\n%s", strings.Join(lines, "\n"))
 	}
 	// No NodePool has this label, so core's guess about a misspelt label helps.

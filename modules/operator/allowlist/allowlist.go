@@ -57,7 +57,7 @@ func Parse(text string) (List, error) {
 	}
 	for _, pattern := range list.Images {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return List{}, fmt.Errorf("images: %q is no pattern of an image's ID", pattern)
+			return List{}, fmt.Errorf("images: %q is not a pattern for image IDs", pattern)
 		}
 	}
 	return list, nil

@@ -35,11 +35,11 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %w", err)
 	}
 	if len(candidates) == 0 {
-		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: of %d types %d meet its requirements, %s",
-			len(all), len(compatible), unbuyable(requests, compatible, fitting))
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d of %d types meet its requirements, and %s",
+			len(compatible), len(all), unbuyable(requests, compatible, fitting))
 	}
 	if _, _, err := candidates.SatisfiesMinValues(wanted); err != nil && strict {
-		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is less choice than its minValues require: %w",
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: only %d types are available, too few for its minValues: %w",
 			len(candidates), err)
 	}
 	price := func(it *cloudprovider.InstanceType) float64 {

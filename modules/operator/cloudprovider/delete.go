@@ -90,5 +90,5 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 	if found {
 		return nil
 	}
-	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", nodeClaim.Name))
+	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance belongs to NodeClaim %s", nodeClaim.Name))
 }

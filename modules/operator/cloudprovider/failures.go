@@ -49,7 +49,7 @@ func (c *CloudProvider) lke() bool { return c.backend.Mode() == v1alpha1.ModeLKE
 func (c *CloudProvider) Held(nodeClaim *karpv1.NodeClaim) error {
 	name := nodeClaim.Labels[karpv1.NodePoolLabelKey]
 	if why, held := c.launches.Held(name); held {
-		return fmt.Errorf("the static NodePool %s waits for up to %s, because the last NodeClaim of it got no node: %s", name,
+		return fmt.Errorf("static NodePool %s makes no NodeClaim for up to %s, because its last NodeClaim got no node: %s", name,
 			launches.HeldFor, why)
 	}
 	return nil
@@ -106,10 +106,9 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 	allocatable := node.Status.Allocatable
 	c.events.publish(nodePool, events.Event{
 		Reason: EventNodeTooSmall, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: launches.ShortfallLasts,
-		Message: fmt.Sprintf("Node %s, a %s, has allocatable cpu %s, memory %s, ephemeral-storage %s and %s pods, which is less than the pods "+
-			"need that NodeClaim %s was made for; "+
-			"the NodePool plans with these figures", node.Name, plan, allocatable.Cpu(), allocatable.Memory(), allocatable.StorageEphemeral(),
-			allocatable.Pods(), nodeClaim.Name),
+		Message: fmt.Sprintf("Node %s, a %s, has allocatable cpu %s, memory %s, ephemeral-storage %s and %s pods, less than the pods "+
+			"of NodeClaim %s request; Karpenter now plans with these figures for this NodePool", node.Name, plan, allocatable.Cpu(),
+			allocatable.Memory(), allocatable.StorageEphemeral(), allocatable.Pods(), nodeClaim.Name),
 	})
 }
 

@@ -173,7 +173,7 @@ func TestSpotAndReservedGetNothing(t *testing.T) {
 		pools := &scripted{t: t}
 		claim := nodeClaim(requires(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityTypes...))
 		_, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).Create(t.Context(), claim)
-		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "on-demand capacity only") ||
+		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "only on-demand capacity") ||
 			!strings.Contains(err.Error(), capacityTypes[0]) {
 			t.Errorf("%v: got %v", capacityTypes, err)
 		}
@@ -191,12 +191,12 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 	}{
 		{"spot", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn,
 			Values: []string{"spot"}}, false,
-			[]string{"Warning NoCompatibleInstanceTypes", "Linode sells on-demand capacity only and no spot"}},
+			[]string{"Warning NoCompatibleInstanceTypes", "Linode sells only on-demand capacity, no spot capacity"}},
 		{"spot or on-demand", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn,
 			Values: []string{"spot", "on-demand"}}, false, nil},
 		{"arm64", karpv1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn,
 			Values: []string{"arm64"}}, false,
-			[]string{"Warning NoCompatibleInstanceTypes", "no plan has kubernetes.io/arch = arm64. There is only: amd64"}},
+			[]string{"Warning NoCompatibleInstanceTypes", "no plan has kubernetes.io/arch = arm64. Existing values: amd64"}},
 		{"more classes than two", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration,
 			Operator: corev1.NodeSelectorOpExists, MinValues: &least}, false,
 			[]string{"Warning NoCompatibleInstanceTypes", "minValues", v1alpha1.LabelInstanceGeneration}},
@@ -245,7 +245,7 @@ func TestAStaticNodePoolThatGetsNoNodesMakesNoNodeClaimsForAWhile(t *testing.T) 
 						}
 					}
 				}
-				if err := p.Held(nodeClaim()); err == nil || !strings.Contains(err.Error(), "static NodePool default waits") ||
+				if err := p.Held(nodeClaim()); err == nil || !strings.Contains(err.Error(), "static NodePool default makes no NodeClaim for") ||
 					len(pools.requests) > len(somePlans) {
 					t.Errorf("after %d NodeClaims and %d requests: %v", made, len(pools.requests), err)
 				}
@@ -287,8 +287,8 @@ func TestAStaticNodePoolTakesTheNextTypeAtOnce(t *testing.T) {
 // A NodeClaim that fits nowhere is refused with the resource or the plans that are the reason.
 func TestWhyANodeClaimGetsNoPlan(t *testing.T) {
 	for words, claim := range map[string]*karpv1.NodeClaim{
-		"none of them holds cpu 64: the largest has 4":             nodeClaim(requests(corev1.ResourceCPU, "64")),
-		"none of them holds example.com/fpga 1: the largest has 0": nodeClaim(requests("example.com/fpga", "1")),
+		"none of these has cpu 64 (the largest has 4)":             nodeClaim(requests(corev1.ResourceCPU, "64")),
+		"none of these has example.com/fpga 1 (the largest has 0)": nodeClaim(requests("example.com/fpga", "1")),
 		"no plan has node.kubernetes.io/instance-type = g6-standard-3. Similar: g6-standard-2, g6-standard-4": nodeClaim(
 			requires(corev1.LabelInstanceTypeStable, corev1.NodeSelectorOpIn, "g6-standard-3")),
 	} {

@@ -30,7 +30,7 @@ func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool
 	}
 	wanted := requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, all)
 	if len(wanted) == 0 {
-		return "no plan meets its requirements together"
+		return "no plan meets all of its requirements"
 	}
 	if slices.ContainsFunc(wanted, func(it *cloudprovider.InstanceType) bool { return len(it.Offerings.Available()) > 0 }) {
 		return ""
@@ -45,7 +45,7 @@ func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool,
 		return err.Error()
 	}
 	if refusal, is := c.refusal(nodePool, c.objects.classOf(ctx, nodePool)); is {
-		return "the launch is refused until the NodePool or its LinodeNodeClass is changed: " + refusal.Message
+		return "its launches are refused until a user changes the NodePool or its LinodeNodeClass: " + refusal.Message
 	}
 	byReason := map[string][]string{}
 	for _, it := range plans {
@@ -71,8 +71,8 @@ func (c *CloudProvider) Overdue(nodePool *karpv1.NodePool) string {
 	if len(plans) == 0 {
 		return ""
 	}
-	return printable.Message(fmt.Sprintf("LKE has accepted purchases of these plans and made no Linode, so they rest and others are tried: "+
-		"%s. %s", requirement.List(plans), launches.Silence))
+	return printable.Message(fmt.Sprintf("LKE has accepted purchases of %s and made no Linode, so the operator tries other plans for now: %s",
+		requirement.List(plans), launches.Silence))
 }
 
 // planReason returns why one plan is not bought for a NodePool whose launches are not refused.
@@ -82,7 +82,7 @@ func (c *CloudProvider) planReason(nodePool, plan string) string {
 	}
 	switch {
 	case c.launches.Pausing(nodePool, plan):
-		return "earlier launches failed, as the condition NodesJoining and the events show"
+		return "earlier launches failed: see the condition NodesJoining and the events"
 	case slices.Contains(c.market.Unpriced(), plan):
 		return "the Linode API lists no price, and settings.plans.prices has none"
 	}

@@ -35,7 +35,7 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 			says: "none of the 1 plans that meet its requirements can be bought now"},
 		"what it launches is refused":   {pool: of("gpu"), refused: true, says: "no firewall 7"},
 		"a plan is sold out":            {pool: of("gpu"), soldOut: true, says: "the region has no capacity: g1-gpu-rtx4000a-1"},
-		"nothing came of a purchase":    {pool: of("gpu"), silent: true, says: "the account's limit of Linodes or vCPUs is reached: g1-gpu"},
+		"nothing came of a purchase":    {pool: of("gpu"), silent: true, says: "may be reached (LKE Enterprise reports neither): g1-gpu"},
 		"its LinodeNodeClass is absent": {pool: of("standard"), noClass: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 					t.Errorf("another NodePool of the class: %v, %v", all[0].Offerings, err)
 				}
 				if text := <-told.Events; !strings.Contains(text, "InvalidRequest") || !strings.Contains(text, "no firewall 7") ||
-					!strings.Contains(text, "LinodeNodeClass default is changed") {
+					!strings.Contains(text, "when a user changes the NodePool or its LinodeNodeClass default") {
 					t.Error(text)
 				}
 				if err := correct(kube); err != nil {

@@ -20,7 +20,7 @@ import (
 func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovider.InstanceType) string {
 	if len(fitting) > 0 {
 		names := lo.Map(fitting, func(it *cloudprovider.InstanceType, _ int) string { return it.Name })
-		return fmt.Sprintf("%d of them hold its resources, none of them is available now: %s", len(fitting), requirement.List(names))
+		return fmt.Sprintf("%d of these have enough resources, but none is available now: %s", len(fitting), requirement.List(names))
 	}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		var most resource.Quantity
@@ -30,10 +30,10 @@ func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovide
 			}
 		}
 		if asked := requests[name]; asked.Cmp(most) > 0 {
-			return fmt.Sprintf("none of them holds %s %s: the largest has %s", name, asked.String(), most.String())
+			return fmt.Sprintf("none of these has %s %s (the largest has %s)", name, asked.String(), most.String())
 		}
 	}
-	return "none of them holds all of its resources together"
+	return "none of these has enough of all its resources"
 }
 
 // impossible returns why a NodePool can never get a node of these instance types. It ignores availability and the requests of pods. Core's
@@ -52,7 +52,7 @@ func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, st
 func reservedTaint(nodePool *karpv1.NodePool) error {
 	for _, t := range slices.Concat(nodePool.Spec.Template.Spec.Taints, nodePool.Spec.Template.Spec.StartupTaints) {
 		if t.Key == karpv1.UnregisteredTaintKey || t.Key == karpv1.DisruptedTaintKey {
-			return fmt.Errorf("its template has the taint %s, which Karpenter itself puts on nodes and takes off: remove it", t.Key)
+			return fmt.Errorf("its template has the taint %s, which only Karpenter may set: remove it from the template", t.Key)
 		}
 	}
 	return nil

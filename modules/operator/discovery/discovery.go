@@ -70,7 +70,7 @@ func (w Wanted) Explain(err error, scope, doing, fix string) error {
 				Fix:   roleFix(section + ":read_write")}
 		}
 		return &options.Error{Name: "LINODE_TOKEN",
-			Found: "the token may not do what is needed (403 " + doing + ", which takes the scope " + scope + ")",
+			Found: "the token needs the scope " + scope + " (403 " + doing + ")",
 			Fix:   fix}
 	case linode.KindNotFound:
 		return &options.Error{Name: "LINODE_URL", Found: "there is no Linode API at " + w.URL + " (404 " + doing + ")",
@@ -81,10 +81,10 @@ func (w Wanted) Explain(err error, scope, doing, fix string) error {
 		if errors.As(err, &answer) && answer.Status != 0 && answer.Status < http.StatusInternalServerError &&
 			answer.Status != http.StatusTooManyRequests && len(answer.Reasons) == 0 {
 			return &options.Error{Name: "LINODE_URL",
-				Found: fmt.Sprintf("a server answers at %s, and not as the Linode API does (status %d %s)", w.URL, answer.Status, doing),
+				Found: fmt.Sprintf("the server at %s is not the Linode API (status %d %s)", w.URL, answer.Status, doing),
 				Fix:   "set it to the API's address, with its port, or leave it out"}
 		}
 		return &options.Error{Name: "LINODE_URL", Found: "the Linode API at " + w.URL + " gives no answer when " + doing, Err: err,
-			Fix: "check the address, the network, and LINODE_CA if the API has a certificate of its own"}
+			Fix: "check the address, the network, and LINODE_CA if the API uses a private CA"}
 	}
 }

@@ -111,13 +111,13 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 		return d.empty(ctx, node)
 	case deadline > 0 && time.Since(since) > deadline:
 		d.say(ctx, node, events.FailedDraining,
-			fmt.Sprintf("Pods have kept this node for longer than %s, and no NodeClaim owns it: its instance is removed with %d pods", deadline,
-				len(pods)), len(pods))
+			fmt.Sprintf("Pods have delayed the drain of this node for more than %s, and no NodeClaim owns the node: the operator removes "+
+				"its instance with %d pods", deadline, len(pods)), len(pods))
 		return true, nil
 	case !node.DeletionTimestamp.IsZero() && slices.Contains(node.Finalizers, karpv1.TerminationFinalizer):
 		return false, nil // core drains a Node that is being deleted
 	}
-	d.say(ctx, node, "", fmt.Sprintf("Draining, because no NodeClaim owns this node; pods to leave: %d", len(pods)), len(pods))
+	d.say(ctx, node, "", fmt.Sprintf("The operator drains this node, because no NodeClaim owns it; remaining pods: %d", len(pods)), len(pods))
 	return false, d.evict(ctx, node, pods)
 }
 
@@ -171,11 +171,11 @@ func (d *Drainer) lift(ctx context.Context, name string) error {
 		if node.Labels[corev1.LabelNodeExcludeBalancers] == excludedBy {
 			delete(node.Labels, corev1.LabelNodeExcludeBalancers)
 		}
-		log.FromContext(ctx).Info("a NodeClaim has got a node that was being drained; pods may run on it again", "node", name)
+		log.FromContext(ctx).Info("stopped draining a node, because a NodeClaim owns it now", "node", name)
 		return d.kube.Patch(ctx, node, controllers.Lock(stored))
 	})
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("letting pods on node %s again: %w", name, err)
+		return fmt.Errorf("removing the drain taint from node %s: %w", name, err)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ var _ = Describe("Draining", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(vacant).To(Equal(want), "deadline %s", deadline)
 		}
-		Expect(Recorded.Of(node.Name)).To(ContainElement(ContainSubstring("its instance is removed with 1 pods")))
+		Expect(Recorded.Of(node.Name)).To(ContainElement(ContainSubstring("the operator removes its instance with 1 pods")))
 	})
 	It("leaves a Node alone that a NodeClaim has", func(ctx context.Context) {
 		node := NewNode(ctx, nil)

@@ -121,7 +121,7 @@ func (n named) List(ctx context.Context, list client.ObjectList, options ...clie
 			kept = append(kept, *node)
 			continue
 		}
-		log.FromContext(ctx).Info("a Node has the provider ID of a NodeClaim whose node has another name; it is not registered",
+		log.FromContext(ctx).Info("a Node has the provider ID of a NodeClaim whose node has another name; Karpenter does not register this Node",
 			"Node", node.Name, "NodeClaim", claims[0].Name, "name", name)
 		n.report(&claims[0], node.Name, name)
 	}
@@ -161,9 +161,9 @@ func (n named) isOf(ctx context.Context, node string, claims []karpv1.NodeClaim)
 func (n named) report(claim *karpv1.NodeClaim, node, name string) {
 	n.recorder.Publish(events.Event{
 		InvolvedObject: claim.DeepCopy(), Type: corev1.EventTypeWarning, Reason: EventNodeRefused,
-		Message: fmt.Sprintf("Node %s has this NodeClaim's provider ID %s, and its node must be named %s: it is not registered "+
-			"and stays tainted; "+
-			"delete that Node if it belongs to another Linode", node, claim.Status.ProviderID, name),
+		Message: fmt.Sprintf("Node %s has this NodeClaim's provider ID %s, but the NodeClaim's node must be named %s: Karpenter does "+
+			"not register Node %s, which keeps its taint; delete this Node if it belongs to another Linode", node, claim.Status.ProviderID,
+			name, node),
 		DedupeValues: []string{string(claim.UID), node},
 	})
 }

@@ -44,7 +44,7 @@ var rows = map[claims.Kind]row{
 	claims.KindInvalid:  {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
 	claims.KindNotFound: {outcome: "not_found", reason: "NotFound", message: "The cluster, pool or Linode was not found"},
 	claims.KindConflict: {outcome: "conflict", reason: "Conflict",
-		message: "The pool or Linode is in a state that needs a person", detail: true},
+		message: "A user has to correct the state of the pool, Linode or Machine", detail: true},
 	claims.KindForbidden: {outcome: "forbidden", reason: "Forbidden",
 		message: "The Linode API refuses the token, its scopes or its user's roles", detail: true},
 	claims.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
@@ -169,9 +169,9 @@ var launchPauses = []time.Duration{0, time.Minute}
 // Causes that LKE Enterprise does not report, with their remedies. (FACTS of the Linode API, section 18, row 7: LKE accepts pools over
 // the account's limits or without capacity, and then nothing happens.)
 const (
-	silentCauses = "LKE Enterprise reports neither that the region has no capacity for a plan nor that the account's limit of Linodes or " +
-		"vCPUs is reached"
-	Silence = silentCauses + ": allow more plans, or ask Linode's support for the account's limits"
+	silentCauses = "the region may have no capacity for the plan, or the account's limit of Linodes or vCPUs may be reached (LKE " +
+		"Enterprise reports neither)"
+	Silence = silentCauses + "; allow more plans, or ask Linode's support for a higher limit"
 )
 
 // hintAfter is the time after which the NodeClaim of a node that has not come names the causes that LKE does not report. Recorded Linodes
@@ -220,25 +220,27 @@ func (v Verdict) resting(l Launch, cause Cause, planRest time.Duration) Verdict 
 	case NoCapacity:
 		v.Event.Reason, message = EventInsufficientCapacity, fmt.Sprintf("Linode has no capacity for %s in %s", l.Plan, l.Region)
 	case Overdue:
-		v.Err = fmt.Errorf("%w: LKE has accepted the purchase and made no Linode; %s", v.Err, Silence)
+		v.Err = fmt.Errorf("%w: LKE has accepted the purchase and made no Linode: %s", v.Err, Silence)
 		v.Event.Reason, message = EventPurchaseOverdue,
-			fmt.Sprintf("LKE has accepted the purchase of a %s in %s and made no Linode; %s", l.Plan, l.Region, Silence)
+			fmt.Sprintf("LKE has accepted the purchase of a %s in %s and made no Linode: %s", l.Plan, l.Region, Silence)
 	case PlanRefused:
-		v.Event.Reason, message = EventPlanRefused, fmt.Sprintf("Linode does not take the plan %s in %s", l.Plan, l.Region)
+		v.Event.Reason, message = EventPlanRefused, fmt.Sprintf("Linode refuses the plan %s in %s", l.Plan, l.Region)
 	case AccountLimit:
 		v.limited = true
 		v.Event.Reason, message = EventAccountLimit,
-			fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
-				"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes",
-				l.Plan, len(l.Larger))
+			fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached: "+
+				"ask Linode's support for a higher limit, or remove Linodes", l.Plan)
 	case Ceiling:
 		v.limited = true
 		v.Event.Reason, message = EventCeilingReached,
-			fmt.Sprintf("%s allows no %s more, nor %d instance types at least as large: %s", ceilingSetting(v.Err), l.Plan, len(l.Larger),
-				ceilingReason(v.Err))
+			fmt.Sprintf("%s allows no further %s: %s", ceilingSetting(v.Err), l.Plan, ceilingReason(v.Err))
 	}
 	v.GivenUp, v.cause = true, cause
-	v.Event.Message = fmt.Sprintf("%s; not tried again for %s", message, lasts)
+	plans := "this plan"
+	if larger := len(l.Larger); v.limited && larger > 0 {
+		plans = fmt.Sprintf("this plan or any of %d plans at least as large", larger)
+	}
+	v.Event.Message = fmt.Sprintf("%s; the operator does not buy %s for %s", message, plans, lasts)
 	v.Event.Values, v.Event.Silence = []string{l.Plan}, lasts
 	return v
 }
@@ -273,14 +275,14 @@ func provenRefusal(err error) (field string, proven bool) {
 // refused records that no launch is made from the NodePool, or from its class, until a user changes the refused object.
 func (v Verdict) refused(l Launch, field string, now time.Time) Verdict {
 	v.refusal = Refusal{NodePool: l.From.NodePool, NodeClass: l.From.NodeClass, Field: field, Message: v.Message, Until: now.Add(RefusalLasts)}
-	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass)
+	changed := fmt.Sprintf("the NodePool or its LinodeNodeClass %s", l.NodeClass)
 	if OfClass(field) {
 		v.refusal.NodePool = Version{}
-		until = fmt.Sprintf("the LinodeNodeClass %s is changed, for all NodePools of the class", l.NodeClass)
+		changed = fmt.Sprintf("the LinodeNodeClass %s, for which all of its NodePools wait", l.NodeClass)
 	}
 	v.limited = field == claims.FieldPlacementGroups
 	v.Event = Event{Reason: v.Reason, Silence: RefusalLasts, Message: fmt.Sprintf(
-		"Launch refused; the next launch is not tried before %s, or for %s: %s", until, RefusalLasts, v.Message)}
+		"Launch refused; the next launch follows when a user changes %s, or after %s: %s", changed, RefusalLasts, v.Message)}
 	return v.forGood(l)
 }
 
@@ -347,7 +349,7 @@ func (c Cause) Text() string {
 		NoCapacity:   "the region has no capacity",
 		PlanRefused:  "Linode refuses the plan in the region",
 		AccountLimit: "a limit of the account or of the cluster is reached",
-		Overdue:      "LKE has accepted a purchase and made no Linode, and " + silentCauses,
+		Overdue:      "LKE has accepted a purchase and made no Linode; " + silentCauses,
 		Ceiling:      "settings.maxNodes or settings.maxHourlyPrice is reached",
 	}[c]
 }

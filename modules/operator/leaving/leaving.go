@@ -136,11 +136,11 @@ func (n Node) String() string {
 	since := n.Since.UTC().Format(time.RFC3339)
 	switch {
 	case !n.Going:
-		return fmt.Sprintf("node %s, which is not ready since %s", n.Name, since)
+		return fmt.Sprintf("node %s, which has not been ready since %s", n.Name, since)
 	case len(n.Holds) == 0:
-		return fmt.Sprintf("node %s, which is being deleted since %s", n.Name, since)
+		return fmt.Sprintf("node %s, whose deletion began at %s", n.Name, since)
 	}
-	text := fmt.Sprintf("node %s, which is being deleted since %s and waits, because %s", n.Name, since, n.Holds[0])
+	text := fmt.Sprintf("node %s, whose deletion began at %s and waits, because %s", n.Name, since, n.Holds[0])
 	if more := len(n.Holds) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more pods)", more)
 	}
@@ -195,8 +195,8 @@ func (u Use) Kept(now time.Time) string {
 	for _, node := range u.By[:min(named, len(u.By))] {
 		by = append(by, node.String())
 	}
-	return fmt.Sprintf("Empty nodes stay and are billed (%s): the budgets of the NodePool let %d go at a time, which is used up by %s",
-		strings.Join(names, ", "), u.Allowed, strings.Join(by, "; "))
+	return fmt.Sprintf("Empty nodes stay and are billed (%s): the budgets of the NodePool let %d leave at a time, and other nodes use the "+
+		"budgets up: %s", strings.Join(names, ", "), u.Allowed, strings.Join(by, "; "))
 }
 
 func readiness(node *corev1.Node) (since time.Time, ready bool) {

@@ -83,7 +83,8 @@ func strict(name string) *policyv1.PodDisruptionBudget {
 }
 
 func TestEmptyNodesThatStayNameWhatUsesTheBudgetUp(t *testing.T) {
-	const begins = "Empty nodes stay and are billed (a, b): the budgets of the NodePool let 1 go at a time, which is used up by node c, which "
+	const begins = "Empty nodes stay and are billed (a, b): the budgets of the NodePool let 1 leave at a time, and other nodes use the " +
+		"budgets up: node c, "
 	for name, tt := range map[string]struct {
 		change func(*cluster)
 		want   string
@@ -91,20 +92,21 @@ func TestEmptyNodesThatStayNameWhatUsesTheBudgetUp(t *testing.T) {
 		"a PodDisruptionBudget": {func(c *cluster) {
 			c.deletedSince("c", time.Hour)
 			c.budgets = []*policyv1.PodDisruptionBudget{strict("web")}
-		}, begins + "is being deleted since 2026-05-04T11:00:00Z and waits, because PodDisruptionBudget shop/web allows no eviction " +
+		}, begins + "whose deletion began at 2026-05-04T11:00:00Z and waits, because PodDisruptionBudget shop/web allows no eviction " +
 			"of pod shop/web"},
 		"two PodDisruptionBudgets, which no eviction can meet": {func(c *cluster) {
 			c.deletedSince("c", time.Hour)
 			c.budgets = []*policyv1.PodDisruptionBudget{strict("web"), strict("all")}
-		}, begins + "is being deleted since 2026-05-04T11:00:00Z and waits, because PodDisruptionBudget shop/all with PodDisruptionBudget " +
+		}, begins + "whose deletion began at 2026-05-04T11:00:00Z and waits, because PodDisruptionBudget shop/all with PodDisruptionBudget " +
 			"shop/web allows no eviction of pod shop/web"},
 		"do-not-disrupt": {func(c *cluster) {
 			c.deletedSince("c", time.Hour)
 			c.pod.Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: "true"}
-		}, begins + "is being deleted since 2026-05-04T11:00:00Z and waits, because pod shop/web has the annotation karpenter.sh/do-not-disrupt"},
+		}, begins + "whose deletion began at 2026-05-04T11:00:00Z and waits, because pod shop/web has the annotation " +
+			"karpenter.sh/do-not-disrupt"},
 		"a node that is not ready": {func(c *cluster) {
 			c.nodes["c"].Status.Conditions[0].Status = corev1.ConditionUnknown
-		}, begins + "is not ready since 2026-05-04T11:00:00Z"},
+		}, begins + "which has not been ready since 2026-05-04T11:00:00Z"},
 		"a drain that has just begun": {func(c *cluster) {
 			c.deletedSince("c", time.Minute)
 			c.budgets = []*policyv1.PodDisruptionBudget{strict("web")}
@@ -156,7 +158,7 @@ func TestAMessageIsShortHoweverManyNodesThereAre(t *testing.T) {
 		use.By = append(use.By, leaving.Node{Name: "x" + name, Since: now.Add(-time.Hour)})
 	}
 	got := use.Kept(now)
-	if !strings.Contains(got, "(a, b, c, 7 more)") || strings.Count(got, "not ready since") != 3 {
+	if !strings.Contains(got, "(a, b, c, 7 more)") || strings.Count(got, "not been ready since") != 3 {
 		t.Error(got)
 	}
 }

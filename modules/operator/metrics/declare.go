@@ -21,7 +21,7 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		duration: d.histogram("linode_api", "request_duration_seconds",
 			"Duration of a request to the Linode API, waits and retries included.", labelMethod, labelRoute),
 		limiterWait: d.histogram("linode_api", "limiter_wait_seconds",
-			"How long a request waited so as not to exceed the API's limits; a request that did not wait is not counted.", labelMethod, labelRoute),
+			"Time that a request waited for the client's rate limit; a request that did not wait is not counted.", labelMethod, labelRoute),
 		retries: d.counter("linode_api", "retries_total", "Repeated requests to the Linode API.", labelMethod, labelRoute),
 	}
 	m.claiming = claiming{
@@ -32,24 +32,25 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		actions: d.counter("linode_pool", "actions_total",
 			"Requests of the claim engine about LKE node pools and their nodes, by result: ok, or the kind of the error. A list counts as one.",
 			labelAction, labelResult),
-		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", labelAction),
+		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of an action of the claim engine.", labelAction),
 		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
 		handedOut:      d.counter("linode_pool", "nodes_claimed_total", "Nodes that were claimed for NodeClaims.", labelInstanceType),
 	}
 	m.beginClaims(other)
 	m.nodes = nodes{
 		collected: d.counter("linode", "collected_total",
-			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.",
+			"Objects that garbage collection removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance "+
+				"took, pools.",
 			labelKind),
 
 		unidentified: d.counter("linode", "unidentified_nodes_total",
-			"Nodes of the cluster that were identified neither by provider ID nor by label, so that pods were not kept off them."),
+			"Nodes that had neither a provider ID nor the label of their pool, so the operator could not keep pods off them."),
 
 		neverJoined: d.counter("linode", "nodes_never_joined_total",
 			"NodeClaims that were deleted after their instance was launched and its node never joined.", labelInstanceType),
 
 		maintenance: d.gauge("linode", "host_maintenance_pending_nodes",
-			"NodeClaims whose Linode's host has maintenance pending that will interrupt it; only with HOST_MAINTENANCE."),
+			"NodeClaims whose Linode will be interrupted by pending maintenance of its host; only with HOST_MAINTENANCE."),
 	}
 	m.market = market{
 		refusals: d.counter("linode", "offering_refusals_total",

@@ -57,7 +57,8 @@ var (
 func Parse(annotation string, now time.Time) (*Schedule, error) {
 	var t text
 	if err := yaml.UnmarshalStrict([]byte(annotation), &t); err != nil {
-		return nil, fmt.Errorf("it is no YAML of the fields timeZone, wakeBefore and windows (%s): use them, %s", short(err.Error()), example)
+		return nil, fmt.Errorf("it is not valid YAML with the fields timeZone, wakeBefore and windows (%s): use them, %s",
+			short(err.Error()), example)
 	}
 	s := &Schedule{}
 	var err error
@@ -112,7 +113,7 @@ func starts(field, given string, zone *time.Location, now time.Time) (*cron.Spec
 		return nil, wrong("the time zone is the field timeZone")
 	}
 	if !schedules.MatchString(given) {
-		return nil, wrong("it has not five fields")
+		return nil, wrong("it does not have five fields")
 	}
 	parsed, err := cron.ParseStandard(given)
 	if err != nil {

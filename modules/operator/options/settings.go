@@ -325,7 +325,7 @@ func splitTags(text string) ([]string, error) {
 	for tag := range strings.SplitSeq(text, ",") {
 		tag = strings.TrimSpace(tag)
 		if n := utf8.RuneCountInString(tag); n < v1alpha1.TagMinLength || n > v1alpha1.TagMaxLength || v1alpha1.IsRestrictedTag(tag) {
-			return nil, fmt.Errorf("%q is no tag of a user", tag)
+			return nil, fmt.Errorf("%q is not a tag that a user may set", tag)
 		}
 		tags = append(tags, tag)
 	}

@@ -144,7 +144,7 @@ func (p Progress) Message() string {
 	case ReasonMissing:
 		return fmt.Sprintf("%d of the replicas are not ready", p.Missing)
 	case ReasonDone:
-		return "All nodes are made from the NodePool and the LinodeNodeClass as they are now"
+		return "All nodes are made from the current NodePool and LinodeNodeClass"
 	}
 	var names []string
 	leaving := 0
@@ -159,8 +159,8 @@ func (p Progress) Message() string {
 	if more := len(p.Outdated) - named; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("%d nodes are up to date, %d join, %d are outdated, of which %d leave: %s", p.UpToDate-p.Joining, p.Joining,
-		len(p.Outdated), leaving, strings.Join(names, ", "))
+	return fmt.Sprintf("%d nodes are up to date, %d are joining, %d are outdated (%d of them are being deleted): %s",
+		p.UpToDate-p.Joining, p.Joining, len(p.Outdated), leaving, strings.Join(names, ", "))
 }
 
 // Obstacles returns the present obstacles of a NodePool's rollout: conditions of the NodePool, and budgets that let no node go.
@@ -185,7 +185,7 @@ func Obstacles(nodePool *karpv1.NodePool, p Progress, clk clock.Clock) (all []st
 		case err != nil:
 			all = append(all, fmt.Sprintf("spec.disruption.budgets: %v", err))
 		case allowed == 0:
-			all = append(all, fmt.Sprintf("spec.disruption.budgets let none of %d nodes go for drift now", nodes))
+			all = append(all, fmt.Sprintf("spec.disruption.budgets allow no disruption of the %d nodes for drift now", nodes))
 		}
 	}
 	return all

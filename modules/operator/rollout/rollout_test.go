@@ -59,11 +59,12 @@ func TestARolloutIsDoneWhenNoOutdatedNodeIsLeft(t *testing.T) {
 		reason  string
 		message string
 	}{
-		"nothing has changed": {func(*world) {}, rollout.ReasonDone, "as they are now"},
+		"nothing has changed": {func(*world) {}, rollout.ReasonDone, "the current NodePool and LinodeNodeClass"},
 		"a changed NodePool, before the operator has seen it": {label, rollout.ReasonUnobserved,
 			"has not observed the last change of NodePool default"},
 		"a changed NodePool": {func(w *world) { label(w); w.taken(w.pool.Hash()) }, rollout.ReasonReplacing,
-			"0 nodes are up to date, 0 join, 3 are outdated, of which 0 leave: a (NodePoolDrifted), b (NodePoolDrifted), c (NodePoolDrifted)"},
+			"0 nodes are up to date, 0 are joining, 3 are outdated (0 of them are being deleted): a (NodePoolDrifted), b (NodePoolDrifted), " +
+				"c (NodePoolDrifted)"},
 		"a requirement, which no hash has": {func(w *world) {
 			w.pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{
 				Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"g6-standard-4"}}}
@@ -78,12 +79,12 @@ func TestARolloutIsDoneWhenNoOutdatedNodeIsLeft(t *testing.T) {
 		"drift that only the provider knows": {func(w *world) {
 			w.claims[1].Status.Conditions = append(w.claims[1].Status.Conditions,
 				status.Condition{Type: karpv1.ConditionTypeDrifted, Status: metav1.ConditionTrue, Reason: "FirewallDrifted"})
-		}, rollout.ReasonReplacing, "2 nodes are up to date, 0 join, 1 are outdated, of which 0 leave: b (FirewallDrifted)"},
+		}, rollout.ReasonReplacing, "2 nodes are up to date, 0 are joining, 1 are outdated (0 of them are being deleted): b (FirewallDrifted)"},
 		"the last outdated node still drains, its replacement joins": {func(w *world) {
 			w.claims[0].Annotations[v1alpha1.AnnotationHash] = "h0"
 			w.claims[0].DeletionTimestamp = ptr.To(metav1.Now())
 			joining(w.claims[2])
-		}, rollout.ReasonReplacing, "1 nodes are up to date, 1 join, 1 are outdated, of which 1 leave: a (NodeClassDrifted)"},
+		}, rollout.ReasonReplacing, "1 nodes are up to date, 1 are joining, 1 are outdated (1 of them are being deleted): a (NodeClassDrifted)"},
 		"nodes come and go with their pods": {func(w *world) {
 			joining(w.claims[0])
 			w.claims[1].DeletionTimestamp = ptr.To(metav1.Now())
@@ -128,7 +129,7 @@ func TestWhatHoldsARolloutIsNamed(t *testing.T) {
 	at := clocktesting.NewFakeClock(time.Unix(0, 0))
 	got := strings.Join(rollout.Obstacles(w.pool, rollout.Of(w.pool, w.class, w.claims), at), "\n")
 	want := "DriftStalled is True: a limit of the account\nInstanceTypesAvailable is False: none can be bought\n" +
-		"spec.disruption.budgets let none of 3 nodes go for drift now"
+		"spec.disruption.budgets allow no disruption of the 3 nodes for drift now"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

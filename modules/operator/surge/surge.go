@@ -73,11 +73,11 @@ func obstacle(d *appsv1.Deployment, pod *corev1.Pod, exclusive []string) string 
 	case d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
 		return "the Deployment's strategy is Recreate, which deletes the old pod first"
 	case rolling != nil && roundedUp(rolling.MaxSurge) < 1:
-		return "the Deployment has maxSurge 0: it makes no pod more than its replicas"
+		return "the Deployment has maxSurge 0, so it never creates an additional pod"
 	case rolling != nil && roundedDown(rolling.MaxUnavailable) > 0:
-		return "the Deployment has maxUnavailable 1 or more, so that it may delete the old pod first"
+		return "the Deployment has maxUnavailable 1 or more, so it may delete the old pod first"
 	case len(exclusive) > 0:
-		return fmt.Sprintf("its volume %s can be on one node only (ReadWriteOnce), so that a second pod would wait for it", exclusive[0])
+		return fmt.Sprintf("its volume %s can be on one node only (ReadWriteOnce), so a second pod would wait for the volume", exclusive[0])
 	case pod.Spec.NodeName != "" && pod.Spec.NodeSelector[corev1.LabelHostname] != "":
 		return "its nodeSelector names this node"
 	}

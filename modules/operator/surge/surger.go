@@ -61,7 +61,7 @@ func (s *Surger) Hold(ctx context.Context, pod *corev1.Pod) (bool, error) {
 		return false, err
 	}
 	if why := obstacle(deployment, pod, exclusive); why != "" {
-		s.say(pod, corev1.EventTypeWarning, EventSurgeNotPossible, "No pod is started before this one is evicted: "+why)
+		s.say(pod, corev1.EventTypeWarning, EventSurgeNotPossible, "This pod is evicted without a successor: "+why)
 		return false, nil
 	}
 	const revision = "deployment.kubernetes.io/revision"
@@ -72,7 +72,7 @@ func (s *Surger) Hold(ctx context.Context, pod *corev1.Pod) (bool, error) {
 		return true, nil
 	case timedOut:
 		s.say(pod, corev1.EventTypeWarning, EventSurgeTimedOut,
-			fmt.Sprintf("Its successor was not available after %s; it is evicted, because its node goes", limit))
+			fmt.Sprintf("Its successor was not available after %s; the pod is evicted, because its node is being removed", limit))
 		return false, nil
 	}
 	return s.start(ctx, deployment, pod, step, now)
@@ -90,7 +90,7 @@ func (s *Surger) start(ctx context.Context, d *appsv1.Deployment, pod *corev1.Po
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		s.say(pod, corev1.EventTypeWarning, EventSurgeNotPossible,
-			"No pod is started before this one is evicted: the API server refuses: "+err.Error())
+			"This pod is evicted without a successor: the API server refuses: "+err.Error())
 		return false, nil
 	case apierrors.IsConflict(err):
 		return true, nil // another client has changed the Deployment; the next call reads the change
@@ -98,7 +98,8 @@ func (s *Surger) start(ctx context.Context, d *appsv1.Deployment, pod *corev1.Po
 		return true, fmt.Errorf("restarting Deployment %s/%s: %w", d.Namespace, d.Name, err)
 	}
 	s.say(pod, corev1.EventTypeNormal, EventSurgeStarted,
-		fmt.Sprintf("Its node goes: Deployment %s makes its successor first, and the pod is deleted when that is available", d.Name))
+		fmt.Sprintf("The node is being removed: Deployment %s creates the successor first, and deletes this pod when the successor is "+
+			"available", d.Name))
 	return true, nil
 }
 

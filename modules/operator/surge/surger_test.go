@@ -86,7 +86,7 @@ func TestAnEvictionWaitsForTheSuccessorOfAPodThatCanSurge(t *testing.T) {
 		restarted bool
 		event     string
 	}{
-		"opted in on the Deployment":        {func(*world) {}, true, true, "SurgeStarted: Its node goes: Deployment web"},
+		"opted in on the Deployment":        {func(*world) {}, true, true, "SurgeStarted: The node is being removed: Deployment web"},
 		"the default strategy, spelled out": {func(w *world) { rolling(w, "25%", "25%") }, true, true, "SurgeStarted"},
 		"not opted in":                      {func(w *world) { delete(w.deployment.Annotations, surge.Annotation) }, false, false, ""},
 		"opted in on the NodePool": {func(w *world) {
@@ -102,12 +102,12 @@ func TestAnEvictionWaitsForTheSuccessorOfAPodThatCanSurge(t *testing.T) {
 		"longer than an hour": {func(w *world) { w.deployment.Annotations[surge.Annotation] = "2h" }, false, false, "SurgeNotPossible"},
 		"two replicas":        {func(w *world) { w.deployment.Spec.Replicas = ptr.To[int32](2) }, false, false, ""},
 		"no successor before": {func(w *world) { w.deployment.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, false, false,
-			"SurgeNotPossible: No pod is started before this one is evicted: the Deployment's strategy is Recreate"},
+			"SurgeNotPossible: This pod is evicted without a successor: the Deployment's strategy is Recreate"},
 		"maxSurge 0":       {func(w *world) { rolling(w, "0", "1") }, false, false, "SurgeNotPossible"},
 		"maxUnavailable 1": {func(w *world) { rolling(w, "1", "1") }, false, false, "SurgeNotPossible"},
 		"paused":           {func(w *world) { w.deployment.Spec.Paused = true }, false, false, "SurgeNotPossible"},
 		"a volume of one node": {func(w *world) { mount(w, corev1.ReadWriteOnce) }, false, false,
-			"SurgeNotPossible: No pod is started before this one is evicted: its volume data"},
+			"SurgeNotPossible: This pod is evicted without a successor: its volume data"},
 		"a volume of many nodes":  {func(w *world) { mount(w, corev1.ReadWriteMany) }, true, true, "SurgeStarted"},
 		"a pod that is not ready": {func(w *world) { w.pod.Status.Conditions = nil }, false, false, ""},
 		"a StatefulSet's pod":     {func(w *world) { w.pod.OwnerReferences[0].Kind = "StatefulSet" }, false, false, ""},
@@ -116,7 +116,7 @@ func TestAnEvictionWaitsForTheSuccessorOfAPodThatCanSurge(t *testing.T) {
 			"SurgeStarted"},
 		"the API server refuses": {func(w *world) {
 			w.refusal = apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web", nil)
-		}, false, false, "SurgeNotPossible: No pod is started before this one is evicted: the API server refuses"},
+		}, false, false, "SurgeNotPossible: This pod is evicted without a successor: the API server refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := optedIn()

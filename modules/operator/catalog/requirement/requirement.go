@@ -33,7 +33,7 @@ func Unmet(wanted []Selector, all []*cloudprovider.InstanceType) error {
 		return err
 	}
 	if len(all) == 0 {
-		return errors.New("no plan is offered at all")
+		return errors.New("the operator offers no plan in this region with these settings")
 	}
 	if met(wanted, all) {
 		return nil
@@ -51,7 +51,7 @@ func Unmet(wanted []Selector, all []*cloudprovider.InstanceType) error {
 		return single(reasons[0], all)
 	}
 	texts := lo.Map(reasons, func(reason Selector, _ int) string { return Text(reason) })
-	return fmt.Errorf("no plan meets these requirements together: %s", strings.Join(texts, "; "))
+	return fmt.Errorf("no plan meets all of these requirements: %s", strings.Join(texts, "; "))
 }
 
 // Excluding returns the requirements that one instance type does not meet.
@@ -82,23 +82,23 @@ func onDemand(wanted []Selector) error {
 	if capacityType.Has(karpv1.CapacityTypeOnDemand) {
 		return nil
 	}
-	asked := "what is asked for"
+	asked := "other"
 	for _, selector := range wanted {
 		if selector.Key == karpv1.CapacityTypeLabelKey && selector.Operator == corev1.NodeSelectorOpIn {
 			asked = strings.Join(selector.Values, " or ")
 		}
 	}
 	//nolint:staticcheck // Linode is a name
-	return fmt.Errorf("Linode sells on-demand capacity only and no %s: add on-demand to the values of %s, or remove the requirement", asked,
-		karpv1.CapacityTypeLabelKey)
+	return fmt.Errorf("Linode sells only on-demand capacity, no %s capacity: add on-demand to the values of %s, or remove the requirement",
+		asked, karpv1.CapacityTypeLabelKey)
 }
 
 // single explains a requirement that alone excludes every type.
 func single(selector Selector, all []*cloudprovider.InstanceType) error {
 	switch selector.Operator {
 	case corev1.NodeSelectorOpNotIn:
-		return fmt.Errorf("every plan has %s = %s, which %s excludes", selector.Key, strings.Join(valuesOf(selector.Key, all), " or "),
-			Text(selector))
+		return fmt.Errorf("every plan has %s = %s, which the requirement %s excludes", selector.Key,
+			strings.Join(valuesOf(selector.Key, all), " or "), Text(selector))
 	case corev1.NodeSelectorOpDoesNotExist:
 		return fmt.Errorf("every plan has the label %s, which the requirement excludes", selector.Key)
 	case corev1.NodeSelectorOpExists:

@@ -58,12 +58,12 @@ func TestTheRequirementThatFailsIsNamedWithNearValues(t *testing.T) {
 		"a plan without a dash": {[]requirement.Selector{selector(plan, in, "g6-standard4")},
 			"no plan has node.kubernetes.io/instance-type = g6-standard4. Similar: g6-standard-4"},
 		"a plan of another cloud": {[]requirement.Selector{selector(plan, in, "m5.large")},
-			"no plan has node.kubernetes.io/instance-type = m5.large. There are: "},
+			"no plan has node.kubernetes.io/instance-type = m5.large. Existing values: "},
 		"arm64": {[]requirement.Selector{selector(corev1.LabelArchStable, in, "arm64")},
-			"no plan has kubernetes.io/arch = arm64. There is only: amd64"},
+			"no plan has kubernetes.io/arch = arm64. Existing values: amd64"},
 		"a zone of another cloud": {[]requirement.Selector{selector(corev1.LabelTopologyZone, in, "us-east-1a", "us-east-1b")},
-			"no plan has topology.kubernetes.io/zone in (us-east-1a, us-east-1b). There is only: us-ord (nodes are made in the cluster's region, " +
-				"and a zone is a region at Linode)"},
+			"no plan has topology.kubernetes.io/zone in (us-east-1a, us-east-1b). Existing values: us-ord (nodes are made in the cluster's " +
+				"region, and a zone is a region at Linode)"},
 		"a misspelt class": {[]requirement.Selector{selector(v1alpha1.LabelInstanceClass, in, "dedicate")},
 			"no plan has karpenter.k8s.linode/instance-class = dedicate. Similar: dedicated"},
 		"a number between two": {[]requirement.Selector{selector(v1alpha1.LabelInstanceCPU, in, "5")},
@@ -75,12 +75,12 @@ func TestTheRequirementThatFailsIsNamedWithNearValues(t *testing.T) {
 		"less than there is": {[]requirement.Selector{selector(v1alpha1.LabelInstanceCPU, karpv1.NodeSelectorOpLte, "0")},
 			"no plan has karpenter.k8s.linode/instance-cpu <= 0. The smallest is 1"},
 		"everything excluded": {[]requirement.Selector{selector(corev1.LabelArchStable, corev1.NodeSelectorOpNotIn, "amd64")},
-			"every plan has kubernetes.io/arch = amd64, which kubernetes.io/arch not in (amd64) excludes"},
+			"every plan has kubernetes.io/arch = amd64, which the requirement kubernetes.io/arch not in (amd64) excludes"},
 		"two that exclude each other": {[]requirement.Selector{amd64, selector(v1alpha1.LabelInstanceClass, in, "nanode"),
 			selector(v1alpha1.LabelInstanceCPU, in, "8")},
-			"no plan meets these requirements together: karpenter.k8s.linode/instance-class = nanode; karpenter.k8s.linode/instance-cpu = 8"},
+			"no plan meets all of these requirements: karpenter.k8s.linode/instance-class = nanode; karpenter.k8s.linode/instance-cpu = 8"},
 		"spot": {[]requirement.Selector{amd64, selector(karpv1.CapacityTypeLabelKey, in, "spot")},
-			"Linode sells on-demand capacity only and no spot: add on-demand to the values of karpenter.sh/capacity-type, or remove the " +
+			"Linode sells only on-demand capacity, no spot capacity: add on-demand to the values of karpenter.sh/capacity-type, or remove the " +
 				"requirement"},
 		"spot or on-demand": {[]requirement.Selector{selector(karpv1.CapacityTypeLabelKey, in, "spot", "on-demand")}, ""},
 	} {

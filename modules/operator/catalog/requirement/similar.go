@@ -21,7 +21,7 @@ func hint(selector Selector, known []string) string {
 	case len(known) == 0:
 		return "No plan has this label"
 	case len(known) <= 2:
-		return "There is only: " + strings.Join(known, ", ")
+		return "Existing values: " + strings.Join(known, ", ")
 	case len(numbers) == len(known):
 		return nearNumbers(selector, numbers)
 	}
@@ -29,9 +29,9 @@ func hint(selector Selector, known []string) string {
 		return "Similar: " + strings.Join(similar, ", ")
 	}
 	if more := len(known) - shown; more > 0 {
-		return fmt.Sprintf("There are: %s and %d more", strings.Join(known[:shown], ", "), more)
+		return fmt.Sprintf("Existing values: %s and %d more", strings.Join(known[:shown], ", "), more)
 	}
-	return "There are: " + strings.Join(known, ", ")
+	return "Existing values: " + strings.Join(known, ", ")
 }
 
 // nearNumbers names the largest or smallest number of all plans for a bound (Gt, Lt), and the neighbours of a number that no plan has.

@@ -30,7 +30,7 @@ func ParsePrices(text string) (Prices, error) {
 			return nil, fmt.Errorf("%q has no price above 0", item)
 		}
 		if patterns, err := ParsePatterns(pattern); err != nil || len(patterns) != 1 || strings.HasPrefix(pattern, ClassPrefix) {
-			return nil, fmt.Errorf("%q is no plan", pattern)
+			return nil, fmt.Errorf("%q is not a plan", pattern)
 		}
 		list = append(list, Price{pattern, usd})
 	}

@@ -55,9 +55,9 @@ func ParsePatterns(text string) (Patterns, error) {
 		case item == "":
 			return nil, fmt.Errorf("an empty pattern")
 		case isClass && len(validation.IsValidLabelValue(class)) > 0, isClass && class == "":
-			return nil, fmt.Errorf("%q is no class", class)
+			return nil, fmt.Errorf("%q is not a class", class)
 		case !isClass && strings.Trim(item, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.*") != "":
-			return nil, fmt.Errorf("%q is no plan", item)
+			return nil, fmt.Errorf("%q is not a plan", item)
 		}
 		list = append(list, item)
 	}
@@ -74,7 +74,7 @@ func Parse(allow, deny string) (Selection, error) {
 		return Selection{}, err
 	}
 	if len(allowed) == 0 {
-		return Selection{}, fmt.Errorf("%q allows nothing", allow)
+		return Selection{}, fmt.Errorf("%q allows no plan", allow)
 	}
 	denied, err := ParsePatterns(deny)
 	return Selection{allowed, denied}, err

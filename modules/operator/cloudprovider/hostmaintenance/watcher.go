@@ -128,8 +128,8 @@ func (w *Watcher) report(ctx context.Context, pending map[int]api.HostMaintenanc
 }
 
 func message(id int, m api.HostMaintenance) string {
-	return fmt.Sprintf("Linode has announced maintenance of the host of Linode %d (%.40s) for %s; the node is replaced before, within the "+
-		"budgets of its NodePool", id, m.Type, when(m))
+	return fmt.Sprintf("Linode has announced maintenance of the host of Linode %d (%.40s) for %s; Karpenter replaces the node before that "+
+		"time, within the budgets of its NodePool", id, m.Type, when(m))
 }
 
 func when(m api.HostMaintenance) string {

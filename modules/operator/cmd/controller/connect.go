@@ -116,7 +116,7 @@ func (p *platform) connect(ctx context.Context) error {
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
 			if err != nil && !errors.Is(err, context.Canceled) { // Canceled means that the process ends
-				log.Log.Error(err, "could not refresh instance types; going on with the last answer")
+				log.Log.Error(err, "could not refresh instance types; using the last answer")
 			}
 		},
 	})
@@ -125,7 +125,7 @@ func (p *platform) connect(ctx context.Context) error {
 		return unmatchedPlans(excluded)
 	}
 	if err != nil {
-		return &options.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
+		return &options.Error{Name: "LINODE_URL", Found: "the Linode API does not list plans, prices or availability", Err: err,
 			Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.market)
@@ -143,7 +143,7 @@ func unmatchedPlans(err *catalog.ExclusionError) error {
 	if similar := requirement.Similar([]string{pattern}, known); len(similar) > 0 {
 		return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: "similar: " + strings.Join(similar, ", ")}
 	}
-	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `karpenter-linode plans` lists what there is"}
+	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `karpenter-linode plans` lists all plans"}
 }
 
 // outage returns whether connect may succeed later without a change by a user: the API does not answer, or it limits requests.

@@ -109,7 +109,7 @@ func TestBadInputEndsTheProcessWithOneLine(t *testing.T) {
 		{"a class that there is not", nil, []string{token, demo, "LINODE_URL=" + good, "PLANS_ALLOW=class=dedicatd"}, "PLANS_ALLOW",
 			"similar: class=dedicated"},
 		{"plans that are all denied", nil, []string{token, demo, "LINODE_URL=" + good, "PLANS_DENY=*"}, "PLANS_DENY", "no plan is left"},
-		{"another server", nil, []string{token, demo, "LINODE_URL=" + webServer(t)}, "LINODE_URL", "not as the Linode API does (status 404"},
+		{"another server", nil, []string{token, demo, "LINODE_URL=" + webServer(t)}, "LINODE_URL", "is not the Linode API (status 404"},
 		{"no cluster name", nil, []string{token}, "CLUSTER_NAME", "not set"},
 		{"a name no cluster has", nil, []string{token, "CLUSTER_NAME=demon", "LINODE_URL=" + good}, "CLUSTER_NAME", `"demon"`},
 		{"a name two clusters have", nil, []string{token, demo, "LINODE_URL=" + twins}, "CLUSTER_NAME", "2 LKE clusters"},

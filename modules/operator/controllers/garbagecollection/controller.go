@@ -99,7 +99,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 			"instance", node.InstanceID, "node", node.Name, "claim", node.Claim, "instance-type", node.InstanceType)
 	}
 	for _, pool := range collected.Pools {
-		log.FromContext(ctx).Info("deleted a pool without a use", "pool", pool)
+		log.FromContext(ctx).Info("deleted an unused pool", "pool", pool)
 	}
 	if c.cfg.OnCollected != nil {
 		c.cfg.OnCollected(collected)

@@ -106,8 +106,8 @@ func (c *Controller) joined(ctx context.Context, node claims.Node) (bool, error)
 		case !c.couldBe(of, node):
 			continue
 		case time.Since(of.CreationTimestamp.Time) > identified:
-			return false, fmt.Errorf("node %s has had no provider ID for over %s and could be the node of %s: see whether the cloud controller "+
-				"manager works", of.Name, identified, node.Name)
+			return false, fmt.Errorf("node %s has had no provider ID for more than %s and may belong to instance %s: check the cloud controller "+
+				"manager", of.Name, identified, node.Name)
 		}
 		return false, nil
 	}

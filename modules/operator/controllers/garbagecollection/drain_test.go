@@ -132,7 +132,7 @@ func TestANodeThatStaysWithoutProviderIDIsAnError(t *testing.T) {
 			t.Errorf("a Node of %s: %d of 2 instances are left, and the log has %q", age, len(pools.nodes), lines)
 		}
 		for _, line := range lines {
-			if !strings.Contains(line, "node joined has had no provider ID for over 2m0s and could be the node of renamed") {
+			if !strings.Contains(line, "node joined has had no provider ID for more than 2m0s and may belong to instance renamed") {
 				t.Error(line)
 			}
 		}

@@ -126,7 +126,7 @@ func (c *Controller) sum(ctx context.Context, name string) error {
 	c.summed.Set(name, true, sumPause)
 	c.recorder.Publish(events.Event{
 		InvolvedObject: nodePool, Type: corev1.EventTypeNormal, Reason: EventWaitingForNode,
-		Message: fmt.Sprintf("%d Linodes of this NodePool were launched and their nodes have not joined yet, the first %d min ago",
+		Message: fmt.Sprintf("The nodes of %d Linodes of this NodePool have not joined yet; the first Linode was launched %d min ago",
 			count, int(time.Since(first)/time.Minute)),
 		DedupeValues: []string{string(nodePool.UID), name, first.String(), fmt.Sprint(count)},
 	})
@@ -160,8 +160,8 @@ func (c *Controller) report(nodeClaim *karpv1.NodeClaim, minutes int, since time
 	}
 	c.recorder.Publish(events.Event{
 		InvolvedObject: nodeClaim, Type: corev1.EventTypeNormal, Reason: EventWaitingForNode,
-		Message: fmt.Sprintf("%s, a %s, was launched %d min ago and its node has not joined yet; Karpenter gives it up after %d min, at %s",
-			linode, nodeClaim.Labels[corev1.LabelInstanceTypeStable], minutes, int(GivenUpAfter.Minutes()),
+		Message: fmt.Sprintf("%s, a %s, was launched %d min ago and its node has not joined yet; Karpenter deletes this NodeClaim after "+
+			"%d min, at %s", linode, nodeClaim.Labels[corev1.LabelInstanceTypeStable], minutes, int(GivenUpAfter.Minutes()),
 			since.Add(GivenUpAfter).UTC().Format("15:04:05 MST")),
 		DedupeValues: []string{string(nodeClaim.UID), fmt.Sprint(minutes)},
 	})

@@ -120,7 +120,7 @@ func TestALongBootIsTwoEventsOnTheNodeClaim(t *testing.T) {
 			t.Fatalf("%q", ofClaims)
 		}
 		if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 3 min ago and its node has not joined yet; " +
-			"Karpenter gives it up after 15 min, at 00:15:00 UTC"; ofClaims[0] != want {
+			"Karpenter deletes this NodeClaim after 15 min, at 00:15:00 UTC"; ofClaims[0] != want {
 			t.Errorf("got  %s\nwant %s", ofClaims[0], want)
 		}
 	})
@@ -147,8 +147,8 @@ func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
 			time.Sleep(3*time.Minute + time.Second)
 		}
 		sums := slices.DeleteFunc(slices.Clone(*told), func(e string) bool { return !strings.Contains(e, "of this NodePool") })
-		want := []string{"Normal WaitingForNode: 200 Linodes of this NodePool were launched and their nodes have not joined yet, " +
-			"the first 3 min ago"}
+		want := []string{"Normal WaitingForNode: The nodes of 200 Linodes of this NodePool have not joined yet; " +
+			"the first Linode was launched 3 min ago"}
 		if !slices.Equal(sums, want) {
 			t.Errorf("got %q", sums)
 		}

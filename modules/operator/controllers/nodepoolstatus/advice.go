@@ -50,7 +50,7 @@ func unserved(nodePool *karpv1.NodePool) string {
 	}
 	return fmt.Sprintf("spec.template.spec.nodeClassRef has group %q and kind %q, and this Karpenter serves group %q and kind %q only, so "+
 		"the NodePool gets no nodes: "+
-		"delete it and make it again with that group and kind, because neither can be changed", ref.Group, ref.Kind, v1alpha1.Group,
+		"delete the NodePool and create it with this group and kind, because these fields are immutable", ref.Group, ref.Kind, v1alpha1.Group,
 		v1alpha1.Kind)
 }
 
@@ -65,8 +65,8 @@ func labelsOfOtherProviders(nodePool *karpv1.NodePool) (messages []string) {
 		if ours != "" {
 			advice = "use " + ours
 		}
-		messages = append(messages, fmt.Sprintf("the requirement %s selects no plan and excludes none, because the label is another "+
-			"provider's; %s", requirement.Text(selector), advice))
+		messages = append(messages, fmt.Sprintf("the requirement %s has no effect on plans, because its label belongs to another "+
+			"provider; %s", requirement.Text(selector), advice))
 	}
 	return messages
 }
@@ -107,11 +107,11 @@ func (c *Controller) otherClasses(ctx context.Context, name string) (string, err
 	case slices.Contains(names, name):
 		return "", nil
 	case len(similar) > 0:
-		return fmt.Sprintf(". There is no LinodeNodeClass %s. Similar: %s", name, strings.Join(similar, ", ")), nil
+		return fmt.Sprintf(". LinodeNodeClass %s does not exist. Similar: %s", name, strings.Join(similar, ", ")), nil
 	case len(names) > 0:
-		return fmt.Sprintf(". There is no LinodeNodeClass %s. There are: %s", name, strings.Join(names[:min(len(names), 5)], ", ")), nil
+		return fmt.Sprintf(". LinodeNodeClass %s does not exist. The cluster has: %s", name, strings.Join(names[:min(len(names), 5)], ", ")), nil
 	}
-	return fmt.Sprintf(". There is no LinodeNodeClass %s, nor any other", name), nil
+	return fmt.Sprintf(". LinodeNodeClass %s does not exist; the cluster has no LinodeNodeClass", name), nil
 }
 
 // observed returns the stored conditions. Without the option WithObservedOnly, core adds an Unknown condition for each missing condition.

@@ -72,19 +72,19 @@ func TestWhatCoreLeavesOutInSilenceIsAnEventOnTheNodePool(t *testing.T) {
 				LastTransitionTime: metav1.Now()}}
 		}, nil, ""},
 		"a label of AWS's provider": {requiring("karpenter.k8s.aws/instance-cpu", "4"), nil,
-			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-cpu = 4 selects no plan and excludes none, because the label is " +
-				"another provider's; use karpenter.k8s.linode/instance-cpu"},
+			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-cpu = 4 has no effect on plans, because its label belongs to " +
+				"another provider; use karpenter.k8s.linode/instance-cpu"},
 		"one that has no equivalent": {requiring("karpenter.k8s.aws/instance-hypervisor", "nitro"), nil,
-			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-hypervisor = nitro selects no plan and excludes none, because the " +
-				"label is another provider's; no label of this provider means the same: remove the requirement"},
+			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-hypervisor = nitro has no effect on plans, because its " +
+				"label belongs to another provider; no label of this provider means the same: remove the requirement"},
 		"a user's own label": {requiring("example.com/team", "payments"), nil, ""},
 		"not ready, its class misspelt": {notReadySince(time.Minute, "NodeClassNotFound", "NodeClass not found on cluster"),
 			[]client.Object{class},
-			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is " +
-				"no LinodeNodeClass deflt. Similar: default"},
+			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. " +
+				"LinodeNodeClass deflt does not exist. Similar: default"},
 		"not ready, no class at all": {notReadySince(time.Minute, "NodeClassNotFound", "NodeClass not found on cluster"), nil,
-			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is " +
-				"no LinodeNodeClass deflt, nor any other"},
+			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. " +
+				"LinodeNodeClass deflt does not exist; the cluster has no LinodeNodeClass"},
 		"not ready for a moment": {notReadySince(2*time.Second, "NodeClassReadinessUnknown", "Node Class Readiness Unknown"), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	c.show(nodePool, ConditionEmptyStay, metav1.ConditionTrue, "BudgetUsedUp", kept)
 	if c.token.Refused() {
 		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, launches.EventTokenRefused,
-			launches.TokenRefused+"; until it works no node is bought or removed")
+			launches.TokenRefused+"; until the API accepts the token, the operator buys and removes no node")
 	} else {
 		c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
 	}
@@ -189,12 +189,12 @@ func failing(failures []launches.Pause) (reason, message string) {
 	case len(failures) == 0:
 		return "", ""
 	case failures[0].Plan == "":
-		return "LaunchesGivenUp", fmt.Sprintf("Launches were given up %d times in a row; the events of the NodePool contain the reason",
+		return "LaunchesGivenUp", fmt.Sprintf("%d launches in a row failed; see the events of the NodePool",
 			failures[0].InARow)
 	}
 	f := failures[0]
 	return cloudprovider.EventNodesNeverJoin, fmt.Sprintf(
-		"%d nodes of %s in a row were launched and never joined; the next one is bought after %s (plans that fail: %d)",
+		"%d nodes of %s in a row were launched and never joined; the operator buys the next one after %s (failing plans: %d)",
 		f.InARow, f.Plan, f.Until.UTC().Format(time.RFC3339), len(failures))
 }
 
@@ -204,9 +204,9 @@ func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (st
 	switch {
 	case c.provider.Limited(ctx, nodePool):
 		why = "a limit of the account, of the cluster, of the settings or of the placement groups is reached: the events of the NodePool " +
-			"contain which; have it raised, or remove Linodes"
+			"name the limit; raise it, or remove Linodes"
 	case full(nodePool):
-		why = "the NodePool is static and its limit on nodes is its number of replicas: raise spec.limits.nodes"
+		why = "spec.limits.nodes of this static NodePool is not above spec.replicas: raise spec.limits.nodes"
 	default:
 		return "", nil
 	}
@@ -223,7 +223,8 @@ func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (st
 	if drifted == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%d nodes have drifted and cannot be replaced, because a replacement is made first and %s", drifted, why), nil
+	return fmt.Sprintf("%d nodes have drifted and cannot be replaced, because Karpenter creates the replacement first, and %s", drifted,
+		why), nil
 }
 
 // full returns whether a static NodePool has no room for a replacement in addition to its replicas.

@@ -69,7 +69,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 		"nothing":                         {},
 		"nodes that never join":           {provider: provider{failures: never}, joining: "NodesNeverJoin: 3 nodes of g6-standard-2"},
 		"launches that are given up": {provider: provider{failures: []launches.Pause{{InARow: 2}}},
-			joining: "LaunchesGivenUp: Launches were given up 2 times"},
+			joining: "LaunchesGivenUp: 2 launches in a row failed"},
 		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
 		"a limit stalls drift":              {provider: provider{limited: true}, drifted: "default", stalled: "a limit of the account"},
 		"a static pool at its limit":        {change: static, drifted: "default", stalled: "spec.limits.nodes"},

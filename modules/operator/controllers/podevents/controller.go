@@ -92,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		if message := impossible(pod); message != "" {
 			c.warn(pod, EventImpossible, message)
 		} else if refused {
-			c.warn(pod, launches.EventTokenRefused, launches.TokenRefused+"; until it works Karpenter makes no node for this pod")
+			c.warn(pod, launches.EventTokenRefused, launches.TokenRefused+"; until the API accepts the token, Karpenter makes no node for this pod")
 		} else if why != "" {
 			c.warn(pod, EventNoNodePoolReady, why)
 		} else if message := elsewhere(pod, bounds); message != "" {
@@ -124,7 +124,7 @@ func whyNone(nodePools []karpv1.NodePool) string {
 		names = append(names, nodePools[i].Name)
 	}
 	if len(names) == 0 {
-		return "Karpenter makes no node for this pod: there is no NodePool (or static ones only)"
+		return "Karpenter makes no node for this pod: there is no NodePool, or all NodePools are static"
 	}
 	if more := len(names) - 5; more > 0 {
 		names = append(names[:5], fmt.Sprintf("%d more", more))

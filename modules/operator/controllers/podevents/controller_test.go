@@ -71,7 +71,7 @@ func TestAPendingPodIsToldThatNoNodePoolIsReady(t *testing.T) {
 			pool("b", metav1.ConditionUnknown, time.Hour)}, "no NodePool is ready (a, b); kubectl describe nodepools shows why"},
 		"one that was ready a moment ago":   {[]client.Object{pool("a", metav1.ConditionFalse, time.Second)}, ""},
 		"no NodePool":                       {nil, "there is no NodePool"},
-		"a static NodePool, which is ready": {[]client.Object{static}, "there is no NodePool (or static ones only)"},
+		"a static NodePool, which is ready": {[]client.Object{static}, "there is no NodePool, or all NodePools are static"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(tt.pools, pending("waiting"), bound, ofDaemonSet)...).

@@ -102,8 +102,8 @@ func heldBack(pod *corev1.Pod, bounds []bound) (reason, message string) {
 		case b.held != "":
 			reason, message = EventOffHours, fmt.Sprintf("NodePool %s makes no node for this pod now. %s", b.nodePool, b.held)
 		case len(b.within) > 0:
-			reason, message = EventLimitsReached, fmt.Sprintf("NodePool %s has %s left of spec.limits, and every plan that holds this pod has "+
-				"more: raise the limits, remove nodes, or let the pod request less", b.nodePool, b.left)
+			reason, message = EventLimitsReached, fmt.Sprintf("NodePool %s has %s left of spec.limits, and every plan that fits this pod exceeds "+
+				"it: raise the limits, remove nodes, or lower the pod's requests", b.nodePool, b.left)
 		}
 	}
 	return reason, message

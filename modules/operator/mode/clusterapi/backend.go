@@ -106,7 +106,7 @@ func mismatch(s shape, nodeClaim *karpv1.NodeClaim) string {
 	}
 	for key, value := range s.labels {
 		if planned, set := nodeClaim.Labels[key]; set && planned != value {
-			return fmt.Sprintf("its nodes have the label %s=%s, and the NodePool has %s", key, value, planned)
+			return fmt.Sprintf("its nodes have the label %s=%s, but the NodePool has the value %s", key, value, planned)
 		}
 	}
 	return ""
@@ -129,7 +129,7 @@ func (b *Backend) Get(ctx context.Context, instanceID int) (cloudprovider.Node, 
 		}
 	}
 	return cloudprovider.Node{}, claims.Errorf(claims.KindNotFound, "get",
-		claims.Object("instance", instanceID), "no Machine of the cluster has it")
+		claims.Object("instance", instanceID), "no Machine of the cluster has this provider ID")
 }
 
 // List returns the Machines of all NodeClaims.

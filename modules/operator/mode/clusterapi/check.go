@@ -40,7 +40,7 @@ func (v *view) check(ctx context.Context, nodes client.Reader, class *v1alpha1.L
 	}
 	if open := untainted(selected); len(open) > 0 {
 		return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnregisteredTaintMissing, Message: fmt.Sprintf(
-			"pods may come to a node before a NodeClaim has it: add the taint %s:%s to joinConfiguration.nodeRegistration.taints of the "+
+			"pods may be scheduled on a node before a NodeClaim owns it: add the taint %s:%s to joinConfiguration.nodeRegistration.taints of the "+
 				"KubeadmConfigTemplate of MachineDeployment %s", karpv1.UnregisteredTaintKey, corev1.TaintEffectNoExecute, strings.Join(open, ", "))}
 	}
 	return found

@@ -21,10 +21,10 @@ func Offers(ctx context.Context, config *rest.Config, namespace, region string, 
 	}
 	clusters, err := backend.OtherClusters(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the MachineDeployments of namespace %s: %w", namespace, err)
+		return nil, fmt.Errorf("reading the MachineDeployments of namespace %s: %w", namespace, err)
 	}
 	if len(clusters) != 1 {
-		return nil, fmt.Errorf("namespace %s has MachineDeployments of %d Clusters (%s), and the operator serves one in a namespace of its own",
+		return nil, fmt.Errorf("namespace %s has MachineDeployments of %d Clusters (%s), but the operator needs a namespace with exactly one",
 			namespace, len(clusters), strings.Join(clusters, ", "))
 	}
 	if backend, err = dial(config, namespace, clusters[0]); err != nil {
@@ -32,7 +32,7 @@ func Offers(ctx context.Context, config *rest.Config, namespace, region string, 
 	}
 	seen := newView(backend, region, hourly)
 	if err := seen.refresh(ctx); err != nil {
-		return nil, fmt.Errorf("the MachineDeployments of namespace %s: %w", namespace, err)
+		return nil, fmt.Errorf("reading the MachineDeployments of namespace %s: %w", namespace, err)
 	}
 	return &market{Catalog: listed, view: seen, region: region}, nil
 }

@@ -97,8 +97,8 @@ func (b *Backend) VersionDiffers(ctx context.Context, class *v1alpha1.LinodeNode
 	if err != nil || differs == nil {
 		return "", err
 	}
-	return fmt.Sprintf("spec.bootstrap.kubernetesVersion is %s and the control plane has %s, but node %s of image %s, made since, joined "+
-		"with kubelet %s; no node is replaced for its version until the class has an image, or preJoinCommands, with a kubelet of %s",
+	return fmt.Sprintf("spec.bootstrap.kubernetesVersion is %s and the control plane has %s, but the newer node %s of image %s "+
+		"joined with kubelet %s; Karpenter replaces no node for its version until the class has an image or preJoinCommands with a kubelet of %s",
 		v1alpha1.ClusterMinor, differs.Want, differs.Node, differs.Image, differs.Have, differs.Want), nil
 }
 

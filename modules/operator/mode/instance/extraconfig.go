@@ -28,7 +28,7 @@ func extraConfig(given map[string]apiextensionsv1.JSON) (map[string]any, error) 
 		}
 		if why := bootstrap.ManagedField(name); why != "" {
 			if field, own := ownField(name); own {
-				return nil, wrong("the class has this field by its own name: use %s", field)
+				return nil, wrong("use %s, the class's own field", field)
 			}
 			return nil, wrong("it cannot be set here: %s; remove it", why)
 		}

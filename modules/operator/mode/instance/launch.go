@@ -65,7 +65,7 @@ func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1al
 	}
 	return instances.Instance{}, &claims.Error{
 		Kind: claims.KindInvalid, Op: "create", Field: claims.FieldPlacementGroups, Effect: claims.EffectNone,
-		Err: fmt.Errorf("no placement group of the class takes one more Linode; add another one: %w", errors.Join(refusals...)),
+		Err: fmt.Errorf("every placement group of the class refuses one more Linode; add a placement group: %w", errors.Join(refusals...)),
 	}
 }
 

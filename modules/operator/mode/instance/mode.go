@@ -51,8 +51,8 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 	info, err := clusterinfo.NewReader(op.GetAPIReader(),
 		clusterinfo.Config{Endpoint: o.ClusterEndpoint, CABundle: o.ClusterCABundle, Kube: op.GetConfig()})
 	if err != nil {
-		return mode.Nodes{}, &options.Error{Name: "CLUSTER_ENDPOINT", Found: "or CLUSTER_CA_BUNDLE cannot be used", Err: err,
-			Fix: "correct it, or leave it out: it is discovered"}
+		return mode.Nodes{}, &options.Error{Name: "CLUSTER_ENDPOINT", Found: "this setting or CLUSTER_CA_BUNDLE cannot be used", Err: err,
+			Fix: "correct it, or leave it out: the operator then discovers it"}
 	}
 	config := Config{
 		Cluster: cluster, Engine: manager, Joined: info, Allowed: o.Allowed(),

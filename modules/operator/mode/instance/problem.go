@@ -40,7 +40,7 @@ func secretProblem(field string, ref *v1alpha1.SecretKeyReference, err error) er
 	switch name := ref.Namespace + "/" + ref.Name; {
 	case apierrors.IsNotFound(err):
 		return &problem{reason: v1alpha1.ReasonSecretNotFound, field: field,
-			text: fmt.Sprintf("there is no Secret %s; make it, or correct the reference", name)}
+			text: fmt.Sprintf("Secret %s does not exist; create it, or correct the reference", name)}
 	case apierrors.IsForbidden(err):
 		return &problem{reason: v1alpha1.ReasonForbidden, field: field,
 			text: fmt.Sprintf("the operator may not read the Secret %s; add it to the chart's settings.instance.secrets", name)}

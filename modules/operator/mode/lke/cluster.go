@@ -53,7 +53,7 @@ func FindCluster(ctx context.Context, client *linode.Client, wanted discovery.Wa
 	case wanted.Region != "" && wanted.Region != found.Region:
 		return Cluster{}, &options.Error{Name: "CLUSTER_REGION",
 			Found: fmt.Sprintf("set to %q, but the cluster %q is in %q", wanted.Region, found.Label, found.Region),
-			Fix:   "leave it out: in lke mode it is discovered"}
+			Fix:   "leave it out: in lke mode the operator discovers it"}
 	}
 	tier := lke.Standard // the field exists on v4beta only, and so does the other tier
 	if found.Tier != nil && *found.Tier != "" {

@@ -86,7 +86,7 @@ func NewReader(kube client.Reader, cfg Config) (*Reader, error) {
 		}
 	}
 	if r.ca, err = base64.StdEncoding.DecodeString(cfg.CABundle); err != nil {
-		return nil, fmt.Errorf("the CA bundle is no base64: %w", err)
+		return nil, fmt.Errorf("the CA bundle is not valid base64: %w", err)
 	}
 	if _, err := hashes(r.ca); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func hostPort(address string) (string, error) {
 		}
 	}
 	if _, _, err := net.SplitHostPort(text); err != nil {
-		return "", fmt.Errorf("%q is no address of an API server: use host:port or https://host:port", address)
+		return "", fmt.Errorf("%q is not the address of an API server: use host:port or https://host:port", address)
 	}
 	return text, nil
 }

@@ -167,7 +167,7 @@ func (k *Keeper) restore(ctx context.Context, s subject, found finding) (time.Du
 		k.attempts.Set(s.key, attempt{at: time.Now()}, remembered)
 		return atRest, nil
 	case err == nil && !is && len(has) > 0:
-		return k.deny(ctx, s, fmt.Sprintf("it is behind firewall %d, which is left to the user who chose it", has[0].ID)), nil
+		return k.deny(ctx, s, fmt.Sprintf("it is behind firewall %d, which a user chose", has[0].ID)), nil
 	case err == nil:
 		_, err = k.cfg.API.SetInstanceFirewalls(ctx, s.linode, api.InstanceFirewallsUpdate{FirewallIds: []int{s.firewall}})
 	}
@@ -176,12 +176,12 @@ func (k *Keeper) restore(ctx context.Context, s subject, found finding) (time.Du
 		k.attempts.Set(s.key, attempt{at: time.Now()}, remembered)
 		log.FromContext(ctx).Info("put a Linode back behind its firewall", "instance", s.linode, "firewall", s.firewall)
 		k.publish(s, corev1.EventTypeNormal, EventAttached,
-			fmt.Sprintf("Linode %d lacked firewall %d (spec.firewallID) and was put behind it", s.linode, s.firewall))
+			fmt.Sprintf("Linode %d lacked firewall %d (spec.firewallID); the operator put it back behind this firewall", s.linode, s.firewall))
 		return atRest, nil
 	case kind == linode.KindForbidden || kind == linode.KindUnauthorized:
 		return k.deny(ctx, s, "the token or its user may not set the firewalls of Linodes: "+err.Error()), nil
 	case kind == linode.KindInvalid:
-		return k.deny(ctx, s, "the Linode API refuses to set it: "+err.Error()), nil
+		return k.deny(ctx, s, "the Linode API refuses to set the firewall: "+err.Error()), nil
 	case kind == linode.KindNotFound: // the firewall, which the class's condition is about to show, or the Linode
 		return retryPause, nil
 	}

@@ -135,13 +135,13 @@ func TestLinodeThatCannotBePutBackDrifts(t *testing.T) {
 		behind  func(*world) int
 		words   string
 	}{
-		"the newer interfaces": {newer, func(w *world) { w.takeOut(w.y) }, func(*world) int { return 0 }, "refuses to set it"},
+		"the newer interfaces": {newer, func(w *world) { w.takeOut(w.y) }, func(*world) int { return 0 }, "refuses to set the firewall"},
 		"one of its newer interfaces": {two, func(w *world) {
 			if err := w.api.DeleteFirewallDevice(w.Context(), w.y, w.devices(w.y)[0].ID); err != nil {
 				w.Fatal(err)
 			}
-		}, func(w *world) int { return w.y }, "refuses to set it"},
-		"moved by hand": {older, func(w *world) { w.moveByHand() }, func(w *world) int { return w.x }, "the user who chose it"},
+		}, func(w *world) int { return w.y }, "refuses to set the firewall"},
+		"moved by hand": {older, func(w *world) { w.moveByHand() }, func(w *world) int { return w.x }, "which a user chose"},
 		"a token without the scope": {older, func(w *world) {
 			w.takeOut(w.y)
 			w.sim.Fail(linodesim.Rule{Method: http.MethodPut, Route: instanceRoute, Answer: linodesim.Answer{Status: 403, Reason: "Unauthorized"}})

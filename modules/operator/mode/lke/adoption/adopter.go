@@ -148,7 +148,7 @@ func (a *Adopter) adopt(ctx context.Context, pool api.LKENodePool, claims map[in
 		len(pool.Nodes)-len(claims))
 	for _, claim := range claims {
 		a.publish(claim, corev1.EventTypeNormal, EventAdopted,
-			fmt.Sprintf("LKE pool %d of the alpha provider was taken over with this node in it", pool.ID))
+			fmt.Sprintf("The operator took over LKE pool %d of the alpha provider, which has this node", pool.ID))
 	}
 	return "", nil
 }
@@ -179,7 +179,7 @@ func (a *Adopter) name(ctx context.Context, pool api.LKENodePool, claims map[int
 		valueOf(pool.Tags, v1alpha1.TagNodePool), "reason", why)
 	for _, claim := range claims {
 		a.publish(claim, corev1.EventTypeWarning, EventNotAdopted,
-			fmt.Sprintf("LKE pool %d of the alpha provider is not taken over: %s", pool.ID, why))
+			fmt.Sprintf("The operator does not take over LKE pool %d of the alpha provider: %s", pool.ID, why))
 	}
 }
 

@@ -57,11 +57,12 @@ func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim, unborn int)
 	}
 	switch {
 	case len(claims) == 0:
-		return "no NodeClaim has a node of it; delete the pool in the Cloud Manager if nothing needs it"
+		return "no NodeClaim has a node of this pool; delete the pool in the Cloud Manager if nothing needs it"
 	case pool.Autoscaler.Enabled:
 		return "LKE's autoscaler scales it; turn that off"
 	case len(nodePools) > 1:
-		return fmt.Sprintf("its nodes belong to NodePools %s; delete the NodeClaims of all but one", strings.Join(sets.List(nodePools), ", "))
+		return fmt.Sprintf("its nodes belong to NodePools %s; delete the NodeClaims of all but one NodePool",
+			strings.Join(sets.List(nodePools), ", "))
 	case unborn > 0:
 		return fmt.Sprintf("%d of its nodes have no Linode yet", unborn)
 	}

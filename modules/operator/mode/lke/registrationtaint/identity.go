@@ -72,7 +72,8 @@ func (c *Controller) unidentified(ctx context.Context, node *corev1.Node) {
 	c.cfg.OnUnidentified()
 	c.recorder.Publish(events.Event{
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "NodeNotIdentified",
-		Message: "The node has neither a provider ID nor the label " + PoolIDLabel + ": pods are not kept off it before a NodeClaim takes it",
+		Message: "The node has neither a provider ID nor the label " + PoolIDLabel + ": the operator cannot keep pods off it before a " +
+			"NodeClaim takes it",
 	})
-	log.FromContext(ctx).Info("a node is identified neither by provider ID nor by label", "node", node.Name)
+	log.FromContext(ctx).Info("a node has neither a provider ID nor the label of its pool", "node", node.Name)
 }
