@@ -74,8 +74,9 @@ func (s *sim) checkMark(e *simEffect) {
 	if at := simTags.ClaimedAtOf(a.Tags); !at.Equal(i.dated) {
 		i.dated, i.sent = at, sent
 	}
-	if who == nil || before == who || who.handed == i.ID || e.fate.kind == faultLate {
-		// A claim that lands late makes a second one, which is collected.
+	if who == nil || before == who || who.handed == i.ID || e.fate.kind == faultLate || i.toldRemoving == s.process.life+1 {
+		// A claim that lands late makes a second one, which is collected. So does a claim on an instance that a reading has shown since
+		// as one that an earlier process removes: the claimant got another one.
 		return
 	}
 	i.decided = sent
@@ -365,7 +366,8 @@ func (s *sim) checkRefusal(c *simClaimant, err error) {
 }
 
 // silent: the claimant has waited for 90 seconds or longer, and so has a place of its key's pools for an instance. An instance whose
-// removal was accepted without effect seems to be gone after a wrong 404, and one of which reads fail for minutes is passed over.
+// removal was accepted without effect seems to be gone after a wrong 404, and one of which reads fail for minutes is passed over. One that
+// two groups of wrong 404s hid seems not to have come.
 func (s *sim) silent(c *simClaimant) bool {
 	since := s.Now - simShortest
 	return c.first <= since && slices.ContainsFunc(s.pools, func(of *simPool) bool {
@@ -376,7 +378,8 @@ func (s *sim) silent(c *simClaimant) bool {
 		// before the claimant called promised a node to it, too.
 		return of.vain > 0 || of.disturbed > c.first || slices.ContainsFunc(of.slots, func(slot *simSlot) bool {
 			i := slot.instance
-			return i == nil && slot.since <= since || i != nil && (!i.lives() && slot.since <= since || i.pretended || s.unreadable(i, s.Now))
+			return i == nil && slot.since <= since || i != nil && (!i.lives() && slot.since <= since || i.pretended || s.unreadable(i, s.Now) ||
+				i.lied && len(s.plan.gaps) > 1)
 		})
 	})
 }
