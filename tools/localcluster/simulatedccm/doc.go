@@ -10,8 +10,8 @@
 //     wait, and use the new list. While one of these requests fails, every lookup fails;
 //   - a Node's Linode (services/instances.go): with the provider ID linode://ID, only the Linode with this ID. Without it, the Linode whose
 //     label is the Node's name, or else the Linode with a public IPv4 address of the Node. If the list has no such Linode, the Linode does
-//     not exist for the manager, and Kubernetes' controller deletes the Node once the Node is not ready. An ID that is no number is an
-//     error, and so is a Node without an address of which neither ID nor name is known;
+//     not exist for the manager, and Kubernetes' controller deletes the Node once the Node is not ready. It is an
+//     error if the ID is no number, or if a Node without an ID has neither the name of a Linode nor an address;
 //   - addresses: Hostname is the label; InternalIP are the Linode's IPv4 addresses in the VPC and its private addresses (RFC 1918);
 //     ExternalIP are its other IPv4 addresses and its IPv6 address; an InternalIP that the kubelet set stays (services/instances.go). No
 //     zone;
@@ -20,8 +20,9 @@
 //     if all are set (cloud/linode/node_controller.go);
 //   - a NodeBalancer for each Service of type LoadBalancer, found again by the address in the Service's status; a config for each port,
 //     with all nodes, rebuilt at each change; configs of removed ports are deleted (cloud/linode/loadbalancers.go). With Config.VPCNames,
-//     a node's backend is its first InternalIP, in the first subnet of the first VPC. Without them, it is the annotation private-ip, or
-//     else the first InternalIP. If one node has no such address, the change fails for all nodes, and Kubernetes' controller tries again.
+//     a node's backend is its first InternalIP, in the VPC and the subnet that are named first. Without VPCNames, it is the annotation
+//     private-ip, or else the first InternalIP. If one node has no such address, the change fails for all nodes, and Kubernetes'
+//     controller tries again.
 //
 // The package also sets the topology label topology.linode.com/region. In a real cluster the node plugin of the block storage driver sets
 // it.

@@ -41,7 +41,7 @@ type Config struct {
 
 	TagFilter   string   // --linode-tag-filter
 	VPCNames    []string // --vpc-names
-	SubnetNames []string // --subnet-names; nil = default
+	SubnetNames []string // --subnet-names; nil = the subnet with the label default
 
 	CacheTTL      time.Duration // greatest age of the list of Linodes, LINODE_INSTANCE_CACHE_TTL; 0 = 15 s
 	MonitorPeriod time.Duration // --node-monitor-period; 0 = 5 s
@@ -96,8 +96,8 @@ func (cfg *Config) complete() {
 // Events and this package's own log show what the controllers did.
 var silenced = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
 
-// Run runs the manager until ctx ends, and then returns nil. It returns an error only if it cannot build the manager; later errors appear in
-// events and in Config.Log. It switches off klog for the whole process.
+// Run runs the manager until ctx ends, and then returns nil. It returns an error only if it cannot build the manager; later errors appear
+// in events and in Config.Log. It switches off klog for the whole process.
 func Run(ctx context.Context, cfg Config) error {
 	silenced()
 	cfg.complete()
