@@ -3,15 +3,15 @@
 //
 // The whole program should use one client, because the client applies the rate limits of its token. The error of a refused request has
 // the field of instances.Spec at fault if the API names one; for the instance type the field is claims.FieldInstanceType. The kinds of
-// refusals:
+// errors:
 //
 //	the label is taken                        claims.KindConflict, with instances.ErrLabelTaken
 //	no capacity for the instance type         claims.KindInsufficientCapacity, by the words of the API (package refusal)
 //	a limit of the account                    claims.KindQuotaExceeded, by the words of the API (package refusal)
 //	a placement group is full                 claims.KindQuotaExceeded
 //	a placement group's rule                  claims.KindInsufficientCapacity
-//	400 of a deletion (it is locked, cloned)  claims.KindConflict: a person has to act
-//	404 of one instance, its disks or configs claims.KindNotFound
+//	400 of a deletion (locked, being cloned)  claims.KindConflict: a person has to act
+//	404 about one instance or its disks       claims.KindNotFound
 //	404 of a creation                         claims.KindUnavailable: it proves nothing about an instance
 //	404 of a list of instances                claims.KindUnavailable: it proves nothing about an instance
 //	401, 403                                  claims.KindForbidden
