@@ -24,7 +24,8 @@
 //	the Deployment cannot surge                   evicted, event SurgeNotPossible with the reason
 //	another rollout already makes the new pod     held; Hold only records the time, from which the time limit runs; event SurgeStarted
 //	else, at the first call                       held; Hold records the time and restarts the Deployment; event SurgeStarted
-//	the time limit has passed                     evicted, event SurgeTimedOut
+//	a later call, within the time limit           held, no event
+//	a later call, after the time limit            evicted, event SurgeTimedOut
 //	the API server answers Hold's patch 409       held without an error; the next call reads the change
 //	it answers that the patch is forbidden        evicted, event SurgeNotPossible: a refusal must not keep a node
 //	it answers that the patch is invalid          evicted, event SurgeNotPossible
