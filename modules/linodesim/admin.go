@@ -13,7 +13,12 @@ import (
 // Admin is the simulator's control over HTTP, for programs in other languages
 // and for people: JSON in and out. Actions that the API offers are not repeated here: an
 // edit by hand is a request to the API with a second token, whose user the audit
-// log names. Requests to a loopback name need no token; see guard.
+// log names.
+//
+// A request whose Host is localhost or a loopback address (127.0.0.1, ::1) needs no token. A request with any other Host
+// needs a token of Config.Tokens that has the scope "*" and is not DefaultToken; otherwise it is answered 403. Requests
+// that a browser sends for another site are answered 403, and bodies other than application/json 415. A wrong rule or
+// fault is answered 400 with {"error": text}.
 //
 //	GET    /state /calls /audit /meters /unknown /violations
 //	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}

@@ -7,7 +7,10 @@ import (
 
 // Owner makes and changes objects without a request of a client, as the owner of the
 // account does in the Cloud Manager and as LKE does by itself. A Sim has the methods of
-// Owner.
+// Owner. A call is not a request: it meets no token, rate limit, rule or delay of a request,
+// while new nodes take their time as always. The audit log names owner or lke as the actor.
+// A change that the API would refuse, such as a change of an unknown object, is an error with
+// the status and the text of the API.
 type Owner struct{ world *world.World }
 
 // AnnounceMaintenance lists maintenance of a Linode's host in the account; nil

@@ -118,8 +118,10 @@
 //
 // Calls counts answers by route template, status and rate class; Audit has
 // every change of state with who, when and the request's ID; Snapshot copies
-// everything; Floor returns how long the platform itself took. They name a token by its
-// user and never contain the token.
+// everything; Floor returns how long the platform itself took. A record has the name of
+// the token's user, such as user1, and never the token: the users are numbered in the
+// sorted order of the tokens. All records and the state are in memory, and end with the
+// process; RecentCalls has at most 200 calls, and Unknown at most 100 texts.
 //
 // # Not known, chosen here
 //
@@ -173,10 +175,11 @@
 // Fail adds rules for single requests or many: statuses with or without Retry-After, a
 // proxy's page, delays, connections that drop or hang before or after the effect,
 // writes without effect or with a late effect, groups of wrong 404s, lists that lack
-// entries or whose pages shift, stale reads. A late write is answered at once and
-// carried out later, possibly after newer writes, and even if its sender is gone. A
-// stale read is answered from a copy of the world at an earlier time, so the entries of
-// one page fit together; the age of the copy may differ between requests. Profiles
+// entries or whose pages shift, stale reads. A late write is answered at once (or its
+// connection ends) and carried out later, possibly after newer writes, and even if its
+// sender is gone. A stale read is answered from a copy of the world at an earlier time.
+// All entries of one page are of the same time, but two requests may get copies of
+// different times: the second page may be older than the first. Profiles
 // stale and hostile consist of such rules, which come after the rules of Fail.
 // RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot and StallNodes are faults
 // of the platform; RecycleNode, DeleteInstance, EditPool and their like change the

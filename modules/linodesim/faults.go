@@ -35,7 +35,7 @@ func (f *Faults) past(live *world.Moment, d decision) *world.World {
 	return live.History().At(then)
 }
 
-// Fail puts a fault rule in force.
+// Fail puts a fault rule in force, after the rules of earlier calls. It does not call Rule.Check.
 func (f *Faults) Fail(rule Rule) RuleID {
 	return at(f.world, owner, func(w *world.Moment) RuleID {
 		id := f.rules.Add(rule)
@@ -47,7 +47,7 @@ func (f *Faults) Fail(rule Rule) RuleID {
 	})
 }
 
-// Heal ends one rule.
+// Heal ends one rule. An unknown ID is no error. Late writes that it has begun are still carried out.
 func (f *Faults) Heal(id RuleID) {
 	do(f.world, func(w *world.Moment) {
 		f.rules.Remove(id)

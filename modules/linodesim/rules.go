@@ -23,10 +23,15 @@ const (
 	Writes Kind = "writes" // POST, PUT, DELETE
 )
 
-// Rule is a fault of requests: which requests meet it, and what happens to them then. The first rule in the order of
-// Fail that hits a request decides; the rules of a profile come after these. A rule without effect counts requests
-// and does nothing. In JSON, the form that Admin reads, the fields of Answer and View stand beside the other fields,
-// and durations are text.
+// Rule is a fault of requests: which requests meet it, and what happens to them then.
+//
+// A request fits a rule if it meets the conditions Kind, Method, Route and Match. A rule hits a request that fits if
+// Nth, Times, Probability and For choose the request. The simulator tries the rules in the order of Fail, and then the
+// profile's rules, until one hits; only this rule applies. Example: a rule with Nth 2 leaves the first request to the
+// next rule, and hits the second request.
+//
+// A rule without effect counts requests and does nothing, but no later rule applies to these requests. In JSON, the
+// form that Admin reads, the fields of Answer and View stand beside the other fields, and durations are text.
 type Rule struct {
 	// These fields choose the requests that fit: they meet every given condition.
 	Kind   Kind                     `json:"kind"`
@@ -44,7 +49,10 @@ type Rule struct {
 
 	// These fields tell what happens. Answer, Drop and Hang replace the effect of the request. With AfterEffect the
 	// request has its effect first, and they replace only its answer.
-	Delay time.Duration `json:"delay"` // wait first, in addition to the profile's delay
+	//
+	// Delay is a wait before the effect, in addition to the profile's delay. A request that its client cancels in this
+	// time has no effect. Config.TimeScale does not shorten the times of a rule.
+	Delay time.Duration `json:"delay"`
 	Answer
 	Drop        bool `json:"drop"` // close the connection instead
 	Hang        bool `json:"hang"` // do not answer until the caller goes away
@@ -68,11 +76,14 @@ type Answer struct {
 type View struct {
 	Stale   time.Duration `json:"stale"`   // a read shows the world as it was that long ago, but never as it was before the rule was added
 	Missing int           `json:"missing"` // how many of its entries a list lacks
-	// pages after the first begin this many entries later, as if these entries had been removed between the pages; below 0, earlier
+	// Shift moves the pages after the first. Example with pages of 100: with 1, the second page begins with entry 102, so
+	// the client misses entry 101; with -1, it begins with entry 100, so the client gets this entry twice.
 	Shift    int  `json:"shift"`
 	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
-	// a write is answered now, with the Answer (504 without one), Drop or Hang, and carried out this much later, also
-	// when its sender is gone
+	// Late carries a write out this much later, also if its sender is gone. The client does not wait for that: it gets
+	// the Answer at once (504 without an Answer), or its connection drops or hangs. If the API would refuse the write
+	// at the later time, the write has no effect, and no client learns it. Late cannot be combined with AfterEffect or
+	// NoEffect.
 	Late time.Duration `json:"late"`
 }
 
@@ -91,7 +102,8 @@ type ruled struct {
 	List  bool // of a collection
 }
 
-// Check returns the error of a rule.
+// Check returns an error for a rule with impossible values, such as a Status below 200, a negative time, or Late together
+// with AfterEffect. Admin answers such a rule with a 400.
 func (r Rule) Check() error {
 	switch {
 	case r.Kind != Any && r.Kind != Lists && r.Kind != Reads && r.Kind != Writes:

@@ -56,7 +56,7 @@ const (
 type Config struct {
 	Clock     Clock   // nil = real time, which is virtual inside a testing/synctest bubble
 	Profile   Profile // zero = Fast()
-	TimeScale float64 // divides every delay of the profile, not the rate limits' windows; 0 = 1
+	TimeScale float64 // divides every time of the profile; not rate limits' windows, the times of Lie and of rules of Fail; 0 = 1
 	Seed      uint64  // of all random values
 	Behaviour Behaviour
 
@@ -100,7 +100,8 @@ type Sim struct {
 	behaviour Behaviour
 }
 
-// New makes a simulator without clusters.
+// New makes a simulator without clusters. A negative TimeScale, an empty token, and roles or rate limits with unknown names
+// are errors.
 func New(cfg Config) (*Sim, error) {
 	if cfg.TimeScale < 0 {
 		return nil, fmt.Errorf("linodesim: TimeScale is %g; it divides delays and must be positive (0 means 1)", cfg.TimeScale)

@@ -24,7 +24,8 @@ type Image struct {
 	Digest     string // sha256:...
 }
 
-// BuiltController is the controller's image that `make image` has built, with its name in the registry.
+// BuiltController is the controller's image in .bin/images, which `make image` or Build has made, with its name in the registry. A
+// missing image is an error.
 func BuiltController(c Config, registry string) (Image, error) {
 	if err := validVersion(c.Version); err != nil {
 		return Image{}, err

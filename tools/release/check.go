@@ -16,18 +16,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
-// Config of a check or a release.
+// Config of a check or a release. All fields but Built are required.
 type Config struct {
 	Root    string    // of the repository
-	Version string    // x.y.z
+	Version string    // x.y.z, without v
 	Base    string    // of the images: scratch, or name@sha256:...
 	Out     io.Writer // a line for each step
-	Built   bool      // publish the images that Build has made, and build none
+	Built   bool      // Publish pushes the images that Build has made before with the same Version, and builds none
 
 	began time.Time
 }
 
-// Result lists the verified properties of a release.
+// Result lists the verified properties of a release, up to the step that failed.
 type Result struct {
 	Image           string // digest of the controller's image
 	Charts, Modules int
@@ -79,7 +79,8 @@ func (c *Config) during(what string, tick time.Duration, do func() error) error 
 	return err
 }
 
-// Check makes the whole release with a registry in this process, and then imports, verifies and installs it.
+// Check makes the whole release with a registry in this process, and then imports, verifies and installs it. It builds the images
+// twice, also with Config.Built: different digests are an error.
 func Check(ctx context.Context, c Config) (Result, error) {
 	if err := validVersion(c.Version); err != nil {
 		return Result{}, err

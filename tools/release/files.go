@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Build builds the images that Publish needs with Config.Built.
+// Build builds the images into .bin/images and pushes nothing. A later Publish with Config.Built pushes
+// them. So the job that may sign and push builds no image.
 func Build(ctx context.Context, c Config) error {
 	if err := validVersion(c.Version); err != nil {
 		return err
@@ -28,10 +29,11 @@ func (c *Config) images(ctx context.Context) ([]image, error) {
 	return c.buildImages(ctx, c.Root, c.imageDir())
 }
 
-// Publish pushes images and charts of a tagged version below a registry's folder, signed by
-// the identity of the workflow that runs it. It writes the files of the release's page into
-// .bin/release/files: notes, charts, SBOMs, programs, checksums, and the digests of images and
-// charts.
+// Publish pushes images and charts of a tagged version below a registry's folder. It refuses a HEAD
+// that is not at tag v<Version>, and a version without a section in CHANGELOG.md; it does not test
+// whether the tree is clean. cosign signs without a key, by the identity of the workflow that runs
+// Publish. At the end Publish replaces the files of the release's page in .bin/release/files: notes,
+// charts, SBOMs, programs, checksums, and the digests of images and charts.
 func Publish(ctx context.Context, c Config, prefix string) error {
 	if err := validVersion(c.Version); err != nil {
 		return err

@@ -30,7 +30,8 @@ func (p published) source(chart string) (reference, version string) {
 	return "oci://" + p.prefix + "/charts/" + chart, p.version
 }
 
-// Push pushes images and charts below a registry's folder, without signatures. It is for versions
+// Push builds images, and pushes images and charts below a registry's folder, without signatures.
+// It accepts any state of the repository, and writes no files of a release's page. It is for versions
 // that are not released, and for a user's own registry.
 func Push(ctx context.Context, c Config, prefix string) error {
 	if err := validVersion(c.Version); err != nil {

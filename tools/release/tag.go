@@ -32,7 +32,7 @@ func (c *Config) ready(ctx context.Context) error {
 	return err
 }
 
-// Notes are the changelog's entries of a version.
+// Notes are the changelog's entries of a version. A version without entries is an error.
 func Notes(root, version string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
 	if err != nil {
@@ -64,7 +64,8 @@ func validVersion(version string) error {
 }
 
 // Release checks, tags every module and the repository, and pushes commits and tags to the
-// remote "origin" at once. The tag vX.Y.Z starts the workflow that publishes.
+// remote "origin" at once. It refuses a tree that is not clean, a version whose tag exists, and a
+// version without a section in CHANGELOG.md. The tag vX.Y.Z starts the workflow that publishes.
 func Release(ctx context.Context, c Config) error {
 	if err := c.ready(ctx); err != nil {
 		return err

@@ -28,14 +28,19 @@ func New(backend clusterapi.Backend, cfg clusterapi.Config) (*Allocator, error) 
 	return &Allocator{cfg: cfg, shell: newShell(backend, cfg)}, nil
 }
 
-// Begin informs the Allocator that this process begins to lead now. The Allocator forgets everything that it has read;
-// callers keep waiting. It changes the version of each Machine that its first reading shows free, before it hands the Machine
-// out: a write of an earlier process may take effect late, also when that process ended in order.
+// Begin informs the Allocator that this process begins to lead now. A process calls Begin each time it is elected. The
+// Allocator forgets everything that it has read; callers keep waiting, and the next reading decides about them. The time of
+// Config.OrphanTTL begins again.
+//
+// A write of the previous leader may still take effect, also after that process has ended. So the Allocator writes an
+// annotation on each Machine that its first reading shows free, before it hands the Machine out. The annotation gives the
+// Machine a new resourceVersion, and the API server refuses late writes that have the earlier resourceVersion.
 func (a *Allocator) Begin() { a.shell.begin() }
 
 // Claim returns the claimant's Machine once the Machine has a provider ID: the Machine that the claimant has, a free Machine,
 // or a new Machine. It waits until ctx ends, and then returns KindProvisioning with the reason of the wait; the next call
-// continues.
+// continues. A Request needs a claimant with a name and a UID, and at least one MachineDeployment; without them Claim returns
+// KindInvalid.
 func (a *Allocator) Claim(ctx context.Context, r clusterapi.Request) (clusterapi.Machine, error) {
 	began := a.cfg.Clock.Now()
 	err := check(r)
@@ -64,8 +69,9 @@ func check(r clusterapi.Request) error {
 }
 
 // Release removes the claimant's Machine: it is marked for deletion, and then replicas is lowered. It returns nil when
-// Cluster API deletes the Machine, KindNotFound when it is gone, KindProvisioning when ctx ends before that, and KindConflict
-// for a Machine of another claimant.
+// Cluster API deletes the Machine (its deletion timestamp is set), KindNotFound when it is gone, and KindProvisioning when ctx
+// ends before that. It returns KindConflict for a Machine of another claimant, and for a Machine whose MachineDeployment may
+// not be changed; the text names the reason.
 func (a *Allocator) Release(ctx context.Context, providerID string, by claims.Claimant) error {
 	if providerID == "" || by.Name == "" {
 		return claims.Invalid("release", "providerID", "%q and claimant %q must both be set", providerID, by.Name)
@@ -93,7 +99,7 @@ func (a *Allocator) Get(ctx context.Context, providerID string) (clusterapi.Mach
 	return clusterapi.Machine{}, claims.Errorf(claims.KindNotFound, "get", providerID, "no Machine of the cluster has this provider ID")
 }
 
-// List returns all claimed Machines with a provider ID.
+// List returns all claimed Machines with a provider ID. If the reading fails, it returns none and the error.
 func (a *Allocator) List(ctx context.Context) ([]clusterapi.Machine, error) {
 	world, err := a.World(ctx)
 	var claimed []clusterapi.Machine
@@ -105,8 +111,14 @@ func (a *Allocator) List(ctx context.Context) ([]clusterapi.Machine, error) {
 	return claimed, err
 }
 
-// Collect removes Machines that no claimant needs: Machines that have been free, or whose claimants have not existed, for
-// Config.OrphanTTL.
+// Collect removes Machines that no claimant needs: Machines that the readings of this process have shown free, or with the
+// same claimant, for Config.OrphanTTL, and whose claimant Sweep.Alive does not return. It needs Sweep.Alive, and returns
+// KindInvalid without it. An error of the reading or of Sweep.Alive ends Collect before it removes a Machine.
+//
+// Collected.Removed has the Machines that Cluster API deletes. A Machine stays, is not in Removed and causes no error if
+// Sweep.Vacate returns false for it, if a claimant has taken it in the meantime, if its MachineDeployment may not be changed, if
+// it is gone, or if ctx ends before Cluster API deletes it. Every other error of a Machine, also of Sweep.Vacate, is in the
+// returned error, together with the Removed of the other Machines.
 func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	if how.Alive == nil {
 		return claims.Collected{}, claims.Invalid("collect", "Sweep.Alive", "is nil")

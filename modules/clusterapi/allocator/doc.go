@@ -2,13 +2,29 @@
 // package core: it serialises events, starts requests with package claims/effects, and has no knowledge of claims.
 //
 // The caller is package mode/clusterapi of module operator. Claim, Release, World, Get, List and Collect
-// wait until their context ends; a purchase that was begun continues, and the next call finds it. Errors
-// are *claims.Error: KindProvisioning means that the call has to be repeated, KindConflict that the
-// Machine is another claimant's. A request may take 15 seconds. A process that is elected calls Begin,
-// which forgets what was read. Claims are annotations on Machines, so nothing is lost with the process.
+// wait until their context ends. The end of a context cancels no write: if Claim has begun to raise
+// replicas, the raise continues, and the next Claim finds the Machine.
 //
-// A Request needs a claimant with a name and a UID, and at least one MachineDeployment; otherwise Claim
-// returns KindInvalid, as Collect does without Sweep.Alive. At most 16 requests run at once. A write that
-// has waited for ten seconds is not sent: KindUnavailable with EffectNone, and the next reading decides
-// anew. Collect returns the removed Machines together with the errors of the others.
+// A process that is elected calls Begin. Claims are annotations on Machines, so a crash loses none: a
+// Machine that a crashed process has bought is free or claimed in the next reading.
+//
+// # Errors
+//
+// Errors of calls are *claims.Error; Collect joins several. World, Get, List and Collect return the error of a failed reading at
+// once. Claim and Release go on after a failed request, unless its error is KindForbidden or KindInvalid, which only a user can cure.
+//
+//	KindProvisioning                   ctx ended first; repeat the call
+//	KindUnavailable, KindRateLimited   ctx ended first, and the last request failed; repeat the call
+//	KindConflict                       the Machine has another claimant, or no MachineDeployment of the call can be used
+//	KindInsufficientCapacity           no Machine has come two minutes after replicas was raised (Config.StuckTimeout)
+//	KindNotFound                       a reading of all Machines lacks the Machine
+//	KindForbidden, KindInvalid         the API server refuses a request; or the call or the Config is not complete
+//
+// If a Machine cannot be made, Claim returns the Machine's Failure with the kind that package kube describes.
+//
+// # Limits
+//
+// At most 16 requests run at once, and a request may take 15 seconds. A write that has waited for ten
+// seconds for its turn is not sent. This counts as a failed request with KindUnavailable and EffectNone,
+// and the next reading decides anew.
 package allocator

@@ -28,7 +28,7 @@ type Backend struct {
 
 var _ clusterapi.Backend = (*Backend)(nil)
 
-// New returns a Backend for a Cluster of a namespace. mapper finds the resources of infrastructure providers.
+// New returns a Backend for a Cluster of a namespace. It makes no request. mapper finds the resources of infrastructure providers.
 func New(client dynamic.Interface, mapper meta.RESTMapper, namespace, cluster string) *Backend {
 	return &Backend{client: client, mapper: mapper, namespace: namespace, cluster: cluster}
 }
@@ -37,7 +37,7 @@ func (b *Backend) resource(name string) dynamic.ResourceInterface {
 	return b.client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: name}).Namespace(b.namespace)
 }
 
-// Write carries out a write whose preconditions hold.
+// Write sends one write with its preconditions, which the API server checks. It makes one attempt.
 func (b *Backend) Write(ctx context.Context, w clusterapi.Write) error {
 	var err error
 	switch w.Op {

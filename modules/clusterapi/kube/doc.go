@@ -4,8 +4,8 @@
 // would fix the patch release of k8s.io/api and apimachinery for every importer, for twenty fields.
 //
 // Lists have no resourceVersion, which makes them as new as the request (Kubernetes API concepts, "resourceVersion unset").
-// Writes are merge patches with metadata.uid and metadata.resourceVersion, and updates of the scale subresource with both:
-// the API server refuses them with 409 if the object has changed.
+// Writes are merge patches, and updates of the scale subresource. Each has the metadata.resourceVersion of the reading, and
+// the metadata.uid if Write.UID is set: the API server refuses the write with 409 if the object has changed since.
 //
 // # Rights
 //
@@ -14,8 +14,36 @@
 //
 // # Errors
 //
-// A failed precondition, or a 409 of the scale subresource, is KindConflict with EffectNone: the caller reads
-// again and decides anew. A read that fails as a whole is an error. A detail of one object that cannot be read,
-// such as the machine of an unknown infrastructure provider, is missing in the result, and all other details are
-// there. Each object has the resourceVersion with which the API server returned it.
+// Errors of reads and writes are *claims.Error, by the answer of the API server. RetryAfter is the pause that the API server asks for.
+//
+//	409                            KindConflict, EffectNone: the caller reads again and decides anew
+//	404                            KindNotFound, EffectNone
+//	401, 403                       KindForbidden, EffectNone
+//	400, 405, 422                  KindInvalid, EffectNone
+//	429                            KindRateLimited, EffectNone
+//	no answer, or another status   KindUnavailable, EffectUnknown: a write may have had its effect, and the next reading shows it
+//
+// # Objects that cannot be read
+//
+// If a field of one object has an unexpected type, Read returns no error, and all other objects are complete. The object itself has
+// only its metadata, and the problem in a field:
+//
+//	MachineDeployment    Refusal, so it is not used
+//	MachineSet           Observed is false, so its count is not trusted
+//	Machine              Pending
+//
+// If the infrastructure provider's machines cannot be read, for example because the provider is not installed, Pending of the Machines
+// that wait has the problem. A list that fails, or metadata that cannot be decoded, is an error of Read.
+//
+// # Machines that cannot be made
+//
+// A Machine without a provider ID waits, and Pending has the reason. It certainly cannot be made, and has a Failure, in two cases, both
+// by a condition with status False and a message, of the Machine or of the infrastructure provider's machine:
+//
+//   - the message contains "[400]", with which linodego begins a refusal of the Linode API, and not "Linode busy.";
+//   - the phase of the Machine is Failed.
+//
+// Words in the message choose the kind of the Failure: first quotaWords for KindQuotaExceeded, then capacityWords for
+// KindInsufficientCapacity, otherwise KindInvalid. To add a word, change these lists in failure.go, and the same lists in package
+// refusal of module linode.
 package kube

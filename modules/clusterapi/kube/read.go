@@ -22,8 +22,8 @@ import (
 func secondsOf(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // Read reads deployments and sets, then Machines, and the infrastructure provider's machines if some Machine has no provider ID yet. The
-// result has only deployments that have opted in, their Machines, and every other Machine that has a claim. A detail of one object that
-// cannot be read is missing in that object, and the nodes of other deployments do not wait for it.
+// result has only the deployments of the Cluster that have opted in (clusterapi.EnabledLabel is "true"), their Machines, and every other
+// Machine of the Cluster that has a claim and the label of a deployment. The package doc describes objects that cannot be read.
 func (b *Backend) Read(ctx context.Context) (clusterapi.World, error) {
 	const op = "read cluster"
 	ofCluster := labels.Set{clusterLabel: b.cluster}.String()

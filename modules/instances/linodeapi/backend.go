@@ -17,7 +17,7 @@ import (
 // backend implements instances.Backend.
 type backend struct{ client *linode.Client }
 
-// New returns the backend over a client. It makes no request.
+// New returns the backend over a client. It makes no request. A nil client is an error of claims.KindInvalid.
 func New(client *linode.Client) (instances.Backend, error) {
 	if client == nil {
 		return nil, &claims.Error{Kind: claims.KindInvalid, Op: "configure", Field: "client", Err: errors.New("is nil")}

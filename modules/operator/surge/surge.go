@@ -4,17 +4,35 @@
 // the way of `kubectl rollout restart`: the Deployment controller makes the new pod first, and deletes the old pod when the new pod is
 // available. Hold restarts the Deployment, and holds the eviction until the old pod is gone or the time limit has passed.
 //
-// It is opt-in: an administrator enables the setting SURGE_BEFORE_DRAIN, with which the chart grants the rights, and a user puts the
-// annotation on the Deployment or on the NodePool of the pod's node. The Deployment's annotation has precedence. A pod whose workload
-// cannot surge is evicted as usual, with an event on the pod that gives the reason.
+// It is opt-in. An administrator enables the setting SURGE_BEFORE_DRAIN, with which the chart grants the rights. A user puts the annotation
+// (Annotation) on the Deployment, or on the NodePool of the pod's node. If the Deployment has the annotation, the NodePool's does not
+// count: with false on the Deployment and true on the NodePool, the pod is evicted as usual.
+//
+// The annotation has true, false or a duration of at most an hour, such as 5m; true means ten minutes (DefaultLimit). Another value counts
+// as false, with the event SurgeNotPossible.
 //
 // The state is in annotations of the Deployment, so a restarted operator does not restart the Deployment twice, and does not begin the time
 // limit again. Each call reads the Deployment from the API server: a cached Deployment may lack the annotation, and Hold would restart it
-// again. Callers are core's eviction queue and package drain, through karpentercore.Evicting.
+// again. Callers are core's eviction queue and package drain, through karpentercore.Evicting. While the pod exists, they call Hold again,
+// core's queue after a second.
 //
-// The annotation has true, false or a duration of at most an hour, such as 5m; true means ten minutes (DefaultLimit). Another value counts
-// as false, with the event SurgeNotPossible. After the time limit the pod is evicted as usual, with the event SurgeTimedOut. After an error
-// of Hold the pod stays until the queue's next attempt. A Surger is safe for concurrent use.
+// # What Hold decides
+//
+//	the pod is not active or not ready            evicted, no event
+//	no Deployment owns it, or replicas is not 1   evicted, no event
+//	no annotation, or false                       evicted, no event
+//	the Deployment cannot surge                   evicted, event SurgeNotPossible with the reason
+//	another rollout already makes the new pod     held; Hold only records the time, from which the time limit runs; event SurgeStarted
+//	else, at the first call                       held; Hold records the time and restarts the Deployment; event SurgeStarted
+//	a later call, within the time limit           held, no event
+//	a later call, after the time limit            evicted, event SurgeTimedOut
+//	the API server answers Hold's patch 409       held without an error; the next call reads the change
+//	it answers that the patch is forbidden        evicted, event SurgeNotPossible: a refusal must not keep a node
+//	it answers that the patch is invalid          evicted, event SurgeNotPossible
+//	a read or the patch has another error         Hold returns the error; the pod stays until the next call
+//
+// A Deployment cannot surge if it is paused or being deleted, with the strategy Recreate, with maxSurge 0 or maxUnavailable 1 or more, with
+// a ReadWriteOnce volume, or if the pod's nodeSelector names its node. A Surger is safe for concurrent use and remembers nothing.
 package surge
 
 import (
@@ -32,7 +50,7 @@ import (
 const (
 	// Annotation is on a Deployment or a NodePool: "true", or the time for which an eviction is held, such as 5m, or "false".
 	Annotation = "karpenter.k8s.linode/surge-before-drain"
-	// AnnotationStarted is on a Deployment: the UID of the pod whose eviction is held, and the time at which the hold began.
+	// AnnotationStarted is on a Deployment: the UID of the pod whose eviction is held, and the time at which the hold began (RFC 3339).
 	AnnotationStarted = "karpenter.k8s.linode/surge-started"
 	// AnnotationRestarted is in the pod template. `kubectl rollout restart` writes the same annotation.
 	AnnotationRestarted = "kubectl.kubernetes.io/restartedAt"

@@ -34,12 +34,14 @@ type Surger struct {
 	clock    clock.PassiveClock
 }
 
-// New returns a Surger. kube may read from a cache, live must read from the API server.
+// New returns a Surger. kube may read from a cache; live must read from the API server, because its ReplicaSets and Deployments decide
+// whether Hold restarts a Deployment.
 func New(kube client.Client, live client.Reader, recorder events.Recorder, clk clock.PassiveClock) *Surger {
 	return &Surger{kube: kube, live: live, recorder: recorder, clock: clk}
 }
 
-// Hold returns whether the eviction of a pod has to wait for the pod's successor. It starts the successor.
+// Hold returns whether the eviction of a pod has to wait for the pod's successor. It starts the successor. The caller must not evict the
+// pod if Hold returns true or an error.
 func (s *Surger) Hold(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if !podutils.IsActive(pod) || !ready(pod) {
 		return false, nil // the pod serves no requests

@@ -25,16 +25,16 @@ const (
 	TopologyKey = "topology.linode.com/region"
 )
 
-// Config of the driver.
+// Config of the driver. All fields are required.
 type Config struct {
 	Cluster *rest.Config
 	Linode  *linodehttp.Client // of the account that has the volumes
-	Region  string             // of the controller itself
-	Socket  string             // file at which the driver's services are served
+	Region  string             // of the controller itself, for volumes whose request names no region
+	Socket  string             // file at which the driver's services are served; it must not exist yet; at most 108 bytes
 	Log     *slog.Logger
 }
 
-// Run runs the driver until ctx ends.
+// Run runs the driver until ctx ends, and then returns nil. An error means that the driver could not start, or that it has stopped serving.
 func Run(ctx context.Context, cfg Config) error {
 	crlog.SetLogger(logr.Discard()) // for client-go's caches; without a logger, a warning would appear on standard error
 	unchecked := true               // several clusters run in one process, and names of controllers are checked process-wide

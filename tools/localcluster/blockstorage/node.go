@@ -23,8 +23,9 @@ const (
 	gib      = 1 << 30
 )
 
-// AttachLimit is the number of volumes that a node takes: one for each GiB of memory, at least 8 and at most 64, less the number
-// of the node's own disks (internal/driver/limits.go). Example: with 16 GiB and 1 disk it is 15.
+// AttachLimit is the number of volumes that a node takes. A node has one device for each GiB of memory (planMemory, in bytes), but at
+// least 8 and at most 64 devices. The node's own disks take devices, too; the other devices are for volumes (internal/driver/limits.go).
+// Examples, with 1 disk: 4 GiB give 7, 16 GiB give 15, and 128 GiB give 63.
 func AttachLimit(planMemory int64, disks int) int32 {
 	return int32(min(max(planMemory/gib, fewestDevices), mostDevices) - int64(disks)) //nolint:gosec // at most 64
 }

@@ -41,12 +41,14 @@ type Config struct {
 
 	TagFilter   string   // --linode-tag-filter
 	VPCNames    []string // --vpc-names
-	SubnetNames []string // --subnet-names; nil = default
+	SubnetNames []string // --subnet-names; nil = the subnet with the label default
 
-	CacheTTL      time.Duration // LINODE_INSTANCE_CACHE_TTL; 0 = 15 s
+	CacheTTL      time.Duration // greatest age of the list of Linodes, LINODE_INSTANCE_CACHE_TTL; 0 = 15 s
 	MonitorPeriod time.Duration // --node-monitor-period; 0 = 5 s
 
-	// Hold reports Nodes that stay uninitialized, because their simulated kubelets are not ready for pods yet; nil = no such Nodes.
+	// Hold keeps a Node uninitialized while it returns true for the Node's name: the Node keeps its taint
+	// node.cloudprovider.kubernetes.io/uninitialized, and the manager writes no addresses, labels and annotations. Package localcluster
+	// holds a Node until its simulated kubelet is ready for pods. nil holds no Node. Several goroutines call Hold.
 	Hold func(node string) bool
 	// KeepInternalDNS keeps addresses of the type InternalDNS, by which `kubectl logs` finds the server of this machine's logs.
 	KeepInternalDNS bool
@@ -94,7 +96,8 @@ func (cfg *Config) complete() {
 // Events and this package's own log show what the controllers did.
 var silenced = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
 
-// Run runs the manager until ctx ends.
+// Run runs the manager until ctx ends, and then returns nil. It returns an error only if it cannot build the manager; later errors appear
+// in events and in Config.Log. It switches off klog for the whole process.
 func Run(ctx context.Context, cfg Config) error {
 	silenced()
 	cfg.complete()

@@ -2,16 +2,26 @@
 //
 // A filter is a JSON object. {"field": value} is equality; several keys of one
 // object are all required; +and and +or hold lists of filter objects; a field
-// may hold an object of +gt +gte +lt +lte +neq +contains; +order_by and +order
-// sort. A list field (tags, ipv4) matches when one of its elements does.
-// Comparison of text is exact; a text that is compared with a number may name several numbers
-// ("1,2").
+// may hold an object of +gt +gte +lt +lte +neq +contains.
 //
-// Everything else is an error, never ignored. Values of this package are
-// immutable.
+// Equality and every operator but +neq match a list field (tags, ipv4) if at least one element
+// matches. +neq matches if no element is equal. Example, for an object with the tags a and b:
 //
-// Parse returns an *Error, in the API's words where these are known, for a field that may not be
-// filtered, an unknown operator, or no JSON; package linodesim answers it with a 400.
+//	{"tags": "a"}             matches
+//	{"tags": {"+neq": "c"}}   matches
+//	{"tags": {"+neq": "a"}}   does not match, although b is not a
+//
+// Text is compared exactly, with upper and lower case. In equality, a text of the filter may name
+// several values of a number field: {"subnet_id": "1,2"} matches 1 and 2. +gt, +gte, +lt and +lte
+// compare a number with a number, and a text with a text; text is compared by its bytes, so the
+// dates of the API are in order.
+//
+// +order_by names a field, and sorts. +order is "asc" (also the default, and null) or "desc"; any
+// other value is an error, and so is +order without +order_by. Both count only in the outermost
+// object: inside +and and +or they are ignored.
+//
+// Everything else is an error, never ignored. Package linodesim answers an error with a 400, and
+// keeps Error.Field in Sim.Unknown. Values of this package are immutable.
 package filter
 
 import (
@@ -29,7 +39,7 @@ import (
 // Error is the reason why a header was refused, in the API's words where the words are known.
 type Error struct {
 	Reason string
-	Field  string // the field that is not filterable, if that is the reason
+	Field  string // the field of a condition, if the field may not be filtered; "" for every other reason, such as a field of +order_by
 }
 
 func (e *Error) Error() string { return e.Reason }
@@ -37,7 +47,7 @@ func (e *Error) Error() string { return e.Reason }
 func errorf(format string, args ...any) error { return &Error{Reason: fmt.Sprintf(format, args...)} }
 
 // Get gives a field's value as encoding/json decodes it: string, float64, bool,
-// []any or nil.
+// []any or nil. A number must be a float64: an int equals no number of a filter.
 type Get func(field string) any
 
 // Filter is a parsed header. The zero value matches everything.
@@ -49,8 +59,9 @@ type Filter struct {
 
 type test func(Get) bool
 
-// Parse reads a header's value; an empty value is the zero Filter. Fields for which filterable is
-// false are refused.
+// Parse reads a header's value; an empty value is the zero Filter. Every error is an *Error: no
+// JSON object, an unknown operator, a value of a wrong type, or a field, also of +order_by, for
+// which filterable is false.
 func Parse(header string, filterable func(field string) bool) (Filter, error) {
 	if header == "" {
 		return Filter{}, nil
@@ -75,8 +86,9 @@ func Parse(header string, filterable func(field string) bool) (Filter, error) {
 // Match reports whether the object behind get passes.
 func (f Filter) Match(get Get) bool { return f.test == nil || f.test(get) }
 
-// Apply returns the items that match, in the filter's order. A filter without an order keeps the
-// order of the items.
+// Apply returns the items that match, in the filter's order. A filter without +order_by keeps the
+// order of the items. With +order_by, items with equal values keep their order, also if +order is
+// desc. The zero Filter returns items itself, not a copy.
 func Apply[T any](f Filter, items []T, fields func(T) Get) []T {
 	if f.test == nil && f.orderBy == "" {
 		return items

@@ -2,9 +2,15 @@
 // bought. Without them a restarted process would at once repeat purchases that cannot succeed.
 //
 // Each kind is an annotation of the ConfigMap with the learned capacity, which the chart makes and the operator may get and update. The
-// leader reads the annotations when it begins to lead, seconds before the engines buy anything. It writes a change within a second or
-// two. Without the ConfigMap, or without the right to it, the results last as long as the process. An annotation that cannot be read
-// counts as missing. An annotation has at most 80 KiB; the rest is left out, and lasts as long as the process.
+// leader's Keeper reads the annotations when the process begins to lead, seconds before the engines buy anything. Then it compares the
+// Memory with the stored annotations each second. A comparison without a difference makes no request; a change is stored within a second
+// or two. A crash loses the changes of this time, and each costs one refused launch.
+//
+// Without the ConfigMap, or without the right to it, the results last as long as the process. Then a Memory that has results costs one
+// request a second, and a ConfigMap that is made later gets the results.
+//
+// An annotation has at most 80 KiB. If a list needs more, its last values are left out: they last as long as the process, and after a
+// restart each costs one refused launch. An annotation that is not valid counts as missing; the first Save replaces or removes it.
 //
 // Package cmd/controller runs a Keeper on the leader; explain reads the same annotations with Read. Times are UTC, in whole seconds.
 package stored
@@ -44,7 +50,8 @@ const interval = time.Second
 // any NodePool would be stored.
 const budget = 80 << 10
 
-// Keeper carries a Memory over a restart. It is a Runnable of controller-runtime's manager, for the leader.
+// Keeper carries a Memory over a restart. It is a Runnable of controller-runtime's manager, which starts it on the leader only. Load, Save
+// and Start are not safe for concurrent use; the Memory is.
 type Keeper struct {
 	reader    client.Reader
 	writer    client.Writer
@@ -53,7 +60,8 @@ type Keeper struct {
 	stored    map[string]string // the annotations as they were last read or written
 }
 
-// Read returns the State that annotations have, and an error for each part of it that cannot be read and is missing therefore.
+// Read returns the State that annotations have. If an annotation is not valid JSON, its part of the State is empty, the other parts are
+// complete, and the error names the annotation.
 func Read(annotations map[string]string) (s launches.State, err error) {
 	return s, errors.Join(read(annotations, PausesAnnotation, &s.Pauses), read(annotations, RefusalsAnnotation, &s.Refusals),
 		read(annotations, RestsAnnotation, &s.Rests))
@@ -116,7 +124,8 @@ func New(reader client.Reader, writer client.Writer, configMap types.NamespacedN
 	return &Keeper{reader: reader, writer: writer, configMap: configMap, memory: memory, stored: map[string]string{}}
 }
 
-// Start reads the stored values and keeps them until ctx ends.
+// Start calls Load once, and then Save each second until ctx ends. It logs their errors, and returns nil. After an error of Load the
+// process begins without the stored results; an annotation stays in the ConfigMap until the first change of its kind replaces it.
 func (k *Keeper) Start(ctx context.Context) error {
 	if err := k.Load(ctx); err != nil {
 		log.FromContext(ctx).Error(err, "could not read the results of failed launches; starting without them", "ConfigMap", k.configMap)
@@ -129,7 +138,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// Load imports the records that the previous leader has stored.
+// Load imports the records that the previous leader has stored. It returns nil if the ConfigMap does not exist, if the operator may not
+// read it, or if an annotation is not valid. It returns every other error of the read.
 func (k *Keeper) Load(ctx context.Context) error {
 	configMap := &corev1.ConfigMap{}
 	if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
@@ -143,7 +153,10 @@ func (k *Keeper) Load(ctx context.Context) error {
 	return nil
 }
 
-// Save writes the annotations that have changed.
+// Save writes the annotations that differ from the annotations that were last read or written, in one update. An annotation without values
+// is removed. If another client changes the ConfigMap between Save's read and its update, the API server answers 409; Save reads again,
+// keeps the other client's change, and tries again, five attempts in all. It returns nil if the ConfigMap does not exist or the operator
+// has no right to it. After every error the next Save tries again.
 func (k *Keeper) Save(ctx context.Context) error {
 	changed, err := annotated(k.memory.Export())
 	if err != nil {
