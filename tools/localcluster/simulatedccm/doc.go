@@ -28,7 +28,7 @@
 // it.
 //
 // Not simulated: routes, node CIDRs, annotations of Services, TLS, UDP, firewalls of NodeBalancers, IPv6 backends and addresses in a VPC,
-// reserved addresses, --subnet-names, a second reading of the token.
+// reserved addresses, a second reading of the token.
 //
 // After an error of the API, Kubernetes' controllers try again, and the next lookup reads the list again. No Node is deleted because of an
 // error. The package keeps nothing on disk. After a crash a new Run finds each NodeBalancer by the Service's status; a NodeBalancer whose
