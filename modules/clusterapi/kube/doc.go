@@ -37,8 +37,9 @@
 //
 // # Machines that cannot be made
 //
-// A Machine without a provider ID waits, and Pending has the reason. It certainly cannot be made, and has a Failure, in two cases, both
-// by a condition with status False and a message, of the Machine or of the infrastructure provider's machine:
+// A Machine without a provider ID waits, and Pending has the reason. A Machine has a Failure if it certainly cannot be made. Two things
+// must be true. First, the Machine or the infrastructure provider's machine has a condition with status False and a message. Second, one of
+// these is true as well:
 //
 //   - the message contains "[400]", with which linodego begins a refusal of the Linode API, and not "Linode busy.";
 //   - the phase of the Machine is Failed.

@@ -5,10 +5,10 @@
 // It is called by package localcluster, which also runs kubernetes-csi's own attacher and provisioner. Binding, attachment objects and
 // protection are the work of the real kube-controller-manager and kube-scheduler. Simulated are:
 //
-//   - the controller: volumes are made, attached, detached, listed and removed in the Linode API, with linode_id and the limit of the
-//     plan's memory less the Linode's disks. The provisioner and the attacher call it over gRPC;
-//   - the node plugin: it registers the driver in the CSINode of a Node, once the Node has the label topology.linode.com/region, which LKE
-//     or the cloud controller manager sets. NodeID is the decimal ID of the Linode, from the provider ID linode://ID. The allocatable
+//   - the controller: volumes are made, attached, detached, listed and removed in the Linode API, with linode_id and within AttachLimit.
+//     The provisioner and the attacher call it over gRPC;
+//   - the node plugin: it registers the driver in the CSINode of a Node, once the Node has the label topology.linode.com/region, which the
+//     simulations of LKE and of the cloud controller manager set. NodeID is the decimal ID of the Linode, from the provider ID linode://ID. The allocatable
 //     count is AttachLimit with at least one disk, and does not change later;
 //   - the kubelet of a pod whose volume a reboot has detached. The attacher calls ListVolumes from time to time. ListVolumes finds
 //     such a volume, and sets the pods on the node that use it to not ready, with the reason VolumeNotAttached. The attacher attaches the
@@ -30,7 +30,7 @@
 //	FailedPrecondition   ControllerPublishVolume: another Linode has the volume; DeleteVolume: a Linode has the volume
 //	ResourceExhausted    ControllerPublishVolume: the Linode has no room for another volume (AttachLimit)
 //	NotFound             ControllerPublishVolume: the volume or the Linode does not exist
-//	Unavailable          ControllerPublishVolume: the API refuses, because the volume is attached already
+//	Unavailable          ControllerPublishVolume: the API refuses, because the volume has been attached since it was read
 //	InvalidArgument      no name, or an access mode that is not for a writer on a single node
 //	Internal             every other error of the API, and a volume that does not reach its state within five minutes
 //

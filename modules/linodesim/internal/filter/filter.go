@@ -20,7 +20,7 @@
 // other value is an error, and so is +order without +order_by. Both count only in the outermost
 // object: inside +and and +or they are ignored.
 //
-// Everything else is an error, never ignored. Package linodesim answers an error with a 400, and
+// Every other key or value is an error. Package linodesim answers an error with a 400, and
 // keeps Error.Field in Sim.Unknown. Values of this package are immutable.
 package filter
 
@@ -39,7 +39,7 @@ import (
 // Error is the reason why a header was refused, in the API's words where the words are known.
 type Error struct {
 	Reason string
-	Field  string // the field of a condition, if the field may not be filtered; "" for every other reason, such as a field of +order_by
+	Field  string // the field of a condition that may not be filtered; "" for every other error, also for a field of +order_by
 }
 
 func (e *Error) Error() string { return e.Reason }
