@@ -128,7 +128,7 @@ func (s *stage) emptied(ctx context.Context) error {
 			return err
 		}
 	}
-	err := s.until(ctx, "the nodes go with their pods", func(ctx context.Context) (bool, string, error) {
+	err := s.until(ctx, "the nodes are gone", func(ctx context.Context) (bool, string, error) {
 		claims, err := s.claims(ctx)
 		if gone(err) { // the CRD is uninstalled
 			return true, "", nil

@@ -246,7 +246,7 @@ func (p *Part) Remove(ctx context.Context) []string {
 		if gone(err) {
 			return true, "", nil
 		}
-		return false, "it is there", err
+		return false, "it still exists", err
 	}); err != nil && len(left) == 0 {
 		left = append(left, err.Error())
 	}
@@ -285,7 +285,7 @@ func (p *Part) until(ctx context.Context, what string, look func(context.Context
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("not within the time: %s; seen last: %s", what, last)
+			return fmt.Errorf("timed out before %s; last seen: %s", what, last)
 		case <-ticker.C:
 		}
 	}

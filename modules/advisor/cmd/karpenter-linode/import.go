@@ -95,7 +95,7 @@ func newImportLKE() *cobra.Command {
 		Use:   "lke CLUSTER",
 		Short: "Turn an LKE cluster's pools and its autoscaler's settings into NodePools, with the steps of the hand-over",
 		Long: "import lke reads the pools of the cluster with this label or ID, with the token in LINODE_TOKEN (scope lke:read_only), and " +
-			"writes manifests with the steps as comments, which JSON has no place for. It changes nothing.",
+			"writes manifests with the steps as comments. With --output json, the steps are left out. The command changes nothing.",
 		Example: "  LINODE_TOKEN=... karpenter-linode import lke shop > karpenter.yaml\n" +
 			"  karpenter-linode import lke 4711 --keep 12 --output steps",
 		Args:              cobra.ExactArgs(1),

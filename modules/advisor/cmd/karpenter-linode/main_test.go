@@ -87,7 +87,7 @@ func TestWhatifRefusesBeforeItReads(t *testing.T) {
 	for want, args := range map[string][]string{
 		`"yaml" is not one of text, json, html`: {"-o", "yaml"},
 		"--plans-allow":                         {"--plans-allow", "a b"},
-		`--region: no region with Ku`:           {"--region", "nowhere"},
+		`--region: "nowhere" is not a region`:   {"--region", "nowhere"},
 		`--mode: "eks" is not one of`:           {"--mode", "eks"},
 		`--tier: "premium" is not one of`:       {"--tier", "premium"},
 		"is not a share between 0 and 1":        {"--vm-memory-overhead-percent", "7.5"},
@@ -109,7 +109,7 @@ func TestWithoutTheAPITheBuiltInPricesCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := execute(t, cluster, "whatif", "--from", "-", "--linode-url", "http://127.0.0.1:9")
-	if err != nil || !strings.Contains(out, "the built-in list of "+builtIn.Date+", because http://127.0.0.1:9 gave none") {
+	if err != nil || !strings.Contains(out, "the built-in list of "+builtIn.Date+", because http://127.0.0.1:9 returned no plans") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -298,7 +298,7 @@ func TestPlansShowMemoryByTier(t *testing.T) {
 func TestPlansAndPrices(t *testing.T) {
 	for args, want := range map[string]string{
 		"plans":                         "g6-standard-4",
-		"plans --regions us-ord,us-orx": `!no region with Kubernetes is "us-orx"; similar: us-ord`,
+		"plans --regions us-ord,us-orx": `!"us-orx" is not a region with Kubernetes; similar: us-ord`,
 		"plans --nodepools ../../../../docs/examples/nodepool-gpu.yaml --nodepool gpu": "NodePool gpu can buy in us-ord, cheapest first:",
 		"opencost-prices --regions id-cgk":                                             ",g6-standard-2,id-cgk,node,",
 		"opencost-prices --regions id-cgk -o json":                                     `"region": "id-cgk",`,

@@ -172,7 +172,7 @@ func checkRegions(ctx context.Context, list catalog.API, flag string, regions []
 		if slices.Contains(known, region) {
 			continue
 		}
-		return fmt.Errorf("%s: no region with Kubernetes is %q; %s", flag, region, oneOf(region, known))
+		return fmt.Errorf("%s: %q is not a region with Kubernetes; %s", flag, region, oneOf(region, known))
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func regionsWithKubernetes(ctx context.Context, list catalog.API) (regions []str
 		}
 		return regions, nil
 	}
-	return nil, fmt.Errorf("the regions of %T are not known: name them", list)
+	return nil, fmt.Errorf("%T has no list of regions", list)
 }
 
 func kubeletOf(cluster *snapshot.Snapshot, class string) *v1alpha1.KubeletConfiguration {

@@ -114,10 +114,10 @@ func (p *prices) list(ctx context.Context) (catalog.API, string, error) {
 		bounded, cancel := context.WithTimeout(ctx, priceTimeout)
 		defer cancel()
 		if _, err = catalog.Plans(bounded, client); err == nil {
-			return client, "Linode's of today", nil
+			return client, "Linode's current prices", nil
 		}
 		list, text, builtIn := builtInList()
-		return list, text + ", because " + p.url + " gave none", builtIn
+		return list, text + ", because " + p.url + " returned no plans", builtIn
 	case fromBuiltIn:
 		return builtInList()
 	}

@@ -27,7 +27,7 @@ func newRolloutStatus() *cobra.Command {
 	cluster, out, watch, timeout, interval := &access{}, &format{}, true, time.Duration(0), 2*time.Second
 	cmd := &cobra.Command{
 		Use:   "status NODEPOOL",
-		Short: "Wait until all nodes of a NodePool are made as it and its LinodeNodeClass are now",
+		Short: "Wait until no node of a NodePool is outdated",
 		Long: "rollout status prints the progress each time that it changes, and what holds it, and exits with 0 when no outdated node is " +
 			"left. With --watch=false it prints once, and exits with 1 unless the rollout is done. As JSON the last state is printed.",
 		Example: "  karpenter-linode rollout status default --timeout 30m",

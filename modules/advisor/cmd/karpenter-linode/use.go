@@ -44,7 +44,7 @@ func (u *use) check(from *source) error {
 	case u.time != 0 && u.from != useMetrics:
 		return errors.New("--use-for: only --use " + useMetrics + " reads more than once")
 	case u.time != 0 && len(from.from) > 0:
-		return errors.New("--use-for: a file holds the readings that it has; give several to --from")
+		return errors.New("--use-for: with --from there are no new readings; give several files to --from")
 	case u.time < 0:
 		return fmt.Errorf("--use-for: %v is less than 0", u.time)
 	}

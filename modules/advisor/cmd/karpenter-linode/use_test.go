@@ -267,7 +267,7 @@ containers: [{name: main, usage: {cpu: 1e9999999, memory: 1e9999999}}]
 		"--use metrics: there are no PodMetrics":             {"--use", "metrics"},
 		"--use vpa: there is no VerticalPodAutoscaler":       {"--use", "vpa"},
 		"--use-for: only --use metrics reads more than once": {"--use", "vpa", "--use-for", "1m"},
-		"--use-for: a file holds the readings that it has":   {"--use", "metrics", "--use-for", "1m"},
+		"--use-for: with --from there are no new readings":   {"--use", "metrics", "--use-for", "1m"},
 		"--use-percentile: a VerticalPodAutoscaler has one":  {"--use", "vpa", "--use-percentile", "90"},
 		"--use-percentile: 0 is not above 0 and at most 100": {"--use", "metrics", "--use-percentile", "0"},
 		"--use-headroom: -1 is not a share":                  {"--use", "metrics", "--use-headroom", "-1"},

@@ -98,7 +98,7 @@ func newVerify() *cobra.Command {
 	f.StringVar(&v.charts, "charts", "charts", "folder or oci:// repository of the charts for --install")
 	f.StringVarP(&v.namespace, "namespace", "n", "kube-system", "namespace of the operator")
 	f.StringVar(&v.clean, "clean", "", "ID of a run: remove the objects that it left, and end; all means every run")
-	f.DurationVar(&v.watch, "watch", 0, "with --clean, how long to look for pools that show late (default 10m)")
+	f.DurationVar(&v.watch, "watch", 0, "with --clean, how long to look for pools that appear late (default 10m)")
 	f.StringVar(&v.bounds.Type, "type", "", "plan of the nodes; without it the cheapest that LKE takes in the region")
 	f.DurationVar(&v.bounds.Duration, "duration", 3*time.Hour, "time for everything but the clean-up")
 	f.Float64Var(&v.bounds.Budget, "budget", 1, "dollars that the run may cost at most; more is refused")
@@ -114,7 +114,7 @@ func (v *verification) complete() error {
 	case v.mode != "lke" && v.mode != "instance":
 		return fmt.Errorf("--mode: %q is not one of lke, instance", v.mode)
 	case v.mode == "instance" && v.cluster != 0:
-		return errors.New("--cluster: a cluster of plain Linodes has no LKE cluster; leave it out with --mode instance")
+		return errors.New("--cluster: leave --cluster out with --mode instance, because plain Linodes have no LKE cluster")
 	case v.mode == "lke" && v.cluster < 1:
 		return fmt.Errorf("--cluster is %d; it must be the ID of an LKE cluster", v.cluster)
 	case v.mode == "instance" && v.nodeClass == "" && v.clean == "":
@@ -185,7 +185,7 @@ func (v *verification) reach(ctx context.Context, cfg *lkeprobe.Config) error {
 		if v.mode == "instance" || v.install || v.kubeconfig != "" || v.context != "" {
 			return err
 		}
-		fmt.Fprintln(v.out, "kubernetes no kubeconfig: Nodes and the operator are not looked at")
+		fmt.Fprintln(v.out, "kubernetes no kubeconfig: Nodes and the operator are not checked")
 		return nil
 	}
 	if v.kube, err = v.access.client(); err != nil {

@@ -243,7 +243,7 @@ func TestVerifyRefusesBeforeItBuys(t *testing.T) {
 		{name: "output", words: "is not one of text, json", args: []string{"--cluster", a.cluster, "-o", "yaml"}},
 		{name: "kubeconfig", words: "KUBECONFIG", args: []string{"--cluster", a.cluster, "--kubeconfig", "/none"}},
 		{name: "mode", words: `"eks" is not one of`, args: []string{"--mode", "eks"}},
-		{name: "instance mode with an LKE cluster", words: "leave it out", args: []string{"--mode", "instance", "--cluster", a.cluster}},
+		{name: "instance mode with an LKE cluster", words: "leave --cluster out", args: []string{"--mode", "instance", "--cluster", a.cluster}},
 		{name: "instance mode without a class", words: "--nodeclass", args: []string{"--mode", "instance"}},
 		{name: "install without Kubernetes", words: "KUBECONFIG", args: []string{"--cluster", a.cluster, "--install"}},
 		{name: "declined", words: "you did not agree", stdin: "y\n", args: []string{"--cluster", a.cluster}},

@@ -83,8 +83,8 @@ func (j *servingJudge) fresh(ctx context.Context, id int, asked names) (reason s
 	switch kind := claims.KindOf(err); {
 	case kind == claims.KindNotFound || kind == claims.KindConflict:
 		// One reading that does not show a new Linode proves nothing. A Linode of another cluster stays one.
-		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == claims.KindNotFound,
-			nil
+		return fmt.Sprintf("Linode %d of the node %s does not exist, or does not belong to this cluster", id, asked.node),
+			kind == claims.KindNotFound, nil
 	case err != nil:
 		return "", false, fmt.Errorf("reading Linode %d, which requests a serving certificate: %w", id, err)
 	}

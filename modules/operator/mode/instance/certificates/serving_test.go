@@ -206,7 +206,7 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 		"a Linode of another cluster": {func(s *scene) {
 			s.err = &claims.Error{Kind: claims.KindConflict,
 				Err: errors.New("foreign")}
-		}, "is not of this cluster", 1},
+		}, "does not belong to this cluster", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := proper()
