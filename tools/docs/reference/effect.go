@@ -85,9 +85,9 @@ func effectOf(name string) (effect, error) {
 	case name == "vpcID":
 		e.change = "replaces nodes"
 	case name == "tags":
-		e.change = "is made on running Linodes"
+		e.change = "is applied to running Linodes"
 	case name == "firewallID":
-		e.change = "replaces nodes in lke mode; is made on running Linodes in instance mode"
+		e.change = "replaces nodes in lke mode; is applied to running Linodes in instance mode"
 	case class.Hash(v1alpha1.ModeLKE) != empty.Hash(v1alpha1.ModeLKE):
 		e.change = "replaces nodes"
 	case e.modes == modeInstance && class.Hash(v1alpha1.ModeInstance) != empty.Hash(v1alpha1.ModeInstance):

@@ -17,11 +17,11 @@ var coreMetricMeanings = map[string]string{
 	"karpenter_cloudprovider_errors_total": "Methods of the provider that failed, by the type of the error. A Create " +
 		"that waits for a node fails with `CreateError`, which is how Karpenter repeats it: count outcomes with " +
 		"`karpenter_linode_claims_total` instead.",
-	"karpenter_cluster_state_node_count": "Nodes that Karpenter reckons with.",
+	"karpenter_cluster_state_node_count": "Nodes in Karpenter's cluster state.",
 	"karpenter_cluster_state_synced": "1 while Karpenter's picture of the cluster is complete; it plans " +
 		"nothing while it is 0.",
 	"karpenter_nodeclaims_created_total": "NodeClaims made, by reason.",
-	"karpenter_nodeclaims_disrupted_total": "NodeClaims given up on purpose, by reason: drift, consolidation, expiry " +
+	"karpenter_nodeclaims_disrupted_total": "NodeClaims that Karpenter disrupted, by reason: drift, consolidation, expiry " +
 		"and so on.",
 	"karpenter_nodeclaims_instance_termination_duration_seconds": "From the request to remove a Linode until it is gone.",
 	"karpenter_nodeclaims_terminated_total":                      "NodeClaims that are gone.",
@@ -33,8 +33,8 @@ var coreMetricMeanings = map[string]string{
 	"karpenter_nodes_created_total":                              "Nodes that registered.",
 	"karpenter_nodes_terminated_total":                           "Nodes that are gone.",
 	"karpenter_nodes_termination_duration_seconds":               "From the deletion of a Node until it is gone.",
-	"karpenter_pods_eviction_requests_total": "Evictions asked for, by the API server's answer: 429 is a " +
-		"PodDisruptionBudget that holds.",
+	"karpenter_pods_eviction_requests_total": "Evictions asked for, by the API server's answer: 429 means that a " +
+		"PodDisruptionBudget blocks the eviction.",
 	"karpenter_pods_startup_duration_seconds": "From a pod's creation until it runs.",
 	"karpenter_pods_state": "One series for each pod; leave it out of long-term storage in large " +
 		"clusters.",

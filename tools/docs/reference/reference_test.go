@@ -28,10 +28,10 @@ func TestConfiguration(t *testing.T) {
 		"| `LKE_RETRY_DELAY` | `--lke-retry-delay` | duration | `2s` | `settings.lkeRetryDelay` |",
 		"| `CLUSTER_REGION`, `LINODE_REGION` | `--cluster-region` | text |  | `credentialsSecretRef`, `region` |",
 		"| `METRICS_PORT` | `--metrics-port` | number | `8080` | `controller.metrics.port` |",
-		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes in lke mode; is made on running Linodes in instance " +
+		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes in lke mode; is applied to running Linodes in instance " +
 			"mode |",
 		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | keeps nodes |",
-		"| `spec.tags` | set of string |  | lke, instance | is made on running Linodes |",
+		"| `spec.tags` | set of string |  | lke, instance | is applied to running Linodes |",
 		"| `spec.image` | string |  | instance | replaces nodes | (no effect in lke mode) ",
 		"| `spec.dataDisks.sdb ... sdh.size` | quantity |  | instance | replaces nodes |",
 		"| `spec.kubelet.kubeReserved` | map of string |  | instance; in lke and clusterapi the estimate of capacity | " +

@@ -15,7 +15,7 @@ var coreMeanings = map[string]string{
 	"CPU_REQUESTS":                        "Millicores that the operator's container requests. The chart sets it from `controller.resources`.",
 	"DISABLE_CLUSTER_STATE_OBSERVABILITY": "Leave out the metrics and events about the state of pods and nodes.",
 	"DISABLE_CONTROLLER_WARMUP":           "Fill caches only once leadership is won, not before.",
-	"DISABLE_LEADER_ELECTION":             "Work without a Lease. For one replica only: two that work at once buy too much.",
+	"DISABLE_LEADER_ELECTION":             "Work without a Lease. For one replica only: two active replicas buy too many nodes.",
 	"ENABLE_PROFILING": "Serve Go's profiles under `/debug/pprof` of the metrics port, to connections over loopback " +
 		"only (`kubectl port-forward`).",
 	"FEATURE_GATES":             "Optional features. `SpotToSpotConsolidation` and `ReservedCapacity` have nothing to act on here.",
