@@ -59,8 +59,8 @@ func goodBoots(e *environment, images map[string]string, fields string) []boot {
 	boots := []boot{
 		{"kubeadm", "{image: linode/debian12, authorizedUsers: [me], kubelet: {maxPods: 40, kubeReserved: {memory: 200Mi}}}",
 			[]string{"cluster-info is signed with the token"}},
-		{"k3s", agentClass(e, "k3s", "agent-token", ""), []string{"certificate authority is the one of the token"}},
-		{"rke2", agentClass(e, "rke2", "agent-token", ""), []string{"rke2 agent", "certificate authority is the one of the token"}},
+		{"k3s", agentClass(e, "k3s", "agent-token", ""), []string{"certificate authority matches the token"}},
+		{"rke2", agentClass(e, "rke2", "agent-token", ""), []string{"rke2 agent", "certificate authority matches the token"}},
 		{"talos", userDataClass("talos", "talos", images["talos"]), []string{"the machine config is valid"}},
 		{"cloud-init", userDataClass("custom", "cloud-init", ""),
 			[]string{"[cloud-init] wrote /run/join.yaml", "cluster-info is signed with the token"}},

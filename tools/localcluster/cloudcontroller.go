@@ -53,7 +53,7 @@ func (c *Cluster) startCloudController(ctx context.Context) error {
 	}
 	c.background(ctx, func(ctx context.Context) {
 		if err := simulatedccm.Run(ctx, cfg); err != nil {
-			c.log.Error("the cloud controller manager is not simulated any more", "error", err)
+			c.log.Error("the simulation of the cloud controller manager ended", "error", err)
 		}
 	})
 	return nil

@@ -320,7 +320,7 @@ func TestStartRefuses(t *testing.T) {
 		opts localcluster.Options
 		says string
 	}{
-		"unknown tier": {localcluster.Options{Tier: "premium"}, `tier "premium": standard or enterprise`},
+		"unknown tier": {localcluster.Options{Tier: "premium"}, `tier "premium" must be standard or enterprise`},
 		"unknown profile": {localcluster.Options{Profile: "warp"},
 			`profile "warp" is unknown; use one of fast, realistic, slow, stale, hostile, or a .json report of verify`},
 		"no report":        {localcluster.Options{Profile: "none.json"}, "no such file"},

@@ -100,7 +100,7 @@ func (c clusterAPI) start(ctx context.Context) error {
 	}
 	c.background(ctx, func(ctx context.Context) {
 		if err := simulatedcapl.Run(ctx, cfg); err != nil {
-			c.log.Error("CAPL is not simulated any more", "error", err)
+			c.log.Error("the simulation of CAPL ended", "error", err)
 		}
 	})
 	return nil

@@ -136,16 +136,16 @@ func (o *Options) complete() error {
 		o.Progress = io.Discard
 	}
 	if !validName.MatchString(o.Name) {
-		return fmt.Errorf("name %q: only lower case letters, digits and dashes, at most 30", o.Name)
+		return fmt.Errorf("name %q must have only lower case letters, digits and dashes, and at most 30 of them", o.Name)
 	}
 	if o.Name == "logs" { // .local/logs holds the logs of builds
-		return errors.New("name \"logs\": choose another")
+		return errors.New("name \"logs\" is reserved for the logs of builds: choose another name")
 	}
 	if o.Mode != LKE && o.Mode != Instance && o.Mode != ClusterAPI {
-		return fmt.Errorf("mode %q: lke, instance or clusterapi", o.Mode)
+		return fmt.Errorf("mode %q must be lke, instance or clusterapi", o.Mode)
 	}
 	if o.Tier != Standard && o.Tier != Enterprise {
-		return fmt.Errorf("tier %q: standard or enterprise", o.Tier)
+		return fmt.Errorf("tier %q must be standard or enterprise", o.Tier)
 	}
 	_, behaviour, err := linodesim.ProfileFrom(o.Profile)
 	if err != nil {
@@ -155,13 +155,13 @@ func (o *Options) complete() error {
 		o.Behaviour = behaviour
 	}
 	if len(o.Pools) > 0 && o.Mode != LKE {
-		return fmt.Errorf("pools: mode %s has none", o.Mode)
+		return fmt.Errorf("pools: the mode must be lke, because mode %s has no LKE pools", o.Mode)
 	}
 	if o.Replicas < 1 {
-		return fmt.Errorf("replicas %d: at least 1", o.Replicas)
+		return fmt.Errorf("replicas must be at least 1, not %d", o.Replicas)
 	}
 	if o.TimeScale < 0 {
-		return errors.New("time scale: a positive number")
+		return fmt.Errorf("time scale must be a positive number, not %v", o.TimeScale)
 	}
 	return o.findRoot()
 }

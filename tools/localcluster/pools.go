@@ -32,7 +32,7 @@ func ParsePools(text string) (pools []linodesim.PoolSpec, _ error) {
 		if m[4] != "" {
 			pool.Autoscaler = &api.LKEAutoscaler{Enabled: true, Min: number(m[3]), Max: number(m[4])}
 			if pool.Count < pool.Autoscaler.Min || pool.Count > pool.Autoscaler.Max || pool.Autoscaler.Min == 0 {
-				return nil, fmt.Errorf("pool %q: LKE's autoscaler keeps the nodes between least, at least 1, and most", item)
+				return nil, fmt.Errorf("pool %q: write plan:nodes:least-most with 1 <= least <= nodes <= most", item)
 			}
 		}
 		if pool.Count == 0 {

@@ -23,8 +23,8 @@ func TestPoolsOfTheUser(t *testing.T) {
 		"g6-standard-2:two":     "write plan:nodes",
 		"g6-standard-2:2:4":     "write plan:nodes",
 		"g6-standard-2:0":       "at least one node",
-		"g6-standard-2:5:1-4":   "between least, at least 1, and most",
-		"g6-standard-2:1:0-4":   "between least, at least 1, and most",
+		"g6-standard-2:5:1-4":   "1 <= least <= nodes <= most",
+		"g6-standard-2:1:0-4":   "1 <= least <= nodes <= most",
 		"g6-standard-2:1:1-4;x": "write plan:nodes",
 	} {
 		if _, err := localcluster.ParsePools(text); err == nil || !strings.Contains(err.Error(), words) {

@@ -56,7 +56,7 @@ func (c *Cluster) startStorage(ctx context.Context, objects []byte) error {
 	}
 	c.background(ctx, func(ctx context.Context) {
 		if err := blockstorage.Run(ctx, cfg); err != nil {
-			c.log.Error("block storage is not simulated any more", "error", err)
+			c.log.Error("the simulation of block storage ended", "error", err)
 		}
 	})
 	if c.opts.WithoutCSI {

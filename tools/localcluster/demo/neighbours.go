@@ -135,7 +135,7 @@ func (b beside) missing() []string {
 		missing = append(missing, fmt.Sprintf("%d of %d backends are up", b.up, b.backends))
 	}
 	if b.volumes != 1 || b.attached != b.volumes {
-		missing = append(missing, fmt.Sprintf("%d of %d volumes are attached where their pods run, instead of one of one", b.attached,
+		missing = append(missing, fmt.Sprintf("%d of %d volumes are attached where their pods run, want 1 of 1", b.attached,
 			b.volumes))
 	}
 	return missing

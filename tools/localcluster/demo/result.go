@@ -12,7 +12,7 @@ type Result struct {
 	Wanted     int
 	nodes      int // most nodes of Karpenter's that were ready at once
 	nodeClaims int // NodeClaims that existed during the run
-	surplus    int // instances made beyond NodeClaims
+	surplus    int // created instances minus NodeClaims
 	Leaked     int // instances, pools and Machines that are not the user's, NodeBalancers and volumes, at the end
 	apiCalls   int
 	elapsed    time.Duration
@@ -45,7 +45,7 @@ func (s *shown) problems() []string {
 	}
 	problems := s.missing()
 	if s.reboots != 1 {
-		problems = append(problems, fmt.Sprintf("%d reboots kept the node and its pods, want 1", s.reboots))
+		problems = append(problems, fmt.Sprintf("the node and its pods survived %d reboots, want 1", s.reboots))
 	}
 	return problems
 }
@@ -62,7 +62,7 @@ func (r Result) problems() []string {
 	wrong(r.nodes == 0, "no node came up")
 	wrong(r.nodes != r.nodeClaims, "%d nodes for %d NodeClaims", r.nodes, r.nodeClaims)
 	wrong(r.ofMachines && r.machines != r.nodeClaims, "%d Machines for %d NodeClaims", r.machines, r.nodeClaims)
-	wrong(r.surplus != 0, "%d instances beyond NodeClaims were made", r.surplus)
+	wrong(r.surplus != 0, "created instances minus NodeClaims: %d, want 0", r.surplus)
 	wrong(r.Leaked != 0, "%d instances, pools, Machines, NodeBalancers or volumes are left", r.Leaked)
 	return append(problems, r.beside.problems()...)
 }

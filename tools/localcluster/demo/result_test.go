@@ -43,8 +43,8 @@ func TestResultIsOKOnlyWhenAllOfItIs(t *testing.T) {
 		{"a pod without a node", func(r *Result) { r.Pods = 4 }, "4 of 5 pods"},
 		{"no node", func(r *Result) { r.nodes, r.nodeClaims = 0, 0 }, "no node"},
 		{"a NodeClaim without a node", func(r *Result) { r.nodeClaims = 3 }, "2 nodes for 3"},
-		{"one instance too many", func(r *Result) { r.surplus = 1 }, "1 instances beyond"},
-		{"a NodeClaim without an instance", func(r *Result) { r.surplus = -1 }, "-1 instances"},
+		{"one instance too many", func(r *Result) { r.surplus = 1 }, "minus NodeClaims: 1,"},
+		{"a NodeClaim without an instance", func(r *Result) { r.surplus = -1 }, "minus NodeClaims: -1,"},
 		{"something left", func(r *Result) { r.Leaked = 2 }, "2 instances, pools, Machines, NodeBalancers or volumes"},
 	}
 	for _, test := range tests {

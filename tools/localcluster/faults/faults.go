@@ -53,9 +53,9 @@ func Faults() []Fault {
 	return []Fault{
 		{"no-capacity", "LKE has no capacity for a plan (PLAN=g6-standard-6, PLAN=all)",
 			"kubectl get events --field-selector reason=InsufficientCapacity", noCapacity},
-		{"account-limit", "the account may have no more Linodes than now", "kubectl get events --field-selector reason=AccountLimitReached",
+		{"account-limit", "the account has reached its limit of Linodes", "kubectl get events --field-selector reason=AccountLimitReached",
 			accountLimit},
-		{"silent-capacity", "LKE Enterprise accepts nodes of a plan and none of them comes (PLAN=g6-standard-6, PLAN=all)",
+		{"silent-capacity", "LKE Enterprise accepts nodes of a plan but creates none (PLAN=g6-standard-6, PLAN=all)",
 			"kubectl get nodeclaims --watch", silentCapacity},
 		{"api-down", "the Linode API drops every connection", "kubectl describe nodeclaims", rule(`{"drop":true}`)},
 		{"slow-api", "the Linode API takes three seconds for each answer", "make logs", rule(`{"delay":"3s"}`)},

@@ -132,16 +132,16 @@ func (m *machine) agent(ctx context.Context, program string, call invocation) er
 		}
 	}
 	if config.NodeName == "" {
-		return errors.New("node-name is empty, and the host has no other name here")
+		return errors.New("node-name is required: the simulated host has no other name")
 	}
 	joined, err := k3s.Join(ctx, k3s.Agent{Program: program, Server: config.Server, Token: config.Token, NodeName: config.NodeName,
 		Files: machineFiles{m.root}})
 	if err != nil {
 		return err
 	}
-	trust := "is trusted unseen, because the token has no hash"
+	trust := "is not verified, because the token has no hash"
 	if joined.Pinned {
-		trust = "is the one of the token"
+		trust = "matches the token"
 	}
 	fmt.Fprintf(call.out, "[%s agent] registered with %s, whose certificate authority %s\n", program, config.Server, trust)
 	m.kubelet = joined.Args

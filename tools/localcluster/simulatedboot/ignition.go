@@ -52,12 +52,12 @@ func supported(config types.Config) error {
 	rest := config
 	rest.Ignition, rest.Storage.Files, rest.Systemd.Units = types.Ignition{}, nil, nil
 	if !reflect.DeepEqual(rest, types.Config{}) {
-		return errors.New("storage.files and systemd.units alone are supported here")
+		return errors.New("only ignition, storage.files and systemd.units are supported here")
 	}
 	source := config.Ignition
 	source.Version = ""
 	if !reflect.DeepEqual(source, types.Ignition{}) {
-		return errors.New("of ignition, version alone is supported here")
+		return errors.New("the section ignition may have only version here")
 	}
 	for _, u := range config.Systemd.Units {
 		if len(u.Dropins) > 0 {
@@ -75,7 +75,7 @@ func (m *machine) ignitionFile(file types.File) error {
 	if file.Contents.Source != nil {
 		source, err := dataurl.DecodeString(*file.Contents.Source)
 		if err != nil {
-			return fmt.Errorf("contents.source: data URLs alone are supported here: %w", err)
+			return fmt.Errorf("contents.source: only data URLs are supported here: %w", err)
 		}
 		content = string(source.Data)
 	}
@@ -108,7 +108,7 @@ func (m *machine) service(ctx context.Context, name, contents string) error {
 	commands := map[string][]string{}
 	for _, o := range options {
 		if !slices.Contains(unitOptions[o.Section], o.Name) {
-			return fmt.Errorf("[%s] %s is not supported here; of that section there are %s", o.Section, o.Name,
+			return fmt.Errorf("[%s] %s is not supported here; the supported options are %s", o.Section, o.Name,
 				strings.Join(unitOptions[o.Section], ", "))
 		}
 		switch o.Name {

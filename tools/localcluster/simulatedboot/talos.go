@@ -184,7 +184,7 @@ func (c *talosMachineConfig) check() error {
 		return fmt.Errorf("version %q must be v1alpha1", c.Version)
 	}
 	if c.Machine.Type != "worker" {
-		return fmt.Errorf("machine.type %q: workers alone are supported", c.Machine.Type)
+		return fmt.Errorf("machine.type %q: only workers are supported", c.Machine.Type)
 	}
 	for key := range c.Machine.Kubelet.ExtraConfig {
 		if slices.Contains(protected, key) {

@@ -191,7 +191,7 @@ func (s *instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 // InstanceMetadata implements cloudprovider.InstancesV2.
 func (s *instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if s.cfg.Hold != nil && s.cfg.Hold(node.Name) {
-		return nil, fmt.Errorf("node %s is not taken over yet", node.Name)
+		return nil, fmt.Errorf("node %s is not ready for pods: its kubelet is being replaced", node.Name)
 	}
 	found, err := s.find(ctx, node)
 	if err != nil {

@@ -42,7 +42,7 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 		"how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of verify")
 	flags.StringVar(&f.given.file, "values", "", "file with values of the chart karpenter")
 	flags.StringVar(&f.given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
-	flags.StringVar(&f.pools, "pools", "", "more LKE pools of the user's, plan:nodes or, for LKE's autoscaler, plan:nodes:least-most")
+	flags.StringVar(&f.pools, "pools", "", "more LKE pools for the user: plan:nodes or, for LKE's autoscaler, plan:nodes:least-most")
 	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")
 	for flag, values := range map[string][]string{
 		"mode": {localcluster.LKE, localcluster.Instance, localcluster.ClusterAPI},

@@ -30,7 +30,7 @@ func main() {
 func root() *cobra.Command {
 	program := &cobra.Command{
 		Use:   "localcluster",
-		Short: "Real Kubernetes beside a simulated LKE, on one machine, without Docker",
+		Short: "Real Kubernetes with a simulated LKE, on one machine, without Docker",
 		Example: `  localcluster up --tier enterprise
   eval "$(localcluster status)" && kubectl get nodes
   localcluster break api-down

@@ -64,7 +64,7 @@ func already(info supervisor.Info, opts localcluster.Options, given chosen) erro
 			opts.Tier, hint(info.Name, "make down"))
 	}
 	if given != (chosen{}) {
-		return fmt.Errorf("%s runs already (process %d), and values and gates count when it starts: stop it first with `%s`", info.Name,
+		return fmt.Errorf("%s runs already (process %d), and values and gates apply only at its start: stop it first with `%s`", info.Name,
 			info.PID, hint(info.Name, "make down"))
 	}
 	fmt.Fprintf(os.Stderr, "%s runs already\n", info.Name)
