@@ -82,7 +82,7 @@ break: ## Break the simulated account of `make up` with NAME=api-down, ... and m
 	@$(STARTED) $(LOCALCLUSTER) break $(NAME)
 
 .PHONY: plans
-plans: ## List plans, sizes and prices: NODEPOOL=default what it could buy, REGIONS=us-ord,id-cgk or all
+plans: ## List plans, sizes and prices (NODEPOOL=default: what this NodePool could buy; REGIONS=us-ord,id-cgk or all: compare)
 	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/arguments.sh plans
 	@tools/make/build.sh karpenter-linode
 	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/plans.sh
@@ -156,7 +156,7 @@ soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engin
 		"$(CURDIR)/.bin/soak" -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target of the modules for TIME=1m each (MODULE=modules/linode: those of one)
+fuzz: ## Run every fuzz target of the modules for TIME=1m each (MODULE=modules/linode: only the targets of this module)
 	@TIME="$(TIME)" tools/make/fuzz.sh $(if $(filter command line environment,$(origin MODULE)),$(MODULE),$(LIBRARIES))
 
 .PHONY: nightly-record nightly-page
@@ -166,7 +166,7 @@ nightly-page: # for nightly.yml: a row of docs/nightly.md from the records below
 	@tools/make/nightly.sh -page "$$(date -u +%F)" "$$(git rev-parse HEAD)" "$(RESULTS)"/*/result.tsv
 
 .PHONY: exhaust
-exhaust: ## Let everything happen that may in small worlds of both claim engines, and print how much was covered (or MODULE=modules/instances)
+exhaust: ## Explore every order of events in small models of two claim engines, and print the coverage (MODULE=modules/instances: of one)
 	@for m in $(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/instances modules/lkepool); do \
 		echo "$$m"; \
 		GOWORK=off go -C $$m test -c -o "$(CURDIR)/.bin/exhaust" ./internal/core && (cd $$m/internal/core && \
@@ -265,7 +265,7 @@ module-lint: ## Lint MODULE=
 	@tools/make/lint.sh $(MODULE)
 
 .PHONY: ci
-ci: ## Run what CI decides by, make test, and half an hour of the part of make test-all that differs from BASE_REF=
+ci: ## Run what CI runs: make test, which decides, and half an hour of make test-all for the libraries changed since BASE_REF=
 	@.ci/run
 
 .PHONY: ci-plan

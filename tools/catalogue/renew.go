@@ -54,7 +54,7 @@ func renew(old *catalog.Catalog, listed lists, date string) (*catalog.Catalog, e
 // are refused.
 func whole(what string, before, now int) error {
 	if now*5 < before*4 {
-		return fmt.Errorf("the API lists %d %s where the file has %d: the list did not arrive whole, or the file is to be made by hand",
+		return fmt.Errorf("the API lists %d %s, and the file has %d: the API's list is incomplete; if it is correct, edit the file by hand",
 			now, what, before)
 	}
 	return nil

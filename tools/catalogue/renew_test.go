@@ -101,7 +101,7 @@ func TestAListThatDidNotArriveWholeIsRefused(t *testing.T) {
 		"few plans":  {types: old.Types[:50], regions: old.Regions},
 		"no regions": {types: old.Types},
 	} {
-		if _, err := renew(old, listed, "2026-12-24"); err == nil || !strings.Contains(err.Error(), "did not arrive whole") {
+		if _, err := renew(old, listed, "2026-12-24"); err == nil || !strings.Contains(err.Error(), "list is incomplete") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -60,10 +60,10 @@ NR == FNR { split($0, pair, " "); took[pair[1]] = pair[2]; next }
 -check)
 	now=$(computed) then=$(sed -n 's/^| all of `make test` .* \([0-9]*\) s computed .*/\1/p' "$page")
 	[ -n "$then" ] || { echo "durations: $page has no row 'all of \`make test\`'" >&2; exit 1; }
-	echo "test: the tests computed for $now s; $page says $then"
+	echo "test: the tests took $now s of processor time; $page has $then s"
 	[ "${CI:-}" = true ] && [ "$(getconf _NPROCESSORS_ONLN)" = 2 ] || exit 0
 	if [ $((now * 10)) -gt $((then * 11)) ]; then
-		echo "test: that is more than a tenth above: make it faster, or write the table anew with tools/make/durations.sh -write" >&2
+		echo "test: more than 1.1 times as much: make the tests faster, or write the table again with tools/make/durations.sh -write" >&2
 		exit 1
 	fi
 	;;

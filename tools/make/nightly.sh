@@ -37,8 +37,8 @@ END {
 case ${1:-} in
 -record)
 	kind=$2 name=$3 outcome=$4 tests=0
-	case " $kinds " in *" $kind "*) ;; *) echo "nightly: $kind is none of $kinds" >&2; exit 2 ;; esac
-	case $outcome in success | failure | cancelled) ;; *) echo "nightly: $outcome is no outcome" >&2; exit 2 ;; esac
+	case " $kinds " in *" $kind "*) ;; *) echo "nightly: $kind must be one of $kinds" >&2; exit 2 ;; esac
+	case $outcome in success | failure | cancelled) ;; *) echo "nightly: $outcome must be success, failure or cancelled" >&2; exit 2 ;; esac
 	if [ "$kind" = test-all ] && [ -r "$events" ]; then
 		tests=$(grep -cE '"Action":"pass".*"Test":"[^"/]+"' "$events" || true)
 	fi

@@ -15,7 +15,7 @@ if [ -e "$target/installed" ] && diff -r -x node_modules -x installed "$folder" 
 	exit 0
 fi
 if ! command -v npm >/dev/null 2>&1; then
-	echo "npm: no npm, which installs the packages of $folder" >&2
+	echo "npm: npm is not installed; it is needed for the packages of $folder" >&2
 	[ -z "${REQUIRE_NPM:-}" ]
 	exit
 fi

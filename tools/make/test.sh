@@ -21,7 +21,7 @@ code=0
 .bin/gotestsum --format pkgname --hide-summary=skipped --jsonfile .bin/test.json --raw-command -- tools/make/suites.sh "$@" || code=$?
 if [ -s "$AGAIN" ]; then
 	sed 's|$| '"$(date +%F)"'|' "$AGAIN" >>.bin/flakes
-	echo "test: failed beside others, and passed alone; times of all runs here:"
+	echo "test: these tests failed with other tests, and passed alone; how often in all runs here:"
 	cut -d ' ' -f 1,2 .bin/flakes | sort | uniq -c | sort -rn
 fi
 [ "$circle" != shared ] || [ "$part" != 1/1 ] || tools/make/durations.sh -check || code=1

@@ -64,7 +64,7 @@ func Load(module string) (List, error) {
 	seen := map[string]bool{}
 	for i, m := range list.Mutants {
 		if m.Name == "" || seen[m.Name] {
-			return List{}, fmt.Errorf("%s: mutants[%d].name: %q has to be there, and once", File, i, m.Name)
+			return List{}, fmt.Errorf("%s: mutants[%d].name: %q is missing or not unique", File, i, m.Name)
 		}
 		seen[m.Name] = true
 		if _, err := m.mutated(module); err != nil {

@@ -109,7 +109,7 @@ func withImage(values []byte, controller Image) ([]byte, error) {
 		{"    digest: \"" + old.Digest + "\"\n", "    digest: \"" + controller.Digest + "\"\n"},
 	} {
 		if bytes.Count(values, []byte(line[0])) != 1 {
-			return nil, fmt.Errorf("values.yaml has not one line %q", strings.TrimSpace(line[0]))
+			return nil, fmt.Errorf("values.yaml must have exactly one line %q", strings.TrimSpace(line[0]))
 		}
 		values = bytes.Replace(values, []byte(line[0]), []byte(line[1]), 1)
 	}

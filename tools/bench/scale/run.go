@@ -155,7 +155,7 @@ func (r *run) settle(ctx context.Context, what string) error {
 }
 
 // errNoRest is the cause if a cluster changed during a window in which it should be at rest.
-var errNoRest = errors.New("this was no rest")
+var errNoRest = errors.New("the cluster changed during the window at rest")
 
 // rest measures a window of the length Rest. If a node or a pod came or went in the window, rest measures another window. A node goes, for
 // example, when the machine is too busy for the heartbeats of all kubelets.

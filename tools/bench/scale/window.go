@@ -33,7 +33,7 @@ func (r *run) window(ctx context.Context) (bench.Window, error) {
 		return bench.Window{}, err
 	}
 	if left != r.seen {
-		return bench.Window{}, fmt.Errorf("%w: at its start there was %s, at its end %s", errNoRest, r.seen, left)
+		return bench.Window{}, fmt.Errorf("%w: it started with %s and ended with %s", errNoRest, r.seen, left)
 	}
 	r.result.PeakRSS = after.peakRSS
 	return bench.Window{Memory: memory, CPU: after.cpu - before.cpu}, nil
@@ -77,7 +77,7 @@ const profiled = time.Minute
 // profileAtRest measures the share of a processor core that this repository's code uses at rest.
 func (r *run) profileAtRest(ctx context.Context) error {
 	window := min(r.Rest, profiled).Round(time.Second)
-	r.say("looking for %s whose the processor time is", window)
+	r.say("taking a CPU profile for %s", window)
 	cpu, err := r.profile(ctx, fmt.Sprintf("profile?seconds=%d", int(window.Seconds())), "cpu-underutilized")
 	if err != nil {
 		return err

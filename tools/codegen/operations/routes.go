@@ -85,7 +85,7 @@ func (o operation) Subject() (string, error) {
 			return s.name, nil
 		}
 	}
-	return "", fmt.Errorf("%s is of no subject; add one to subjects", o.Route)
+	return "", fmt.Errorf("%s has no entry in subjects; add one", o.Route)
 }
 
 // Inputs are the names of the variables that the handler reads from a request. Readers are the expressions that read them,

@@ -97,7 +97,7 @@ func lintSchema(name string, schema *openapi3.SchemaRef) []string {
 	var findings []string
 	value := schema.Value
 	if value.Type.Is("object") && value.AdditionalProperties.Has == nil && value.AdditionalProperties.Schema == nil {
-		findings = append(findings, name+": says nothing about additionalProperties")
+		findings = append(findings, name+": has no additionalProperties")
 	}
 	for property, inner := range value.Properties {
 		described := inner.Ref != "" || inner.Value.Description != "" || len(inner.Value.AllOf) > 0 ||
@@ -111,7 +111,7 @@ func lintSchema(name string, schema *openapi3.SchemaRef) []string {
 	}
 	for _, required := range value.Required {
 		if value.Properties[required] == nil {
-			findings = append(findings, name+": requires "+required+", which it does not have")
+			findings = append(findings, name+": the required property "+required+" is missing")
 		}
 	}
 	if strings.HasSuffix(name, "Page") {

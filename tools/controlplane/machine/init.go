@@ -16,7 +16,7 @@ import (
 func initCommand() *cobra.Command {
 	var kubeconfig, config string
 	cmd := &cobra.Command{
-		Use: "init", Short: "Leave in a cluster what kubeadm init leaves there: ConfigMaps and rights of nodes that join", Args: cobra.NoArgs,
+		Use: "init", Short: "Create the ConfigMaps and the rights of joining nodes that kubeadm init creates", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := configutil.LoadInitConfigurationFromFile(config, configutil.LoadOrDefaultConfigurationOptions{SkipCRIDetect: true})
 			if err != nil {

@@ -40,13 +40,13 @@ type kubelet struct {
 func kubeletCommand() *cobra.Command {
 	var k kubelet
 	cmd := &cobra.Command{
-		Use: "kubelet [flags] -- KUBELET'S OWN FLAGS", Short: "Run the kubelet over a runtime that only pretends", Args: cobra.ArbitraryArgs,
+		Use: "kubelet [flags] -- KUBELET'S OWN FLAGS", Short: "Run the kubelet with a fake container runtime", Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return k.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar((*string)(&k.root), "root", "", "the directory that stands for the machine's root")
 	cmd.Flags().Int32Var(&k.port, "port", 0, "the port on loopback to serve on")
 	cmd.Flags().Var(&k.capacity, "capacity", "the machine's size")
-	cmd.Flags().StringVar(&k.nodeIP, "node-ip", "", "the machine's address that the kubelet's --node-ip has, which it would not find here")
+	cmd.Flags().StringVar(&k.nodeIP, "node-ip", "", "the machine's address, as in the kubelet's --node-ip; it is not an address of this host")
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func main() {
 	defer stop()
 	klog.EnableContextualLogging(true)
 	root := &cobra.Command{
-		Use: "machine", Short: "kubeadm and kubelet of a machine that is not there",
+		Use: "machine", Short: "kubeadm and kubelet of a simulated machine",
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.AddCommand(initCommand(), joinCommand(), kubeletCommand())
