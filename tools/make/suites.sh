@@ -11,9 +11,9 @@
 # PART=2/3 runs the second of three parts. A part has whole packages and whole suites; the parts together are the circle.
 #
 # On two processors the order decides how long this takes, because end-to-end tests wait for most of their time: what waits
-# runs from the beginning on, and what computes runs beside it at a lower priority. Of the groups the longest begin first. Three streams
-# compute: tools, the operator, and all other modules. The tests of the first two wait for API servers and other programs, so that one
-# stream alone leaves the processors idle. Only TestBurst, which counts what a hundred claims cost, runs alone, before
+# runs from the beginning on, and what computes runs beside it at a lower priority. Of the groups the longest begin first. Two streams
+# compute: the modules of tools and of the operator, whose tests wait for API servers and other programs, and beside them all others, so
+# that both processors have work after the last group, too. Only TestBurst, which counts what a hundred claims cost, runs alone, before
 # the other suites.
 #
 # In the deep circle a test that starts clusters and failed runs once more at the end, alone: on two processors a deadline in real
@@ -166,10 +166,9 @@ if [ "$circle" = shared ]; then
 		case $module in tools | modules/operator) ;; *) others="$others $module" ;; esac
 	done
 	computes $others >"$work/computed" &
-	computes $(echo "$modules" | tr ' ' '\n' | grep '^modules/operator$' || true) >"$work/operator" &
-	computes tools
+	computes tools $(echo "$modules" | tr ' ' '\n' | grep '^modules/operator$' || true)
 	wait
-	cat "$work/computed" "$work/operator" "$work/e2e" "$work/pages"
+	cat "$work/computed" "$work/e2e" "$work/pages"
 	[ ! -e "$work/failed" ]
 	exit
 fi
