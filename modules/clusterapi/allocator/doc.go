@@ -1,9 +1,9 @@
 // Package allocator has the [Allocator], which gives each claimant one Machine. It runs the state machine of
 // package core: it serialises events, starts requests with package claims/effects, and has no knowledge of claims.
 //
-// The caller is package mode/clusterapi of module operator. Claim and Release
-// wait until they succeed or their context ends; World, Get, List and Collect wait for one reading. The end of a context cancels no write: if Claim has begun to raise
-// replicas, the raise continues, and the next Claim finds the Machine.
+// The caller is package mode/clusterapi of module operator. Claim and Release wait until they succeed or their context ends; World, Get,
+// List and Collect wait for one reading. The end of a context cancels no write: if Claim has begun to raise replicas, the raise continues,
+// and the next Claim finds the Machine.
 //
 // A process that is elected calls Begin. Claims are annotations on Machines, so a crash loses none: a
 // Machine that a crashed process has bought is free or claimed in the next reading.

@@ -8,8 +8,8 @@
 //   - the controller: volumes are made, attached, detached, listed and removed in the Linode API, with linode_id and within AttachLimit.
 //     The provisioner and the attacher call it over gRPC;
 //   - the node plugin: it registers the driver in the CSINode of a Node, once the Node has the label topology.linode.com/region, which the
-//     simulations of LKE and of the cloud controller manager set. NodeID is the decimal ID of the Linode, from the provider ID linode://ID. The allocatable
-//     count is AttachLimit with at least one disk, and does not change later;
+//     simulations of LKE and of the cloud controller manager set. NodeID is the decimal ID of the Linode, from the provider ID
+//     linode://ID. The allocatable count is AttachLimit with at least one disk, and does not change later;
 //   - the kubelet of a pod whose volume a reboot has detached. The attacher calls ListVolumes from time to time. ListVolumes finds
 //     such a volume, and sets the pods on the node that use it to not ready, with the reason VolumeNotAttached. The attacher attaches the
 //     volume again, and the next ListVolumes sets the pods to ready, with one more restart.
