@@ -121,7 +121,9 @@ computes() {
 	for module; do
 		packages 10 2 "$short" "$module" "$shorter" || fail "$module"
 		[ "$circle" = deep ] || schedules "$module" || fail "$module schedules"
-		packages 10 2 '' "$module" -v -e "$pages" -e "$clusters" -e "$shorter" || fail "$module"
+		at_once=2
+		[ "$module" != modules/operator ] || at_once=4 # API servers that wait, and in the shared circle nothing else runs by then
+		packages 10 "$at_once" '' "$module" -v -e "$pages" -e "$clusters" -e "$shorter" || fail "$module"
 		[ "$circle" = deep ] || packages 10 2 -short "$module" "$clusters" || fail "$module"
 	done
 }
