@@ -28,7 +28,7 @@ type Record[V any] struct {
 	// Missing is when a direct read was first answered 404 after the object was last shown. It is zero if no read was
 	// answered 404 since then.
 	Missing time.Time
-	// Aside is until when the object is aside: a write without an answer of success may still take effect.
+	// Aside is the time until which the object is aside: a write without an answer of success may still take effect.
 	Aside time.Time
 	// Removing is when a removal was first sent or announced by a tag. Removed is when the platform accepted the newest
 	// removal.

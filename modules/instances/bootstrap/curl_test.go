@@ -14,7 +14,7 @@ import (
 // The command that fetches an installer follows redirects, and none of them to plain http, where another machine could answer.
 func TestInstallersAreNotFetchedOverPlainHTTP(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl")
+		t.Skip("curl is not installed, and this test runs the command of an image, which has curl")
 	}
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("evil")) }))
 	defer plain.Close()

@@ -63,7 +63,7 @@ var ErrNotLeading = errors.New("this replica does not lead: its Lease has expire
 // ErrReplaced is the error of Start when another replica leads.
 var ErrReplaced = errors.New("leadership lost: the Lease is held by another replica")
 
-// Fence knows until when this process leads.
+// Fence has the time until which this process leads.
 type Fence struct {
 	now      func() moment
 	lease    atomic.Pointer[lease] // nil = this process does not lead

@@ -151,7 +151,7 @@ func (n Node) String() string {
 type Use struct {
 	Allowed int      // nodes that the budgets let go at a time
 	By      []Node   // the nodes that count against the budgets, by name
-	Empty   []string // nodes that would go now if a budget let them, by name
+	Empty   []string // names of the nodes that Karpenter would remove now if a budget allowed it
 }
 
 // Of returns the use of a NodePool's budgets.

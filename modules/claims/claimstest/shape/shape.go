@@ -64,13 +64,6 @@ func Check(t *testing.T, e Engine) {
 func (e Engine) imports(t *testing.T) {
 	few(t, "{{join .Imports \"\\n\"}}", append([]string{e.Name}, e.Imports...), "./...")
 	few(t, "{{join .Deps \"\\n\"}}", append([]string{e.Name}, e.Vocabulary...), e.Clientless...)
-	for _, dependency := range list(t, "{{join .Deps \"\\n\"}}", "./...") {
-		for _, kubernetes := range []string{"k8s.io/api", "sigs.k8s.io/", "k8s.io/client-go"} {
-			if strings.HasPrefix(dependency, kubernetes) {
-				t.Errorf("%s is a part of Kubernetes", dependency)
-			}
-		}
-	}
 }
 
 // few reports imports of packages outside the standard library that no allowed module has.

@@ -100,7 +100,7 @@ func (m *memory) see(cfg clusterapi.Config, machine clusterapi.Machine, now time
 	m.seen[machine.UID] = is
 }
 
-// noteShort records since when a deployment lacks Machines.
+// noteShort records the first time at which a deployment lacks Machines, and forgets that time once the deployment has enough Machines.
 func (m *memory) noteShort(deployment string, lacks bool, now time.Time) {
 	if _, since := m.short[deployment]; lacks && !since {
 		m.short[deployment] = now

@@ -84,7 +84,7 @@ type simPool struct {
 type simSlot struct {
 	nodeID   string
 	instance *simInstance
-	// listed is from when on readings of its pool show it.
+	// listed is the time from which readings of its pool show the slot.
 	listed  time.Duration
 	removed bool
 	// replaces: it came in the place of another one that a person took away. replaced: another one

@@ -12,7 +12,7 @@ type pace struct {
 	limit    int
 	inFlight int
 	answered []time.Time // oldest first
-	// blocked is until when nothing is sent, after a 429.
+	// blocked is the time until which no creation is sent, after a 429.
 	blocked time.Time
 }
 

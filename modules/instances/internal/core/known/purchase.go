@@ -76,7 +76,7 @@ func (p *Purchase) Searched() (began time.Time, inARow int) {
 // LabelOwner is an instance that has the label and is not the claimant's, 0 for none.
 func (p *Purchase) LabelOwner() int { return p.labelOwner }
 
-// Lands returns the type of an instance that a creation without an answer may still make, and until when it may.
+// Lands returns the type of an instance that a creation without an answer may still make, and the time until which it may make it.
 func (p *Purchase) Lands() (instanceType string, until time.Time) {
 	return p.lands.instanceType, p.lands.until
 }

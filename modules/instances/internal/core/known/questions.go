@@ -61,7 +61,7 @@ func (v Times) SlotOf(position int, next time.Time) time.Duration {
 	return next.Sub(v.k.now) + time.Duration(windows)*tuning.CreationWindow
 }
 
-// Blocked is until when no creation is sent, after a 429.
+// Blocked is the time until which no creation is sent, after a 429.
 func (v Times) Blocked() time.Time { return v.k.pace.blocked }
 
 // Reading is the record of the direct readings of an instance.

@@ -39,7 +39,7 @@ func (v Objects) Seen(id int) (*Node, bool) {
 	return n, known
 }
 
-// Gone reports whether an instance is proven gone, and since when.
+// Gone reports whether an instance is proven gone, and returns the time of the proof.
 func (v Objects) Gone(id int) (since time.Time, gone bool) {
 	if n := v.k.nodes[id]; n != nil {
 		since = n.rec.Gone
@@ -79,7 +79,7 @@ func (v Objects) Holder(id int) (claims.ClaimID, bool) {
 	return v.k.tags.ID(claimant), held
 }
 
-// Orphan returns since when no claimant needs an instance, now if it was needed until now.
+// Orphan returns the time from which no claimant has needed an instance. It returns the present time for an instance without such a record.
 func (v Objects) Orphan(id int) time.Time {
 	if since, known := v.k.orphans[id]; known {
 		return since

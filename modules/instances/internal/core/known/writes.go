@@ -19,7 +19,7 @@ type unanswered struct {
 	tags     []string
 	sent     time.Time
 	repeated bool
-	// disks contains the labels of disks that were requested, and until when each may still be made.
+	// disks has the label of each disk that was requested, with the time until which the API may still make the disk.
 	disks map[string]time.Time
 	// look is when the tags are read next, at intervals that grow with polls.
 	look  time.Time

@@ -64,7 +64,7 @@ type settings struct {
 	cfg    lkepool.Config
 	tags   tagging.Tags
 	limits lkepool.Limits
-	// began is when this process began to lead, lateUntil until when writes of the previous leader may take effect.
+	// began is the time at which this process began to lead. Until lateUntil, writes of the previous leader may take effect.
 	began, lateUntil time.Time
 	now              time.Time
 }

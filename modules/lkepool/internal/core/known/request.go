@@ -36,7 +36,8 @@ type Request struct {
 	// was answered 404 has the 404 in Err, and does not count as failed.
 	Started, Began, Ended time.Time
 	Err                   error
-	// Failed is how many requests failed in a row, Since when the first of them ended, and Until is the end of the pause after the last one.
+	// Failed counts the requests that failed in a row. Since is the end of the first of these requests. Until is the end of the pause
+	// after the newest of them.
 	Failed       int
 	Since, Until time.Time
 	Sent         event.Action
