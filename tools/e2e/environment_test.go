@@ -255,9 +255,7 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		ready := 0
 		for _, pod := range e.pods(ctx, g, app) {
-			if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-			}) {
+			if podIsReady(pod) {
 				ready++
 			}
 		}
@@ -266,6 +264,12 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 			g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()).To(BeTrue(), "NodeClaim %s is initialized", claim.Name)
 		}
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+func podIsReady(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // oneToOne waits until NodeClaims, nodes and instances are the same set, by provider
@@ -339,12 +343,33 @@ func (e *environment) describe(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	t.Logf("remains: %s", e.remains(ctx))
+	t.Logf("pods that are not ready:\n%s", strings.Join(e.unready(ctx), "\n"))
 	t.Logf("events:\n%s", strings.Join(e.events(ctx), "\n"))
 	t.Logf("the operator's log: %s", e.Operator.LogPath())
 	if log, err := os.ReadFile(e.Operator.LogPath()); err == nil {
 		lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 		t.Logf("its last lines:\n%s", strings.Join(lines[max(0, len(lines)-40):], "\n"))
 	}
+}
+
+// unready returns each pod that is not ready, with the conditions that somebody wrote.
+func (e *environment) unready(ctx context.Context) []string {
+	list := &corev1.PodList{}
+	if err := e.kube.List(ctx, list, e.namespace()); err != nil {
+		return []string{err.Error()}
+	}
+	var all []string
+	for _, pod := range list.Items {
+		if podIsReady(pod) {
+			continue
+		}
+		line := fmt.Sprintf("%s on %q is %s", pod.Name, pod.Spec.NodeName, pod.Status.Phase)
+		for _, c := range pod.Status.Conditions {
+			line += fmt.Sprintf("; %s %s since %s", c.Type, c.Status, c.LastTransitionTime.UTC().Format(time.TimeOnly))
+		}
+		all = append(all, line)
+	}
+	return all
 }
 
 // events are the events on nodes, NodeClaims, NodePools and classes, as kubectl shows them.

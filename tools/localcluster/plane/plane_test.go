@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -131,7 +133,7 @@ func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// runPod makes a node and a pod, sees the pod run on it when it is ready, and go again.
+// runPod makes a node and a pod, sees the pod run on it when it is ready, become ready again after another has written that it is not, and go.
 func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("10")}
@@ -165,6 +167,16 @@ func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 	if took := time.Since(made); took < readyAfter {
 		t.Errorf("the pod runs after %s, and its node is ready after %s", took, readyAfter)
 	}
+	unready := []byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`) // as the node controller writes it
+	if _, err := pods.Patch(ctx, "p", types.StrategicMergePatchType, unready, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, "the kubelet writes that the pod is ready", func() bool {
+		pod, err := pods.Get(ctx, "p", metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	})
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}}
 	if err := pods.EvictV1(ctx, eviction); err != nil {
 		t.Fatal(err)
