@@ -352,7 +352,7 @@ func (e *environment) describe(t *testing.T) {
 	}
 }
 
-// unready returns each pod that is not ready, with the conditions that somebody wrote.
+// unready returns each pod that is not ready, with its conditions.
 func (e *environment) unready(ctx context.Context) []string {
 	list := &corev1.PodList{}
 	if err := e.kube.List(ctx, list, e.namespace()); err != nil {
