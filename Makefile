@@ -54,17 +54,18 @@ e2e-arguments:
 
 build: ## Build the control plane, the simulator and the operator into .bin/
 	$(ARGUMENTS) build
-	@tools/make/build.sh $(if $(filter-out lke,$(or $(NODES),$(MODE))),-with "machine$(if $(filter clusterapi,$(or $(NODES),$(MODE))), clusterapi)")
+	@tools/make/build.sh $(QUICK) $(if $(filter-out lke,$(or $(NODES),$(MODE))),-with "machine$(if $(filter clusterapi,$(or $(NODES),$(MODE))), clusterapi)")
 
 # The programs that a demo runs in addition to the control plane and the operator. `make demo` builds no other programs.
 DEMO_WITH = $(if $(filter instance,$(MODE)),csi-attacher csi-provisioner machine)$(if $(filter clusterapi,$(MODE)),machine clusterapi)
 
 .PHONY: demo
 demo: demo-arguments ## Watch pods get Linode nodes and the nodes go away again
-	@tools/make/build.sh -for demo -with "$(DEMO_WITH)"
+	@tools/make/build.sh -quick -for demo -with "$(DEMO_WITH)"
 	@$(LOCALCLUSTER) demo --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: up
+up: QUICK = -quick
 up: up-arguments build ## Start a local cluster with a simulated LKE and leave it running
 	@$(LOCALCLUSTER) up --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(if $(POOLS),--pools=$(POOLS)) $(CHOSEN)
 
@@ -84,7 +85,7 @@ break: ## Break the simulated account of `make up` with NAME=api-down, ... and m
 .PHONY: plans
 plans: ## List plans, sizes and prices (NODEPOOL=default: what this NodePool could buy; REGIONS=us-ord,id-cgk or all: compare)
 	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/arguments.sh plans
-	@tools/make/build.sh karpenter-linode
+	@tools/make/build.sh -quick karpenter-linode
 	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/plans.sh
 
 .PHONY: down

@@ -18,15 +18,16 @@ import (
 // The tests run tools/make/build.sh.
 //
 // fakeGo stands in for the go command: it answers `env` from a file and writes
-// the output file of `build`, unless a file makes it fail.
+// its arguments as the output file of `build`, unless a file makes it fail.
 const fakeGo = `#!/bin/sh
 here=$(dirname "$0")
 if [ "$1" = env ]; then cat "$here/version"; exit; fi
 if [ "$1" = list ]; then echo "some/package v1"; exit; fi
 echo some/package >&2
 if [ -s "$here/failure" ]; then cat "$here/failure" >&2; exit 1; fi
+all="$*"
 while [ "$1" != -o ]; do shift; done
-echo built > "$2"
+echo "$all" > "$2"
 `
 
 // world is a folder with one program to build.
@@ -104,6 +105,39 @@ func TestBuildSkipsOnlyWhatIsUpToDate(t *testing.T) {
 			}
 			if built := strings.Contains(out, "built in"); built != c.builds {
 				t.Errorf("built = %v, want %v: %q", built, c.builds, out)
+			}
+		})
+	}
+}
+
+// A quick build is without inlining. It never replaces a program with inlining, and a build that is not quick replaces its programs.
+func TestAQuickBuildIsOfQuickPrograms(t *testing.T) {
+	const inlining, without = false, true
+	for name, c := range map[string]struct {
+		builds [][]string
+		want   bool
+	}{
+		"not quick":                          {[][]string{{}}, inlining},
+		"quick in an empty folder":           {[][]string{{"-quick"}}, without},
+		"quick after quick":                  {[][]string{{"-quick"}, {"-quick"}}, without},
+		"not quick after quick":              {[][]string{{"-quick"}, {}}, inlining},
+		"quick after not quick":              {[][]string{{}, {"-quick"}}, inlining},
+		"quick after all":                    {[][]string{{"-quick"}, {}, {"-quick"}}, inlining},
+		"quick, of another list of programs": {[][]string{{"-quick", "prog"}, {"-quick", "-with", "prog"}}, without},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, args := range c.builds {
+				if out, err := w.build(t, args...); err != nil {
+					t.Fatal(out, err)
+				}
+			}
+			built, err := os.ReadFile(filepath.Join(w.root, ".bin", "prog"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(string(built), "-gcflags=all=-l"); got != c.want {
+				t.Errorf("without inlining: %v, want %v: %s", got, c.want, built)
 			}
 		})
 	}

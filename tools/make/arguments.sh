@@ -47,7 +47,7 @@ platform() {
 values() {
 	[ -z "${VALUES:-}" ] || [ -r "$VALUES" ] || fail "VALUES=$VALUES: there is no such file"
 	[ -n "${VALUES:-}${GATES:-}" ] || return 0
-	tools/make/build.sh localcluster
+	tools/make/build.sh -quick localcluster
 	.bin/localcluster check --mode="${MODE:-lke}" --tier="${TIER:-standard}" --values="${VALUES:-}" --gates="${GATES:-}" || exit 2
 }
 
