@@ -133,7 +133,8 @@ func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// runPod makes a node and a pod, sees the pod run on it when it is ready, become ready again after another has written that it is not, and go.
+// runPod makes a node and a pod. The pod runs on the node when the node is ready, becomes ready again after another client has written
+// that it is not, and goes.
 func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("10")}

@@ -70,6 +70,9 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 		p.look = p.look && (!direct || d.Began.Before(wrote.Add(k.cfg.SettleTime)))
 	case record.Contradicted:
 		p.look = true
+		if direct && reading.Count > p.rec.Value.Count { // our write had an effect after all: an older reading cannot take the count back
+			p.rec.Value.Count, p.rec.Shown = reading.Count, k.now
+		}
 	case record.Ignored:
 	}
 	if fresh {
