@@ -69,10 +69,7 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 		k.addSlots(p, d.Began, direct, reading.Slots)
 		p.look = p.look && (!direct || d.Began.Before(wrote.Add(k.cfg.SettleTime)))
 	case record.Contradicted:
-		p.look = true
-		if direct && reading.Count > p.rec.Value.Count { // our write had an effect after all: an older reading cannot take the count back
-			p.rec.Value.Count, p.rec.Shown = reading.Count, k.now
-		}
+		k.contradicted(p, direct, reading.Count)
 	case record.Ignored:
 	}
 	if fresh {
@@ -80,6 +77,15 @@ func (k poolReadings) showPool(d event.Done, reading lkepool.Pool, direct bool) 
 	}
 	for _, s := range reading.Slots {
 		k.showSlot(p, s, seen)
+	}
+}
+
+// contradicted notes a reading that contradicts the record. A count that it shows is kept if it is higher: our write had an effect after
+// all, and the read that decides for the slots may be older than that.
+func (k poolReadings) contradicted(p *Pool, direct bool, count int) {
+	p.look = true
+	if direct && count > p.rec.Value.Count {
+		p.rec.Value.Count, p.rec.Shown = count, k.now
 	}
 }
 
