@@ -159,6 +159,38 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// Karpenter ignores a value that is neither true nor a positive duration. A duration counts from the start of the pod.
+func TestAPodThatKeepsItsNode(t *testing.T) {
+	for _, c := range []struct {
+		value   string
+		started time.Duration // how long the pod has been running; 0 = it has not started
+		want    bool
+	}{
+		{"", 0, false},
+		{"true", 48 * time.Hour, true},
+		{"false", 0, false},
+		{"yes", 0, false},
+		{"-1h", 0, false},
+		{"4h", 0, true},
+		{"4h", 4*time.Hour - time.Second, true},
+		{"4h", 4 * time.Hour, false},
+	} {
+		t.Run(fmt.Sprintf("%q after %s", c.value, c.started), func(t *testing.T) {
+			p := pod("web", "a", "500m", "512Mi")
+			if c.value != "" {
+				p.Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: c.value}
+			}
+			if c.started > 0 {
+				p.Status.StartTime = &metav1.Time{Time: now.Add(-c.started)}
+			}
+			got := explained(t, &snapshot.Snapshot{Pods: []*corev1.Pod{p}}, "pod", "default/web")
+			if strings.Contains(got, "keeps that node from being removed") != c.want {
+				t.Errorf("the pod keeps its node: want %t, got\n%s", c.want, got)
+			}
+		})
+	}
+}
+
 func TestAPodThatFitsAJoiningNode(t *testing.T) {
 	s := &snapshot.Snapshot{Pods: []*corev1.Pod{pod("web", "", "500m", "512Mi")}, NodePools: []*karpv1.NodePool{nodePool("default", nil)}}
 	joined(s, "a", "g6-standard-2", "2", "3900Mi", nil)

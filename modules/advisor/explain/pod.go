@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/duration"
+	clock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -45,7 +46,7 @@ func (e Explainer) pod(name string) (Explanation, error) {
 		x.add("It has ended (%s): it needs no node.", pod.Status.Phase)
 	case pod.Spec.NodeName != "":
 		x.add("It runs on node %s.", pod.Spec.NodeName)
-		if pod.Annotations[karpv1.DoNotDisruptAnnotationKey] != "" {
+		if !podutil.IsDisruptable(pod, clock.NewFakeClock(e.Now), nil) {
 			x.add("Its annotation %s keeps that node from being removed.", karpv1.DoNotDisruptAnnotationKey)
 		}
 	case podutil.IsOwnedByDaemonSet(pod):

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	clock "k8s.io/utils/clock/testing"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
@@ -40,7 +41,7 @@ const (
 	NotReady      State = "not ready"     // its kubelet reports so, or nothing
 	Cordoned      State = "cordoned"      // new pods are kept away
 	Drifted       State = "drifted"       // a new node would be made otherwise
-	Held          State = "held"          // karpenter.sh/do-not-disrupt is on it or on one of its pods
+	Held          State = "held"          // karpenter.sh/do-not-disrupt is true on it, or keeps one of its pods where it is
 	Ready         State = "ready"
 )
 
@@ -129,7 +130,7 @@ func row(node *corev1.Node, claim *karpv1.NodeClaim, pods []*corev1.Pod, price P
 	n := Node{
 		Name: node.Name, Pool: whatif.PoolOf(node), Plan: node.Labels[corev1.LabelInstanceTypeStable], Pods: len(pods),
 		MaxPods: int(node.Status.Allocatable.Pods().Value()), AgeSeconds: int64(now.Sub(node.CreationTimestamp.Time).Seconds()),
-		State: stateOf(node, claim, pods), requests: resources.RequestsForPods(pods...), allocatable: node.Status.Allocatable,
+		State: stateOf(node, claim, pods, now), requests: resources.RequestsForPods(pods...), allocatable: node.Status.Allocatable,
 	}
 	n.CPU, n.Memory = shares(n.requests, n.allocatable)
 	n.Hourly, n.Monthly, n.Priced = price(n.Plan)
@@ -160,13 +161,14 @@ func shares(requests, allocatable corev1.ResourceList) (cpu, memory float64) {
 		share(requests.Memory().AsApproximateFloat64(), allocatable.Memory().AsApproximateFloat64())
 }
 
-func stateOf(node *corev1.Node, claim *karpv1.NodeClaim, pods []*corev1.Pod) State {
+func stateOf(node *corev1.Node, claim *karpv1.NodeClaim, pods []*corev1.Pod, now time.Time) State {
 	is := func(condition string) bool { return claim != nil && claim.StatusConditions().Get(condition).IsTrue() }
 	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == karpv1.DisruptedTaintKey })
 	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
-	protected := func(annotations map[string]string) bool { return annotations[karpv1.DoNotDisruptAnnotationKey] != "" }
+	clk := clock.NewFakeClock(now)
+	protected := func(pod *corev1.Pod) bool { return !podutil.IsDisruptable(pod, clk, nil) }
 	switch {
 	case !node.DeletionTimestamp.IsZero(), claim != nil && !claim.DeletionTimestamp.IsZero():
 		return Deleting
@@ -180,7 +182,7 @@ func stateOf(node *corev1.Node, claim *karpv1.NodeClaim, pods []*corev1.Pod) Sta
 		return Cordoned
 	case is(karpv1.ConditionTypeDrifted):
 		return Drifted
-	case protected(node.Annotations), slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return protected(p.Annotations) }):
+	case node.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true", slices.ContainsFunc(pods, protected):
 		return Held
 	}
 	return Ready

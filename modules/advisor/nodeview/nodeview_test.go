@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -100,6 +101,52 @@ func TestStates(t *testing.T) {
 				t.Errorf("%+v, want %s", view.Nodes, c.want)
 			}
 		})
+	}
+}
+
+// Karpenter ignores a value that is neither true nor a positive duration. A duration counts from the start of the pod, and not on a Node.
+func TestWhatHoldsANode(t *testing.T) {
+	for _, c := range []struct {
+		onNode, onPod string
+		started       time.Duration // how long the pod has been running; 0 = it has not started
+		edit          func(*corev1.Pod)
+		want          nodeview.State
+	}{
+		{onNode: "true", want: nodeview.Held},
+		{onNode: "false", want: nodeview.Ready},
+		{onNode: "4h", want: nodeview.Ready},
+		{onPod: "true", started: 48 * time.Hour, want: nodeview.Held},
+		{onPod: "false", want: nodeview.Ready},
+		{onPod: "yes", want: nodeview.Ready},
+		{onPod: "-1h", want: nodeview.Ready},
+		{onPod: "4h", want: nodeview.Held},
+		{onPod: "4h", started: 4*time.Hour - time.Second, want: nodeview.Held},
+		{onPod: "4h", started: 4 * time.Hour, want: nodeview.Ready},
+		{onPod: "true", edit: func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }, want: nodeview.Ready},
+	} {
+		t.Run(fmt.Sprintf("node %q, pod %q after %s", c.onNode, c.onPod, c.started), func(t *testing.T) {
+			n, p := node("a", map[string]string{karpv1.NodePoolLabelKey: "default"}), pod("p", "a", "1", "1Gi")
+			annotate(n, c.onNode)
+			annotate(p, c.onPod)
+			if c.started > 0 {
+				p.Status.StartTime = &metav1.Time{Time: now.Add(-c.started)}
+			}
+			if c.edit != nil {
+				c.edit(p)
+			}
+			view := nodeview.Of(&snapshot.Snapshot{Nodes: []*corev1.Node{n}, Pods: []*corev1.Pod{p},
+				NodeClaims: []*karpv1.NodeClaim{claim("a", karpv1.ConditionTypeInitialized)}}, prices, now)
+			if got := view.Nodes[0].State; got != c.want {
+				t.Errorf("the state is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// annotate sets the annotation do-not-disrupt; without a value the object has no annotation.
+func annotate(object metav1.Object, value string) {
+	if value != "" {
+		object.SetAnnotations(map[string]string{karpv1.DoNotDisruptAnnotationKey: value})
 	}
 }
 
