@@ -127,8 +127,8 @@ func (o *Options) settings() []definition { //nolint:funlen // a table
 		boolean("lke-unregistered-taint",
 			"let nodes of new node pools join with Karpenter's taint karpenter.sh/unregistered; only if LKE does not put a removed taint back",
 			&o.UnregisteredTaint),
-		boolean("adopt-alpha", "take over the alpha provider's node pools, nodes and NodeClaims in place; uninstall that provider first",
-			&o.AdoptAlpha),
+		boolean("adopt-alpha", "take over the alpha provider's node pools, nodes and NodeClaims in place; "+
+			"stop that provider first, and do not uninstall karpenter-crd", &o.AdoptAlpha),
 		boolean("host-maintenance", "replace nodes before announced maintenance of their hosts; the token needs the scope account:read_only",
 			&o.HostMaintenance),
 		boolean("node-price-label", "put the label eks-node-viewer/instance-price with the price in USD per hour on nodes", &o.NodePriceLabel),

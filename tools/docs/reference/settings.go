@@ -20,7 +20,7 @@ var coreMeanings = map[string]string{
 		"only (`kubectl port-forward`).",
 	"FEATURE_GATES":             "Optional features. `SpotToSpotConsolidation` and `ReservedCapacity` have nothing to act on here.",
 	"HEALTH_PROBE_PORT":         "Port of `/healthz` and `/readyz`.",
-	"IGNORE_DRA_REQUESTS":       "Plan pods with dynamic resource claims as if they had none.",
+	"IGNORE_DRA_REQUESTS":       "Make no node for a pod with dynamic resource claims. The operator does not start with `false`.",
 	"KARPENTER_SERVICE":         "Name of the operator's Service.",
 	"KUBE_CLIENT_BURST":         "Most requests to the Kubernetes API server at once.",
 	"KUBE_CLIENT_QPS":           "Most requests to the Kubernetes API server a second.",
