@@ -212,6 +212,6 @@ func readiness(node *corev1.Node) (since time.Time, ready bool) {
 func empty(nodePool *karpv1.NodePool, m Member) bool {
 	return nodePool.Spec.Disruption.ConsolidateAfter.Duration != nil && nodePool.Spec.Replicas == nil &&
 		m.Claim.StatusConditions().Get(karpv1.ConditionTypeConsolidatable).IsTrue() &&
-		m.Node.Annotations[karpv1.DoNotDisruptAnnotationKey] == "" &&
+		m.Node.Annotations[karpv1.DoNotDisruptAnnotationKey] != "true" &&
 		!slices.ContainsFunc(m.Pods, podutil.IsReschedulable)
 }

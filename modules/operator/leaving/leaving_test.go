@@ -104,6 +104,10 @@ func TestEmptyNodesThatStayNameWhatUsesTheBudgetUp(t *testing.T) {
 			c.pod.Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: "true"}
 		}, begins + "whose deletion began at 2026-05-04T11:00:00Z and waits, because pod shop/web has the annotation " +
 			"karpenter.sh/do-not-disrupt"},
+		"a duration on a Node, which Karpenter ignores": {func(c *cluster) {
+			c.nodes["a"].Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: "4h"}
+			c.nodes["c"].Status.Conditions[0].Status = corev1.ConditionUnknown
+		}, begins + "which has not been ready since 2026-05-04T11:00:00Z"},
 		"a node that is not ready": {func(c *cluster) {
 			c.nodes["c"].Status.Conditions[0].Status = corev1.ConditionUnknown
 		}, begins + "which has not been ready since 2026-05-04T11:00:00Z"},

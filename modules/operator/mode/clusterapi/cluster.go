@@ -19,8 +19,8 @@ import (
 
 const newToken = "make a personal access token with the scope linodes:read_only and set LINODE_TOKEN to it"
 
-// Find implements mode.Find. It reads only the catalogue from the Linode API: the infrastructure provider makes the Machines, with its
-// own token.
+// Find implements mode.Find. It reads the region, and compares the token's scopes: the operator only reads, because the infrastructure
+// provider makes the Machines, with its own token.
 func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (mode.Cluster, error) {
 	_, err := client.GetRegion(ctx, wanted.Region)
 	switch {
@@ -29,6 +29,8 @@ func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (
 			Fix: "set it to the region in the LinodeMachineTemplates, such as us-ord"}
 	case err != nil:
 		err = wanted.Explain(err, "linodes:read_only", "reading the region", newToken)
+	default:
+		err = wanted.Check(ctx, client, wanted.Name, newToken, "linodes:read_only")
 	}
 	return mode.Cluster{
 		Region: wanted.Region,
