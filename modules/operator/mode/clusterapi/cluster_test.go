@@ -17,13 +17,17 @@ func TestFindNamesTheSettingThatIsWrong(t *testing.T) {
 		region        string
 		setting, says string // "" = no error
 	}{
-		"may read":                       {scopes: []string{"linodes:read_only"}},
-		"may read what a feature reads":  {scopes: []string{"linodes:read_only", "account:read_only"}, needs: []string{"account:read_only"}},
-		"may write what a feature reads": {scopes: []string{"linodes:read_write", "account:read_write"}, needs: []string{"account:read_only"}},
-		"no such region":                 {scopes: []string{"linodes:read_only"}, region: "us-nowhere", setting: "CLUSTER_REGION", says: "us-nowhere"},
-		"may not read Linodes":           {scopes: []string{"lke:read_only"}, setting: "LINODE_TOKEN", says: "linodes:read_only"},
-		"may not read what a feature reads": {scopes: []string{"linodes:read_only"}, needs: []string{"account:read_only"},
-			setting: "LINODE_TOKEN", says: "account:read_only"},
+		"may read": {scopes: []string{"linodes:read_only"}},
+		"may read what a feature reads": {
+			scopes: []string{"linodes:read_only", "account:read_only"}, needs: []string{"account:read_only"}},
+		"may write what a feature reads": {
+			scopes: []string{"linodes:read_write", "account:read_write"}, needs: []string{"account:read_only"}},
+		"no such region": {
+			scopes: []string{"linodes:read_only"}, region: "us-nowhere", setting: "CLUSTER_REGION", says: "us-nowhere"},
+		"may not read Linodes": {
+			scopes: []string{"lke:read_only"}, setting: "LINODE_TOKEN", says: "linodes:read_only"},
+		"may not read what a feature reads": {
+			scopes: []string{"linodes:read_only"}, needs: []string{"account:read_only"}, setting: "LINODE_TOKEN", says: "account:read_only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant(),
