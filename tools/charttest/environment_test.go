@@ -87,6 +87,8 @@ func TestEnvironment(t *testing.T) {
 		{`{region: us-ord, settings: {mode: instance, instance: {allow: {images: ["private/1"], firewalls: [12345678]}}}}`, "CLASS_ALLOW",
 			`{"firewalls":[12345678],"images":["private/1"]}`},
 		{`{region: us-ord, settings: {mode: instance, plans: {deny: ["class=gpu"]}}}`, "PLANS_DENY", "class=gpu"},
+		{`{region: us-ord, settings: {mode: instance}}`, "PLANS_DENY", ""},
+		{`{region: us-ord, settings: {mode: clusterapi, clusterAPI: {namespace: fleet}}}`, "PLANS_DENY", ""},
 		{`settings: {lkeCreateDeadline: 1m30s}`, "LKE_CREATE_DEADLINE", "1m30s"},
 		{`settings: {settleTime: 8s}`, "SETTLE_TIME", "8s"},
 		{`settings: {listLag: 5m}`, "LIST_LAG", "5m"},

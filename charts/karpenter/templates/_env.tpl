@@ -136,7 +136,7 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ join "," $prices | quote }}
 {{- end }}
 {{- $deny := join "," .deny | default "none" }}
-{{- if not (and (eq $settings.mode "instance") (eq $deny (include "karpenter.deniedByLKE" $))) }}
+{{- if not (and (ne $settings.mode "lke") (eq $deny (include "karpenter.deniedByLKE" $))) }}
 - name: PLANS_DENY
   value: {{ $deny | quote }}
 {{- end }}

@@ -39,8 +39,8 @@ type Bootstrap struct {
 	// +kubebuilder:validation:XValidation:rule=`self == 'ClusterMinor' || self.matches(r'^v1\.[0-9]{1,3}\.[0-9]{1,3}([-+][A-Za-z0-9.+-]{1,32})?$')`,message="kubernetesVersion must be ClusterMinor, or look like v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1"
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// APIServerEndpoint is the host and port that nodes join: the API server's, or with k3s and rke2 a server's. Default: the address in
-	// the ConfigMap cluster-info in kube-public, else the setting clusterEndpoint. Example: 10.0.0.2:6443.
+	// APIServerEndpoint is the host and port that nodes join: the API server's, or with k3s and rke2 a server's. Default: the
+	// setting clusterEndpoint, else the address in the ConfigMap cluster-info in kube-public. Example: 10.0.0.2:6443.
 	// +kubebuilder:validation:MaxLength=259
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$')`,message="apiServerEndpoint must be a host, a colon and a port, without https://, for example 10.0.0.2:6443"
 	// +optional

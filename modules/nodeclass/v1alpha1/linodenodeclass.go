@@ -245,8 +245,8 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 
-	// (no effect in lke mode) OSDisk is the root disk. Without it, the root disk takes what the data disks and swap leave
-	// of the plan's disk.
+	// (no effect in lke mode) OSDisk is the root disk. Without it, the root disk takes what swap leaves of the plan's disk. A
+	// class with data disks needs it.
 	// +kubebuilder:validation:XValidation:rule="!has(self.filesystem) || !(self.filesystem in ['swap', 'initrd'])",message="nothing boots from a disk of swap or initrd; use ext4, ext3 or raw",messageExpression="'osDisk.filesystem is ' + self.filesystem + ', from which nothing boots; use ext4, ext3 or raw'"
 	// +optional
 	OSDisk *Disk `json:"osDisk,omitempty"`
