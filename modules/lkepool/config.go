@@ -22,8 +22,8 @@ type Config struct {
 	// ListLag bounds how far a list may lag behind writes. For this time after the start,
 	// and after a purchase without an answer, lists do not count as complete. 0 means 2m.
 	ListLag time.Duration
-	// RetryDelay is the first pause after a failed request and before the first
-	// look for nodes that were bought; pauses grow from there. 0 means 2s.
+	// RetryDelay is the first pause after a failed request; pauses grow from there. The
+	// first look for nodes that were bought comes after it, or after 1 s. 0 means 2s.
 	RetryDelay time.Duration
 	// OrphanTTL is how long an instance must have been without a claimant,
 	// or with one that does not exist, to be collected. 0 means 5m.

@@ -200,7 +200,7 @@ func trimNodeClass(c *v1alpha1.LinodeNodeClass) {
 	}
 	if k := c.Spec.Kubelet; k != nil {
 		trimmed.Spec.Kubelet = &v1alpha1.KubeletConfiguration{MaxPods: k.MaxPods, PodsPerCore: k.PodsPerCore, SystemReserved: k.SystemReserved,
-			KubeReserved: k.KubeReserved}
+			KubeReserved: k.KubeReserved, EvictionHard: k.EvictionHard}
 	}
 	*c = trimmed
 }

@@ -116,7 +116,7 @@ var allowed = func() map[string]*regexp.Regexp {
 			taints + `|` + requirements + `|` + class + `)))|status\.resources\.KEY|` + conditions,
 		"NodeClaim": `spec\.(` + taints + `|` + requirements + `|` + class + `|resources\.requests\.KEY)|` +
 			`status\.(nodeName|providerID|(capacity|allocatable)\.KEY)|` + conditions,
-		"LinodeNodeClass": `spec\.(machineDeploymentSelector` + selector + `|kubelet\.(systemReserved|kubeReserved)\..*)|status\.kubernetesVersion|` +
+		"LinodeNodeClass": `spec\.(machineDeploymentSelector` + selector + `|kubelet\.(systemReserved|kubeReserved|evictionHard)\..*)|status\.kubernetesVersion|` +
 			conditions,
 		"VerticalPodAutoscaler": `spec\.targetRef\.(apiVersion|kind|name)|status\.recommendation\.containerRecommendations\.(containerName|target\.KEY)`,
 		"PodMetrics":            `containers\.(name|usage\.KEY)`,

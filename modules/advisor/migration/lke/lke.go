@@ -257,13 +257,10 @@ func (im *Import) class(pool api.LKENodePool, name string) string {
 	return c.Name
 }
 
-// reserved matches the tags that LKE and Karpenter manage.
-var reserved = regexp.MustCompile(`(?i)^\s*((nodepool|lke-cluster-name|lke[0-9]+)\s*(=|$)|kubernetes\.io/cluster/)`)
-
 // userTags returns the tags that a class can have.
 func userTags(all []string) (tags []string) {
 	for _, tag := range all {
-		if n := len([]rune(tag)); n >= v1alpha1.TagMinLength && n <= v1alpha1.TagMaxLength && !reserved.MatchString(tag) {
+		if n := len([]rune(tag)); n >= v1alpha1.TagMinLength && n <= v1alpha1.TagMaxLength && !v1alpha1.IsRestrictedTag(tag) {
 			tags = append(tags, tag)
 		}
 	}
