@@ -58,8 +58,8 @@ func nodeClass(object mapping) {
 			comments = append(comments, publicAddress(spec)...)
 		case field == "kubelet":
 			comments = append(comments, kubelet(spec.child(field))...)
-			spec.comment(field, "# in lke mode LKE configures the kubelet; the reserved resources and evictionHard only count when the size of a new",
-				"# node is estimated, so set what LKE does or nothing; maxPods and podsPerCore have no effect")
+			spec.comment(field, "# in lke mode LKE configures the kubelet; the reserved resources and evictionHard only count when the size of a",
+				"# new node is estimated, so set what LKE does or nothing; maxPods and podsPerCore have no effect")
 			spec.removeEmpty(field)
 		default:
 			without(field, "this provider has no such field")

@@ -64,7 +64,8 @@ func TestAClustersPools(t *testing.T) {
 			p.Labels = map[string]string{"team": "web", "lke.linode.com/x": "y", "node.kubernetes.io/instance-type": "z", "yes": "no"}
 		}),
 		pool(1, "g6-standard-2", 2),
-		pool(2, "g6-dedicated-4", 1, tainted, scaled(0, 4), tagged("team-batch", "lke123", "ab", "karpenter.sh/discovery=x"), func(p *api.LKENodePool) { p.Label = &label }),
+		pool(2, "g6-dedicated-4", 1, tainted, scaled(0, 4), tagged("team-batch", "lke123", "ab", "karpenter.sh/discovery=x"),
+			func(p *api.LKENodePool) { p.Label = &label }),
 		pool(4, "g6-standard-4", 1),
 		pool(9, "g6-standard-2", 1, tagged(v1alpha1.TagNodePool+"=default")),
 	}}, plans(t), 0)
