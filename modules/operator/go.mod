@@ -132,7 +132,6 @@ replace (
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../lkepool
-	github.com/karpenter-linode/karpenter-linode/modules/lkeprobe => ../lkeprobe
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass => ../nodeclass
 )
 

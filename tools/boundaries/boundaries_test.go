@@ -55,7 +55,7 @@ var rules = map[string]rule{
 	},
 	"modules/operator": {
 		imports: []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/clusterapi",
-			"modules/nodeclass", "modules/lkeprobe", "modules/linodesim/report"},
+			"modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
 		light:       []string{"modules/operator/launches", "modules/operator/catalog/selection"},
