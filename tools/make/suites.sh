@@ -84,7 +84,7 @@ packages() (
 e2e() {
 	tests=$1
 	shift
-	(cd tools && go test -json -vet=off -exec "$work/counted" -count=1 -timeout 60m ./e2e -run "^($tests)\$" "$@")
+	(cd tools && go test -json -vet=off -exec "$work/counted" -count=1 -timeout 100m ./e2e -run "^($tests)\$" "$@")
 }
 
 # names PATTERN prints the end-to-end tests with such a name that are of this part, as a pattern.

@@ -16,7 +16,7 @@ import (
 type cost struct {
 	calls, collections, throttled int
 	ratio                         float64
-	late                          time.Duration // beyond 1.15 times the floor
+	late                          time.Duration // beyond what is allowed
 }
 
 // lead is for how long a process leads before the cost of claims is measured:
@@ -48,7 +48,7 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 	var c cost
 	c.calls, c.collections, c.throttled = l.calls()
 	floor := l.sim.Floor(began).Last.Sub(began)
-	c.ratio, c.late = float64(time.Since(began))/float64(floor), time.Since(began)-floor*115/100
+	c.ratio, c.late = float64(time.Since(began))/float64(floor), time.Since(began)-allowed(floor)
 	if l.requested() != n || l.count() != n {
 		t.Errorf("I5: %d nodes were asked for, the pools hold %d", l.requested(), l.count())
 	}
@@ -58,9 +58,11 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 	return c
 }
 
-// tagging is what a burst may take beyond 1.15 times the floor: a read that shows the nodes, and a tag for each of 100.
-// The floor was 10 s and held that; with instance IDs within 2 s it is the one write of LKE.
-const tagging = 2 * time.Second
+// A burst may take 1.15 times the floor and 2 s for a read that shows the nodes and a tag for each of 100. With instance IDs within 2 s
+// the floor is the one write of LKE. Then it may take 3 s: on Enterprise each look is a list, and lists are 2.3 s apart.
+func allowed(floor time.Duration) time.Duration {
+	return floor + max(floor*15/100+2*time.Second, 3*time.Second)
+}
 
 // Calls do not grow faster than claims, and claims do not wait for each other.
 func TestCostOfABurst(t *testing.T) {
@@ -70,7 +72,7 @@ func TestCostOfABurst(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/seed=%d", tier, profile.Name, seed), func(t *testing.T) {
 					inBubble(t, func(t *testing.T) {
 						c := costOf(t, newLab(t, tier, linodesim.Config{Profile: profile, Seed: seed}), 1, 100, 0)
-						if c.calls > 120 || c.collections > 10 || c.throttled != 0 || c.late > tagging {
+						if c.calls > 120 || c.collections > 10 || c.throttled != 0 || c.late > 0 {
 							t.Errorf("%+v", c)
 						}
 					})

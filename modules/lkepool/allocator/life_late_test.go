@@ -143,7 +143,9 @@ type sentWrite struct {
 	// count and keyTag hold the values that a write to a pool sets, nil and "" for other writes.
 	count  *int
 	keyTag string
-	by     context.Context
+	// claim is the claimant in the tags that a write sets, "" for none.
+	claim string
+	by    context.Context
 	// sent and ended are when it was, ended is zero while it is under way.
 	sent, ended time.Time
 	// unsure: its answer does not exclude that it takes effect later.
@@ -165,6 +167,7 @@ func (s *life) noteWrite(r *http.Request) {
 		}
 		if err == nil && json.Unmarshal(text, &body) == nil {
 			w.count = body.Count
+			w.claim = claimIn(body.Tags)
 			for _, tag := range body.Tags {
 				if strings.HasPrefix(tag, poolKeyTag) {
 					w.keyTag = tag
@@ -209,7 +212,7 @@ func (w *sentWrite) of(e linodesim.Entry) bool {
 	}
 	switch e.Action {
 	case linodesim.InstanceTagged:
-		return is(http.MethodPut, instanceRoute, e.InstanceID)
+		return is(http.MethodPut, instanceRoute, e.InstanceID) && w.claim == claimIn(strings.Split(e.After, ","))
 	case linodesim.NodeRemoved:
 		return w.method == http.MethodDelete && (path.Base(w.path) == e.NodeID || path.Base(w.path) == strconv.Itoa(e.PoolID))
 	case linodesim.PoolCreated:

@@ -90,6 +90,9 @@ func (s *life) checkHands() {
 				continue
 			}
 			before, after := owner[e.InstanceID], claimIn(strings.Split(e.After, ","))
+			if after == claimIn(strings.Split(e.Before, ",")) {
+				owner[e.InstanceID], before = after, after // a claim of a sender that had died landed before, and this write keeps it
+			}
 			givenUp[e.InstanceID] = givenUp[e.InstanceID] || after != before && s.afterGivingUp(e)
 			if old := all[before]; before != "" && after != before && old != nil && (old.left.IsZero() || e.At.Before(old.left)) {
 				s.errorf("I1: at %s, instance %d was %s's and became %q's", moment(e.At), e.InstanceID, before, after)

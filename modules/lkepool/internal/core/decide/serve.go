@@ -108,7 +108,7 @@ func (t server) list(r *callers.Request) ([]lkepool.Node, bool, error) {
 	unknown := 0
 	for n := range t.known.Nodes() {
 		if p, shown := t.known.Pool(n.Home()); shown && p.Ours() && unknown < tuning.UnknownReads &&
-			t.known.Unread(p, n, time.Time{}) && t.old(n.First()) {
+			t.known.Unread(p, n, time.Time{}) {
 			unknown++
 			all = t.identified(r, n) && all
 		}

@@ -50,11 +50,8 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 	if p.asked.IsZero() || pending > p.pending && now.Sub(p.asked) > wave {
 		p.Restart()
 		p.asked, p.at, p.pending, p.most, p.pause = now, now, pending, pending, first
-		switch {
-		case pending <= p.Few:
+		if pending <= p.Few {
 			p.pause = p.Near
-		case !p.Dense: // a list for each look
-			p.pause = 2 * first
 		}
 		return p.pause
 	}
