@@ -50,7 +50,7 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 	if p.asked.IsZero() || pending > p.pending && now.Sub(p.asked) > wave {
 		p.Restart()
 		p.asked, p.at, p.pending, p.most, p.pause = now, now, pending, pending, first
-		if pending <= p.Few {
+		if pending <= p.Few || !p.Dense { // few nodes, or a list for each look
 			p.pause = p.Near
 		}
 		return p.pause
