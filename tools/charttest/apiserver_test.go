@@ -79,7 +79,7 @@ func needServer(t *testing.T) {
 
 // waitForNamespace waits until the API server, which has just started, has made one of its own namespaces.
 func waitForNamespace(api client.Reader, name string) error {
-	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true,
+	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, 3*time.Minute, true,
 		func(ctx context.Context) (bool, error) {
 			err := api.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 			return err == nil, client.IgnoreNotFound(err)
