@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
@@ -122,10 +123,14 @@ func (e *environment) topShows(t *testing.T, nodes []corev1.Node, monthly float6
 // explained compares what `explain` prints of an object with the words.
 func (e *environment) explained(t *testing.T, kind, name string, words ...string) {
 	t.Helper()
-	text := e.program(t, "explain", kind, name)
+	// Another scenario's launch may be the true answer for a moment.
+	NewWithT(t).Eventually(t.Context(), func() string { return e.program(t, "explain", kind, name) }).WithTimeout(patience).
+		WithPolling(leisure).Should(SatisfyAll(containing(words)...), "explain %s %s", kind, name)
+}
+
+func containing(words []string) (all []types.GomegaMatcher) {
 	for _, word := range words {
-		if !strings.Contains(text, word) {
-			t.Errorf("explain %s %s has no %q:\n%s", kind, name, word, text)
-		}
+		all = append(all, ContainSubstring(word))
 	}
+	return all
 }
