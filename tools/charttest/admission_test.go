@@ -129,7 +129,7 @@ func (b bare) served(t *testing.T) {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(schema.GroupVersionKind{
 				Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.ListKind})
-			if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+			if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 				return b.List(ctx, list) == nil, nil
 			}); err != nil {
 				t.Fatalf("%s of version %s is never served: %v", definition.Name, version.Name, err)
@@ -163,7 +163,7 @@ spec: {policyName: %[1]s, validationActions: [Deny]}`, name)
 		}
 		t.Cleanup(func() { _ = administrator.Delete(context.Background(), object) })
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		err := administrator.Create(ctx, manifestOf(t, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: default}}`,
 			name)), client.DryRunAll)
 		return err != nil && strings.Contains(err.Error(), "the last policy is enforced"), nil

@@ -41,7 +41,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
+	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: patience}
 	// Some clusters have it: a client that sets an owner that blocks deletion needs rights on the owner's finalizers.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := environment.Start()
@@ -77,9 +77,12 @@ func needServer(t *testing.T) {
 	}
 }
 
+// patience is how long an API server may take for anything. Beside a busy processor, it took over a minute to remove a definition.
+const patience = 3 * time.Minute
+
 // waitForNamespace waits until the API server, which has just started, has made one of its own namespaces.
 func waitForNamespace(api client.Reader, name string) error {
-	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, 3*time.Minute, true,
+	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, patience, true,
 		func(ctx context.Context) (bool, error) {
 			err := api.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 			return err == nil, client.IgnoreNotFound(err)

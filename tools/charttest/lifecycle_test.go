@@ -46,7 +46,7 @@ var shared = sync.OnceValues(func() (*envtest.Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 3 * time.Minute}
+	server := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: patience}
 	stopShared = server.Stop
 	_, err = server.Start()
 	return server, err
@@ -106,7 +106,7 @@ func withoutDefinitions(t *testing.T) bare {
 		b.install(t, "karpenter-crd", "../../charts/karpenter-crd", map[string]any{"keepOnUninstall": false}, charts.ResetValues)
 		b.uninstall(t, "karpenter-crd")
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		return !b.defined(t), nil
 	}); err != nil {
 		t.Fatalf("the definitions stay: %v", err)
@@ -193,7 +193,7 @@ func (b bare) settledEverything(t *testing.T) []string {
 	t.Helper()
 	var last []string
 	same := 0
-	err := wait.PollUntilContextTimeout(t.Context(), 300*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 300*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		now, err := b.everything(ctx)
 		if err != nil {
 			last = nil
@@ -329,7 +329,7 @@ func (b bare) checkUpgraded(t *testing.T, old *appsv1.Deployment, users []*unstr
 func (b bare) checkNothingLeft(t *testing.T, before []string) {
 	t.Helper()
 	var left []string
-	err := wait.PollUntilContextTimeout(t.Context(), 300*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 300*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		now, err := b.everything(ctx)
 		if err != nil {
 			return false, nil //nolint:nilerr // a definition that is going is listed by discovery and cannot be read

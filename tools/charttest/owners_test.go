@@ -92,7 +92,7 @@ func without(rules []rbacv1.PolicyRule, resource string) []rbacv1.PolicyRule {
 // eventually waits for the authorizer, which reads a changed role a moment later.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true,
 		func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		t.Errorf("not %s", what)

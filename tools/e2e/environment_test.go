@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubectl/pkg/util/podutils"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -255,7 +256,7 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		ready := 0
 		for _, pod := range e.pods(ctx, g, app) {
-			if podIsReady(pod) {
+			if podutils.IsPodReady(&pod) {
 				ready++
 			}
 		}
@@ -264,12 +265,6 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 			g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()).To(BeTrue(), "NodeClaim %s is initialized", claim.Name)
 		}
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-}
-
-func podIsReady(pod corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // oneToOne waits until NodeClaims, nodes and instances are the same set, by provider
@@ -360,7 +355,7 @@ func (e *environment) unready(ctx context.Context) []string {
 	}
 	var all []string
 	for _, pod := range list.Items {
-		if podIsReady(pod) {
+		if podutils.IsPodReady(&pod) {
 			continue
 		}
 		line := fmt.Sprintf("%s on %q is %s", pod.Name, pod.Spec.NodeName, pod.Status.Phase)

@@ -180,7 +180,7 @@ done
 chosen=$(echo "$programs" | grep -E "^($(echo $wanted $with | tr ' ' '|'))[|]")
 mkdir -p .bin/.stamps .local/logs "$plane/.stamps"
 compiler=
-if [ -n "$quick" ] && [ -z "$(ls .bin/.stamps | grep -vx quick)" -o -f .bin/.stamps/quick ]; then
+if [ -n "$quick" ] && { [ -f .bin/.stamps/quick ] || [ -z "$(ls .bin/.stamps)" ]; }; then
 	compiler=-gcflags=all=-l
 	touch .bin/.stamps/quick
 else

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubectl/pkg/util/podutils"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/linodehttp"
@@ -99,7 +100,7 @@ func (n *neighbours) volumesInUse(ctx context.Context, nodes []corev1.Node) (map
 			return nil, err
 		}
 		for _, node := range nodes {
-			if node.Name == pod.Spec.NodeName && handle != "" && ready(pod) {
+			if node.Name == pod.Spec.NodeName && handle != "" && podutils.IsPodReady(&pod) {
 				used[handle] = node.Spec.ProviderID
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubectl/pkg/util/podutils"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
@@ -72,7 +73,7 @@ func (r *reboot) missing(nodes []corev1.Node, pods []corev1.Pod) []string {
 	}
 	again := 0
 	for _, pod := range on(r.node.Name, pods) {
-		if slices.Contains(r.pods, pod.UID) && ready(pod) && r.startedSince(pod) {
+		if slices.Contains(r.pods, pod.UID) && podutils.IsPodReady(&pod) && r.startedSince(pod) {
 			again++
 		}
 	}
@@ -87,12 +88,6 @@ func (r *reboot) missing(nodes []corev1.Node, pods []corev1.Pod) []string {
 func (r *reboot) startedSince(pod corev1.Pod) bool {
 	return !slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.State.Running == nil || c.State.Running.StartedAt.Time.Before(r.since)
-	})
-}
-
-func ready(pod corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/kubectl/pkg/util/podutils"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
@@ -174,9 +174,7 @@ func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 	}
 	eventually(ctx, t, "the kubelet writes that the pod is ready", func() bool {
 		pod, err := pods.Get(ctx, "p", metav1.GetOptions{})
-		return err == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		})
+		return err == nil && podutils.IsPodReady(pod)
 	})
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}}
 	if err := pods.EvictV1(ctx, eviction); err != nil {
