@@ -2,7 +2,7 @@ package linodesim
 
 import "github.com/karpenter-linode/karpenter-linode/modules/linodesim/account"
 
-// The types of package account, which has their documentation.
+// These are the types of package account, which has their documentation.
 type (
 	State           = account.State
 	ClusterInfo     = account.Cluster

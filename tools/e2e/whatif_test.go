@@ -65,15 +65,15 @@ func TestWhatif(t *testing.T) {
 // predictions are workloads of each kind that whatif knows.
 func predictions() []workload {
 	return []workload{
-		workload{lane: "volumes", title: "20 pods with a volume each", apps: map[string]int{"db": 20},
+		{lane: "volumes", title: "20 pods with a volume each", apps: map[string]int{"db": 20},
 			yaml: withVolumes("db", 20, container("cpu: 250m, memory: 512Mi", ""))},
-		workload{lane: "spread", title: "12 pods spread and 5 kept apart by node", apps: map[string]int{"web": 12, "cache": 5},
+		{lane: "spread", title: "12 pods spread and 5 kept apart by node", apps: map[string]int{"web": 12, "cache": 5},
 			yaml: deployment("web", 12, container("cpu: 500m, memory: 1Gi", "")+spread("web")) +
 				"---" + deployment("cache", 5, container("cpu: 250m, memory: 2Gi", "")+apart("cache"))},
-		workload{lane: "daemons", title: "40 pods beside two DaemonSets", apps: map[string]int{"web": 40},
+		{lane: "daemons", title: "40 pods beside two DaemonSets", apps: map[string]int{"web": 40},
 			yaml: daemons("logs", "cpu: 200m, memory: 256Mi") + "---" + daemons("metrics", "cpu: 100m, memory: 128Mi") +
 				"---" + deployment("web", 40, container("cpu: 500m, memory: 512Mi", ""))},
-		workload{lane: "gpu", title: "2 pods with a GPU, 6 without", apps: map[string]int{"web": 6, "train": 2},
+		{lane: "gpu", title: "2 pods with a GPU, 6 without", apps: map[string]int{"web": 6, "train": 2},
 			yaml: deployment("web", 6, container("cpu: 500m, memory: 1Gi", "")+onStandardPlans) +
 				"---" + deployment("train", 2, container("cpu: 2, memory: 8Gi", `nvidia.com/gpu: "1"`)+`
       tolerations: [{key: nvidia.com/gpu, operator: Exists}]`),

@@ -72,7 +72,7 @@ type Image struct {
 	Available bool
 	// CloudInit: the image has the capability "cloud-init", by which a Linode joins the cluster.
 	CloudInit bool
-	// Deprecated: Linode is going to remove the image.
+	// Linode is going to remove a Deprecated image.
 	Deprecated bool
 }
 

@@ -48,7 +48,7 @@ func (h *apiHealth) set(refused bool) {
 // check is a readiness check of controller-runtime.
 func (h *apiHealth) check(*http.Request) error {
 	if h.refused.Load() {
-		return errors.New(launches.TokenRefused)
+		return errors.New(launches.TokenRefused) //nolint:staticcheck // it is a sentence in events, too
 	}
 	return nil
 }
