@@ -40,6 +40,8 @@ var Targets = []Target{
 	{Keys, 0, "beyond_s", 7, lagging},
 	{Keys, 0, "throttled", 0, all},
 	{Keys, 0, "surplus", 0, all},
+	// In the first two minutes of a process lists may be older than its lead.
+	{Restarts, 100, "calls_per_claim", 1.20, all},
 	{Restarts, 0, "throttled", 0, all},
 	{Restarts, 0, "surplus", 0, all},
 	{Kills, 0, "surplus", 0, all},

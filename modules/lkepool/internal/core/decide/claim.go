@@ -101,8 +101,8 @@ func (t claimer) sentTo(n *known.Node) bool {
 	return n.Claim().Source == record.Sent && !n.Leaving() && !t.known.AbsentNode(n)
 }
 
-// finish takes the next step of a claim. An instance that this process saw arrive is claimed without a look: no other process has written
-// to it.
+// finish takes the next step of a claim. An instance that this process saw arrive, or of a pool that it made, is claimed without a look: no
+// other process has written to it.
 func (t claimer) finish(claim *callers.Claim, n *known.Node) {
 	arrived := n.Record().Origin == record.Arrived && n.Record().Wrote.IsZero() && t.known.Request(instance(n.ID())).Failed == 0 &&
 		claims.KindOf(t.known.Request(tagsOf(n.ID())).Err) != claims.KindNotFound

@@ -35,13 +35,11 @@ func (k instanceReadings) mergeInstances(d event.Done) {
 }
 
 // meetListed notes an instance that a list shows for the first time. An instance of a pool that this process made is younger than the
-// process, so the time that it took is known.
+// process, as an instance is that an earlier complete list lacked.
 func (k instanceReadings) meetListed(reading lkepool.Instance) {
 	n := k.meet(reading.ID)
-	if k.supply.witnessed {
+	if p, known := k.pools.get(reading.PoolID); k.supply.witnessed || known && p.Made() {
 		k.arrive(n, reading.PoolID)
-	} else if p, known := k.pools.get(reading.PoolID); known && p.Made() {
-		k.supply.arrived(k.Known, reading.PoolID)
 	}
 }
 
