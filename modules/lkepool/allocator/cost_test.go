@@ -82,6 +82,66 @@ func TestCostOfABurst(t *testing.T) {
 	}
 }
 
+// The last of N claimants has its node 1 s after its ID is visible, 3 s on Enterprise, where a look is a list. A process that has just
+// begun does not know how long nodes take, and looks often for five seconds. The second burst of a process is served as fast with fewer
+// looks, also where nodes take a minute.
+func TestTheLastOfABurst(t *testing.T) {
+	most := map[string]struct {
+		late          time.Duration
+		first, second int // calls for 100 claims
+	}{lke.Standard: {time.Second, 108, 105}, lke.Enterprise: {3 * time.Second, 120, 120}}
+	for _, tier := range tiers {
+		for _, id := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, time.Minute} {
+			for _, n := range []int{1, 10, 100, 240} {
+				t.Run(fmt.Sprintf("%s/%s/n=%d", tier, id, n), func(t *testing.T) {
+					inBubble(t, func(t *testing.T) {
+						l := newLab(t, tier, linodesim.Config{Seed: 1, Profile: linodesim.Profile{
+							Request:    linodesim.Span{20 * time.Millisecond, 60 * time.Millisecond},
+							InstanceID: linodesim.Exactly(id), NodeListed: linodesim.Exactly(id), Join: linodesim.Exactly(id + 30*time.Second),
+						}})
+						p := l.start(lkepool.Config{})
+						calls, late := crowd(t, l, p, "first", n)
+						if id < time.Minute && late > most[tier].late || n == 100 && id < time.Minute && calls > most[tier].first {
+							t.Errorf("first burst: the last node was handed out %s late, after %d calls", late, calls)
+						}
+						if n > 100 {
+							return
+						}
+						time.Sleep(3 * time.Minute)
+						if _, err := p.List(t.Context()); err != nil { // as Karpenter does every two minutes
+							t.Fatal(err)
+						}
+						calls, late = crowd(t, l, p, "second", n)
+						if late > most[tier].late+id*3/20 || n == 100 && id < time.Minute && calls > most[tier].second {
+							t.Errorf("second burst: the last node was handed out %s late, after %d calls", late, calls)
+						}
+						l.audit()
+					})
+				})
+			}
+		}
+	}
+}
+
+// crowd lets n claimants come at once. It returns the calls, and how long after the last ID was visible the last node was handed out.
+func crowd(t *testing.T, l *lab, p *process, name string, n int) (calls int, late time.Duration) {
+	t.Helper()
+	before, _, _ := l.calls()
+	began := time.Now()
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			who := claims.Claimant{Name: fmt.Sprintf("%s-%03d", name, i)}
+			if _, err := p.Claim(contextWithin(t, 20*time.Minute), lkepool.Request{Claimant: who, Key: key}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	calls, _, _ = l.calls()
+	return calls - before, time.Since(l.sim.Floor(began).Last)
+}
+
 // seeds is how many seeds are tried: with -short a quarter.
 func seeds(n uint64) uint64 {
 	if testing.Short() {

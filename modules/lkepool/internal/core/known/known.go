@@ -87,7 +87,7 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 		purchases: purchases{keys: map[string]*Key{}},
 	}
 	k.supply.pace.Few = tuning.FewNodes
-	k.supply.usual = map[string][]time.Duration{}
+	k.supply.usual = map[string][]taken{}
 	if !clean {
 		k.lateUntil = now.Add(cfg.LateEffect)
 	}

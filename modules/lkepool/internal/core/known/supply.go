@@ -1,6 +1,7 @@
 package known
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // supply measures how long this platform takes to bring nodes, and schedules looks for them.
 type supply struct {
 	// usual are the times that the last nodes of each instance type took from their purchase to their instance.
-	usual map[string][]time.Duration
+	usual map[string][]taken
 	// witnessed: a list of instances has shown all instances that existed when this process began to lead.
 	witnessed bool
 	// running: a look is under way, for so many nodes, by the requests for targets, since began. next is when the next look is due.
@@ -24,13 +25,17 @@ type supply struct {
 	pace    pace.Pace
 }
 
+// taken is how long a node took: seen is when a reading showed it, and unseen when the last look before that did not show it.
+type taken struct{ unseen, seen time.Duration }
+
 // waitFor returns how long a node of an instance type counts as on its way.
 func (s *supply) waitFor(instanceType string) time.Duration {
 	last := s.usual[instanceType]
 	if len(last) == 0 {
 		return tuning.FirstWait
 	}
-	return max(tuning.ShortestWait, tuning.Slowness*slices.Max(last))
+	slowest := slices.MaxFunc(last, func(a, b taken) int { return cmp.Compare(a.seen, b.seen) })
+	return max(tuning.ShortestWait, tuning.Slowness*slowest.seen)
 }
 
 // arrived measures how long a node took that has arrived. The node counts as the oldest node on its way to the pool.
@@ -39,8 +44,9 @@ func (s *supply) arrived(k *Known, poolID int) {
 	if !ok || len(p.coming) == 0 {
 		return
 	}
-	took := append(s.usual[p.rec.Value.InstanceType], k.now.Sub(p.coming[0].since))
-	s.usual[p.rec.Value.InstanceType] = took[max(0, len(took)-tuning.Measured):]
+	since := p.coming[0].since
+	last := append(s.usual[p.rec.Value.InstanceType], taken{unseen: max(0, s.pace.Last().Sub(since)), seen: k.now.Sub(since)})
+	s.usual[p.rec.Value.InstanceType] = last[max(0, len(last)-tuning.Measured):]
 }
 
 // countComing compares the places of each pool with the instances that have taken them. The other places are nodes on their way, or
@@ -163,9 +169,40 @@ func (s *supply) ended(d event.Done, k *Known) {
 		s.next = s.began.Add(s.pace.Again())
 		return
 	}
+	s.pace.Due, s.pace.Measured = s.due(k)
 	s.pace.Dense, s.pace.Near = a.Op == event.OpGetPool, tuning.NearList
-	if s.pace.Dense {
+	if s.pace.Dense || a.Op == event.OpListPools && k.poolsComing() <= tuning.BurstPools {
 		s.pace.Near = tuning.NearRead
 	}
 	s.next = s.began.Add(s.pace.Next(k.now, min(s.nodes, k.View().Coming()), k.cfg.RetryDelay))
+}
+
+// poolsComing counts the pools that nodes are on their way to.
+func (k *Known) poolsComing() (n int) {
+	for _, p := range k.pools.rows {
+		if p.Ours() && len(p.coming) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// due is the time before which none of the last nodes came, of the instance types that are on their way. It is unknown if one of these
+// types has not been measured.
+func (s *supply) due(k *Known) (due time.Duration, known bool) {
+	for _, p := range k.pools.rows {
+		if !p.Ours() || len(p.coming) == 0 {
+			continue
+		}
+		last := s.usual[p.rec.Value.InstanceType]
+		if len(last) == 0 {
+			return 0, false
+		}
+		for _, t := range last {
+			if !known || t.unseen < due {
+				due, known = t.unseen, true
+			}
+		}
+	}
+	return due, known
 }

@@ -3,10 +3,9 @@ package pace
 
 import "time"
 
-// Pace decides how long to pause between two looks at capacity that is on its
-// way. Pauses grow while nothing arrives. Once nodes arrive one after another,
-// their rate shows when the last node may be expected, and looks are spread over
-// that time. The zero value is ready.
+// Pace decides how long to pause between two looks at capacity that is on its way. It looks often for the first seconds, in which most
+// nodes come, and around the time at which the last nodes came. In between, pauses grow. Once nodes arrive one after another, their rate
+// shows when the last node may be expected, and looks are spread over that time. The zero value is ready.
 type Pace struct {
 	// asked is when the capacity was requested, or first seen to be pending.
 	asked time.Time
@@ -23,12 +22,21 @@ type Pace struct {
 	// that the looks are few, too.
 	Few  int
 	Near time.Duration
+	// Due is how long after the purchase looks showed none of the last nodes. Measured: it is known.
+	Due      time.Duration
+	Measured bool
 }
 
-const longestPause = 20 * time.Second
+const (
+	longestPause = 20 * time.Second
+	// soon is how long looks are Near to each other while it is unknown how long nodes take.
+	soon = 5 * time.Second
+)
 
 // Restart forgets what was seen: more capacity was requested.
-func (p *Pace) Restart() { *p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near} }
+func (p *Pace) Restart() {
+	*p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near, Due: p.Due, Measured: p.Measured}
+}
 
 // wave is how long after the first purchase further purchases share its looks.
 const wave = 10 * time.Second
@@ -37,8 +45,12 @@ const wave = 10 * time.Second
 func (p *Pace) Grow(now time.Time) {
 	if now.Sub(p.asked) > wave {
 		p.Restart()
+		p.asked = now
 	}
 }
+
+// Last is when the last look was.
+func (p *Pace) Last() time.Time { return p.at }
 
 // Again returns the pause after a look that was cancelled, counted from the look's beginning.
 func (p *Pace) Again() time.Duration { return p.pause / 4 }
@@ -46,47 +58,61 @@ func (p *Pace) Again() time.Duration { return p.pause / 4 }
 // Next returns the pause after a look that found this number of nodes pending.
 // first is the shortest first pause.
 func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Duration {
-	previous := *p
-	if p.asked.IsZero() || pending > p.pending && now.Sub(p.asked) > wave {
+	more := !p.at.IsZero() && pending > p.pending && now.Sub(p.asked) > wave
+	if p.asked.IsZero() || more {
 		p.Restart()
-		p.asked, p.at, p.pending, p.most, p.pause = now, now, pending, pending, first
-		if pending <= p.Few || !p.Dense { // few nodes, or a list for each look
-			p.pause = p.Near
-		}
-		return p.pause
+		p.asked = now
 	}
+	previous := *p
 	p.at, p.pending, p.most = now, pending, max(p.most, pending)
-	elapsed := now.Sub(p.asked)
-	if p.most <= p.Few {
-		p.pause = min(max(p.Near, elapsed/10), longestPause)
-		return p.pause
-	}
-	arrived, took := previous.pending-pending, now.Sub(previous.at)
+	p.pause = p.next(previous, now.Sub(p.asked), first)
+	return p.pause
+}
+
+// next returns the pause after a look at a time after the purchase. previous is what the look before it left.
+func (p *Pace) next(previous Pace, elapsed, first time.Duration) time.Duration {
+	arrived, took := previous.pending-p.pending, p.at.Sub(previous.at)
 	switch {
-	case pending == 0 || took <= 0:
-		p.pause = first
-		return p.pause
+	case p.most <= p.Few:
+		return min(max(p.Near, elapsed/10), longestPause)
+	case p.pending == 0 || took <= 0:
+		return first
+	case previous.at.IsZero() || arrived <= 0 && !p.flowing:
+		return p.waiting(elapsed, first)
 	case arrived <= 0:
-		// The pause depends on the time that has passed and not on the number of
-		// looks, because looks for other purchases come in between.
-		p.pause = min(elapsed+elapsed/2+first, longestPause)
-		if p.flowing {
-			// The last nodes are late, but probably not by much.
-			p.pause = min(p.pause, p.late(first, elapsed))
-		}
-		return p.pause
+		// The last nodes are late, but probably not by much.
+		return min(p.late(first, elapsed), longestPause)
 	}
 	p.flowing = true
 	// The first look that finds new nodes does not show when they began to come,
 	// so the pause is at most two thirds of the time that has passed.
-	remaining := time.Duration(float64(took) * float64(pending) / float64(arrived))
+	remaining := time.Duration(float64(took) * float64(p.pending) / float64(arrived))
 	shortest, longest := max(first/4, elapsed/10), min(max(first/2, elapsed*2/3), longestPause)
 	share := remaining * 8 / 10
 	if p.Dense {
 		shortest, longest, share = max(first/8, elapsed/24), longest/2, remaining*5/10
 	}
-	p.pause = min(max(shortest, share), longest)
-	return p.pause
+	return min(max(shortest, share), longest)
+}
+
+// waiting is the pause while no node has arrived. It depends on the time that has passed and not on the number of looks, because looks for
+// other purchases come in between. Example: looks 50 s after their purchases showed none of the last nodes. Now looks are 1, 3.5 and 9.8 s
+// after the purchase, in case that the platform has become faster, then after 50 s, and after each further 15% of the time.
+func (p *Pace) waiting(elapsed, first time.Duration) time.Duration {
+	seldom := min(elapsed+elapsed/2+first, longestPause)
+	switch {
+	case p.Measured && elapsed >= p.Due:
+		return min(max(p.Near, elapsed*3/20), longestPause)
+	case p.Measured && elapsed+seldom > p.Due/2:
+		return p.Due - elapsed
+	case p.Measured:
+		return seldom
+	case elapsed < soon:
+		return p.Near
+	case p.Dense:
+		return min(elapsed/2, longestPause)
+	}
+	return seldom
 }
 
 // late is the longest pause when the last nodes are late.
