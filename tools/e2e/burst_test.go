@@ -21,8 +21,8 @@ import (
 var begin = flag.String("begin", "", "a `file`: TestBurst begins when it exists")
 
 // TestBurst has the machine to itself, and one tier after the other: the bound for a hundred claims is a promise about the platform's
-// time, which overloaded processors would break. The tiers wait for their turn together. One operator or the other has led for less than two
-// minutes, in which lists may be older than its Lease.
+// time, which overloaded processors would break. The tiers wait for their turn together. The operator of the first tier has led for less
+// than two minutes, in which lists may be older than its Lease.
 func TestBurst(t *testing.T) {
 	var turn sync.Mutex
 	for _, tier := range []string{"standard", "enterprise"} {

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -205,8 +206,8 @@ func (w *backendWatch) look(ctx context.Context, e *environment, path string) {
 	serving, joined := map[string]time.Time{}, map[string]bool{}
 	running := e.runningLinodes()
 	for _, node := range nodes.Items {
-		if !serves(node) || !running[node.Spec.ProviderID] {
-			continue
+		if pool := node.Labels[karpv1.NodePoolLabelKey]; pool != "" && !e.isMine(pool) || !serves(node) || !running[node.Spec.ProviderID] {
+			continue // other lanes reboot their nodes
 		}
 		since, before := w.serving[node.Name]
 		if !before {

@@ -171,9 +171,9 @@ func (s *simSchedule) endOrderly() *simSchedule {
 	return s
 }
 
-// retire lets half of the faults of deletions be faults of the tags that are written before. It draws from another stream, as endOrderly.
+// retire lets half of the faults of deletions be faults of the tags that are written before. It draws from a stream of its own.
 func (s *simSchedule) retire() *simSchedule {
-	d := rand.New(rand.NewPCG(s.seed, 19))
+	d := rand.New(rand.NewPCG(s.seed, 23))
 	for i := range s.fates {
 		if s.fates[i].op == OpDrop && d.IntN(2) == 0 {
 			s.fates[i].op = OpRetire

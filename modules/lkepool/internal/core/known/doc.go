@@ -13,7 +13,8 @@
 //
 // If a decision rests on a field of a pool or an instance, differ or differs has to compare the field: a list that differs only in other
 // fields changes no value. A fact that counts at once, and that no older reading may undo, is set after the merge, as the state Leaving
-// is.
+// is. Leaving never ends. A fact that can end keeps when it was last shown: a direct read without it ends it if it began SettleTime after
+// that, and a list if it began ListLag after that.
 //
 // # Where things are
 //
