@@ -92,8 +92,14 @@ func (k *Known) countPool(p *Pool) {
 	var now []coming
 	for _, s := range p.rec.Value.Slots {
 		n, known := k.nodes.get(s.InstanceID)
-		if len(now) < missing && (s.InstanceID == 0 || !known || !n.occupies(true, k.missedTwice(n))) {
+		if len(now) == missing {
+			break
+		}
+		switch {
+		case s.InstanceID == 0 || !known:
 			now = append(now, coming{slot: s.NodeID})
+		case !n.occupies(true, k.missedTwice(n)):
+			now = append(now, coming{slot: s.NodeID, since: n.rec.Missing})
 		}
 	}
 	for len(now) < missing {
@@ -109,7 +115,8 @@ func (k *Known) missedTwice(n *Node) bool {
 
 // keepTimes gives each node on its way the time of its purchase. A slot keeps its time while the pool lists it. A slot that is listed for
 // the first time gets the time of a node that had no slot. When a node without a slot arrives, the oldest time goes. Example: nodes without
-// a slot were bought at 10:00:00 and 10:00:04. One arrives at 10:00:09, and the time 10:00:04 stays.
+// a slot were bought at 10:00:00 and 10:00:04. One arrives at 10:00:09, and the time 10:00:04 stays. The platform fills a slot whose Linode
+// was answered 404 after that, so the slot counts from the first 404.
 func (k *Known) keepTimes(before, now []coming) []coming {
 	at := func(slot string) int {
 		return slices.IndexFunc(before, func(c coming) bool { return c.slot == slot && slot != "" })
@@ -126,7 +133,7 @@ func (k *Known) keepTimes(before, now []coming) []coming {
 		c := &now[i]
 		switch at := at(c.slot); {
 		case at >= 0:
-			c.since = before[at].since
+			c.since = latest(before[at].since, c.since)
 		case len(unnamed) > 0:
 			c.since, unnamed = unnamed[0].since, unnamed[1:]
 		default:
