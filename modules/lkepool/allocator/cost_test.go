@@ -96,7 +96,7 @@ func TestTheLastOfABurst(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/n=%d", tier, id, n), func(t *testing.T) {
 					inBubble(t, func(t *testing.T) {
 						l := newLab(t, tier, linodesim.Config{Seed: 1, Profile: linodesim.Profile{
-							Request:    linodesim.Span{20 * time.Millisecond, 60 * time.Millisecond},
+							Request:    linodesim.Exactly(40 * time.Millisecond),
 							InstanceID: linodesim.Exactly(id), NodeListed: linodesim.Exactly(id), Join: linodesim.Exactly(id + 30*time.Second),
 						}})
 						p := l.start(lkepool.Config{})

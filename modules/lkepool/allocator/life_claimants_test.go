@@ -19,6 +19,7 @@ type claimant struct {
 	key      lkepool.Key
 	instance int
 	missing  int
+	vanished bool // in a calm life
 	// got is when it had its node, left when it began to give it back or ended.
 	got, left time.Time
 }

@@ -298,34 +298,17 @@ func (s *life) outranked(e linodesim.Entry) bool {
 	return !died.IsZero() && died.Before(e.At)
 }
 
-// misdated reports whether an instance was taken from its claimant because another one carries
-// the claim, too: it landed after its sender ended, whose clock was ahead. Without the caller's
-// own records a later process keeps the one whose claim has the later time.
-func (s *life) misdated(c *claimant, removal linodesim.Entry) bool {
+// doubled reports whether an instance was taken from its claimant because another one carries the claim, too: that claim landed after its
+// instance had been given up, or after its sender had ended. Without the caller's own records a later process cannot know which of the two
+// the claimant got, and keeps the one with the lowest ID.
+func (s *life) doubled(c *claimant, removal linodesim.Entry) bool {
 	restarted := slices.ContainsFunc(slices.Collect(maps.Values(s.died)), func(at time.Time) bool {
 		return at.After(c.got) && at.Before(removal.At)
 	})
-	if s.witness || !s.clocks || !restarted {
-		return false
-	}
-	dated, late := map[int]string{}, map[int]bool{}
-	for _, e := range s.sim.Audit() {
-		tags := strings.Split(e.After, ",")
-		if e.Action != linodesim.InstanceTagged || claimIn(tags) != (claims.Tags{}).Value(c.who.Name) || e.At.After(removal.At) {
-			continue
-		}
-		for _, tag := range tags {
-			if at, ok := strings.CutPrefix(tag, "karpenter.k8s.linode/claimed-at="); ok {
-				dated[e.InstanceID], late[e.InstanceID] = at, late[e.InstanceID] || s.afterGivingUp(e)
-			}
-		}
-	}
-	for id, at := range dated {
-		if late[id] && at >= dated[removal.InstanceID] { // seconds, with as many digits
-			return true
-		}
-	}
-	return false
+	return !s.witness && restarted && slices.ContainsFunc(s.sim.Audit(), func(e linodesim.Entry) bool {
+		return e.Action == linodesim.InstanceTagged && e.InstanceID != removal.InstanceID && !e.At.After(removal.At) &&
+			claimIn(strings.Split(e.After, ",")) == (claims.Tags{}).Value(c.who.Name) && s.afterGivingUp(e)
+	})
 }
 
 // counts returns what happened to the count of a pool, a line each: its changes, and the writes

@@ -115,9 +115,7 @@ func (s *life) endMissing(seen claimant, listed bool) {
 	case c.missing < 2:
 		c.missing++
 	default:
-		if s.calm {
-			s.errorf("the instance %d of %s vanished", c.instance, c.who.Name)
-		}
+		c.vanished = s.calm
 		s.forgetLocked(c, "its instance is gone")
 	}
 }

@@ -169,9 +169,9 @@ func (s *life) editedSince(poolID int, from *sentWrite, landed time.Time) bool {
 }
 
 // checkRemovals is I6: the engine removes no instance whose claimant has it on
-// record and neither gives it back nor is gone.
+// record and neither gives it back nor is gone. In a calm life no instance of a claimant vanishes.
 func (s *life) checkRemovals(lowering map[string]*sentWrite) {
-	holder := map[int]*claimant{}
+	holder, doubled := map[int]*claimant{}, map[*claimant]bool{}
 	for _, c := range s.allClaimants() {
 		if c.instance != 0 {
 			holder[c.instance] = c
@@ -188,11 +188,17 @@ func (s *life) checkRemovals(lowering map[string]*sentWrite) {
 		if from, counted := lowering[e.Actor.RequestID]; counted && s.editedSince(e.PoolID, from, e.At) {
 			continue // a count set while a person raised it: LKE chose who goes
 		}
-		if s.misdated(c, e) {
+		if s.doubled(c, e) {
+			doubled[c] = true
 			continue
 		}
 		s.errorf("I6: at %s, node %s with instance %d was taken from %s\n%s", moment(e.At), e.NodeID, e.InstanceID, c.who.Name,
 			s.claimsOf(c))
+	}
+	for _, c := range s.allClaimants() {
+		if c.vanished && !doubled[c] {
+			s.errorf("the instance %d of %s vanished", c.instance, c.who.Name)
+		}
 	}
 }
 
