@@ -11,24 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/catalog"
 )
 
 // A node of a class that reserves memory changes the plans for this class only. A node that was made before the class changed changes
 // nothing.
 func TestNodesOfAClassTeachThatClass(t *testing.T) {
-	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	market := catalog.NewCatalog(client, catalog.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	market := anyCatalog(t, v1alpha1.ModeInstance)
 	if err := market.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +40,8 @@ func TestNodesOfAClassTeachThatClass(t *testing.T) {
 			Annotations: map[string]string{v1alpha1.AnnotationHash: hash, v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion}}}
 		claim.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name}
 		claim.Status.NodeName, claim.Status.ProviderID = name, node.Spec.ProviderID
-		claim.Status.Conditions = []opstatus.Condition{{Type: karpv1.ConditionTypeInitialized, Status: metav1.ConditionTrue}}
+		claim.Status.Conditions = []opstatus.Condition{{Type: karpv1.ConditionTypeInitialized, Status: metav1.ConditionTrue},
+			{Type: karpv1.ConditionTypeRegistered, Status: metav1.ConditionTrue}}
 		if _, err := controller.Reconcile(t.Context(), claim); err != nil {
 			t.Fatal(err)
 		}

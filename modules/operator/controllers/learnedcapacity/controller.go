@@ -3,7 +3,8 @@
 // Controller looks at each Node that Karpenter has initialized. It passes the figures of the newest living nodes of a plan to the
 // catalog. In instance mode, it groups the nodes of a plan by the settings of their class that change the size of nodes. The report of a
 // single kubelet changes nothing. Example: three nodes of a plan show 7000, 7010 and 6500 MiB; the catalog plans with 7000. The catalog
-// ignores impossible figures. If a node cannot hold the pods for which it was made, Controller reports the node at once. Memory keeps the
+// ignores impossible figures. If a node cannot hold the pods for which it was made, Controller reports the node as soon as it is
+// registered: core plans with the figures of a node that is not initialized, too, and would buy the same plan again. Memory keeps the
 // figures in a ConfigMap, for a restarted process and for the replica that takes over.
 //
 // The chart makes the ConfigMap empty and never changes its data. Every replica reads it. Only the leader writes it, only when a figure
@@ -60,7 +61,7 @@ func NewController(kube client.Reader, market *catalog.Catalog, memory *Memory,
 // kubelet can change the labels of its Node.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	instanceType := nodeClaim.Labels[corev1.LabelInstanceTypeStable]
-	if !teaches(nodeClaim) || instanceType == "" {
+	if !registered(nodeClaim) || instanceType == "" {
 		return reconcile.Result{}, nil
 	}
 	node := &corev1.Node{}
@@ -70,8 +71,11 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if node.Spec.ProviderID != nodeClaim.Status.ProviderID || !node.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	if c.tooSmall != nil && !resources.Fits(nodeClaim.Spec.Resources.Requests, node.Status.Allocatable) && len(node.Status.Allocatable) > 0 {
-		c.tooSmall(ctx, nodeClaim, node)
+	if len(node.Status.Allocatable) > 0 {
+		c.report(ctx, nodeClaim, node)
+	}
+	if !initialized(nodeClaim) {
+		return reconcile.Result{}, nil
 	}
 	key, known, err := c.key(ctx, nodeClaim, instanceType)
 	if err != nil || !known {
@@ -91,6 +95,20 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, fmt.Errorf("remembering the capacity of instance types: %w", err)
 	}
 	return reconcile.Result{}, nil
+}
+
+// report calls tooSmall if the node cannot hold the pods for which it was made. Until a node is initialized, core takes a resource that the
+// node does not show from the NodeClaim, and so does report. Example: a GPU, before its device plugin runs.
+func (c *Controller) report(ctx context.Context, nodeClaim *karpv1.NodeClaim, node *corev1.Node) {
+	holds := node.DeepCopy()
+	for name, expected := range nodeClaim.Status.Allocatable {
+		if shown := holds.Status.Allocatable[name]; !initialized(nodeClaim) && shown.IsZero() {
+			holds.Status.Allocatable[name] = expected
+		}
+	}
+	if c.tooSmall != nil && !resources.Fits(nodeClaim.Spec.Resources.Requests, holds.Status.Allocatable) {
+		c.tooSmall(ctx, nodeClaim, holds)
+	}
 }
 
 // key returns the catalog's key for the figures of a node. It returns false if the node's class is gone or has changed since the node was
@@ -118,15 +136,23 @@ func (c *Controller) alive(ctx context.Context, name string) bool {
 	return err == nil && node.DeletionTimestamp.IsZero()
 }
 
-// teaches returns whether the NodeClaim belongs to this provider and its node is initialized.
-func teaches(nodeClaim *karpv1.NodeClaim) bool {
+// registered returns whether the NodeClaim belongs to this provider and its node is registered.
+func registered(nodeClaim *karpv1.NodeClaim) bool {
 	return nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) &&
 		nodeClaim.DeletionTimestamp.IsZero() && nodeClaim.Status.NodeName != "" && nodeClaim.Status.ProviderID != "" &&
-		nodeClaim.StatusConditions(status.WithObservedOnly()).IsTrue(karpv1.ConditionTypeInitialized)
+		is(nodeClaim, karpv1.ConditionTypeRegistered)
+}
+
+func initialized(nodeClaim *karpv1.NodeClaim) bool {
+	return is(nodeClaim, karpv1.ConditionTypeInitialized)
+}
+
+func is(nodeClaim *karpv1.NodeClaim, condition string) bool {
+	return nodeClaim.StatusConditions(status.WithObservedOnly()).IsTrue(condition)
 }
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllers.For(m, "node.learnedcapacity", &karpv1.NodeClaim{}, 1,
-		controllers.When(teaches)).Complete(reconcile.AsReconciler(m.GetClient(), c))
+		controllers.When(registered)).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

@@ -79,8 +79,10 @@ func teacher(ctx context.Context, name, instanceType, memory string, change ...f
 		Spec: corev1.NodeSpec{ProviderID: "linode://4711"},
 	}
 	claim.Status.ProviderID, claim.Status.NodeName = node.Spec.ProviderID, name
-	claim.Status.Conditions = []opstatus.Condition{{Type: karpv1.ConditionTypeInitialized, Status: metav1.ConditionTrue,
-		Reason: karpv1.ConditionTypeInitialized, LastTransitionTime: metav1.Now()}}
+	for _, is := range []string{karpv1.ConditionTypeInitialized, karpv1.ConditionTypeRegistered} {
+		claim.Status.Conditions = append(claim.Status.Conditions,
+			opstatus.Condition{Type: is, Status: metav1.ConditionTrue, Reason: is, LastTransitionTime: metav1.Now()})
+	}
 	node.Status.Capacity = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
 	for _, f := range change {
 		f(claim, node)
