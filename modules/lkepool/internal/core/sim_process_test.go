@@ -77,6 +77,9 @@ func (s *sim) die(gap, clock time.Duration) {
 	s.note("the process dies")
 	s.process.core, s.process.ticking = nil, false
 	s.process.life++
+	for _, i := range s.instances {
+		i.unfoundAt = 0
+	}
 	for _, e := range s.inflight {
 		switch {
 		case e.executed && e.fate.kind == faultLate:

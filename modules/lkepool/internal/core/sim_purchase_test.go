@@ -143,6 +143,7 @@ func (s *sim) learnEnd(e *simEffect) {
 		}
 	}
 	i := s.instance(e.action.InstanceID)
+	s.learnUnfound(e, i)
 	switch {
 	case e.action.Op == OpGetInstance && i != nil && e.result.Err == nil && e.result.Instance.State == lkepool.Leaving:
 		i.toldEnd, i.sureEnd = s.process.life+1, s.process.life+1
@@ -165,6 +166,17 @@ func (s *sim) learnEnd(e *simEffect) {
 				i.toldEnd = 0
 			}
 		}
+	}
+}
+
+// learnUnfound notes a read of an instance that lives and was answered 404, because the answer was old or wrong.
+func (s *sim) learnUnfound(e *simEffect, i *simInstance) {
+	switch {
+	case e.action.Op != OpGetInstance || i == nil || i.gone:
+	case e.result.Err == nil:
+		i.unfoundAt = 0
+	case claims.KindOf(e.result.Err) == claims.KindNotFound && i.unfoundAt == 0:
+		i.unfoundAt = s.Now
 	}
 }
 
