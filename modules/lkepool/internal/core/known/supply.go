@@ -178,7 +178,8 @@ func (s *supply) ended(d event.Done, k *Known) {
 	}
 	s.pace.Due, s.pace.Measured = s.due(k)
 	s.pace.Dense, s.pace.Near = a.Op == event.OpGetPool, tuning.NearList
-	if s.pace.Dense || a.Op == event.OpListPools && k.poolsComing() <= tuning.BurstPools {
+	burst := a.Op == event.OpListPools && s.nodes > tuning.FewNodes && k.poolsComing() <= tuning.BurstPools
+	if s.pace.Dense || burst {
 		s.pace.Near = tuning.NearRead
 	}
 	s.next = s.began.Add(s.pace.Next(k.now, min(s.nodes, k.View().Coming()), k.cfg.RetryDelay))

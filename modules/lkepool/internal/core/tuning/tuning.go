@@ -69,7 +69,8 @@ const (
 	// more pools a look is one list of all pools: the API allows fewer lists than
 	// reads.
 	DirectPolls = 1
-	// BurstPools is the largest number of pools for which a list of all pools is read as often as one pool: the pools of one burst.
+	// BurstPools is the largest number of pools for which a list of all pools is read as often as one pool, if more than FewNodes are on
+	// their way: the pools of one burst.
 	BurstPools = 3
 
 	// RemovalResend is the age at which an accepted removal without effect is
