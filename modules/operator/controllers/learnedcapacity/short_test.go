@@ -57,10 +57,9 @@ func TestANodeThatIsTooSmallIsReportedWhenItIsRegistered(t *testing.T) {
 				claim.Status.Conditions = append(claim.Status.Conditions, opstatus.Condition{Type: is, Status: metav1.ConditionTrue})
 			}
 			reported := ""
-			controller := NewController(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build(), anyCatalog(t, v1alpha1.ModeLKE), nil,
-				func(_ context.Context, _ *karpv1.NodeClaim, node *corev1.Node) {
-					reported = node.Status.Allocatable.Memory().String()
-				})
+			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
+			controller := NewController(kube, anyCatalog(t, v1alpha1.ModeLKE), nil,
+				func(_ context.Context, _ *karpv1.NodeClaim, node *corev1.Node) { reported = node.Status.Allocatable.Memory().String() })
 			if _, err := controller.Reconcile(t.Context(), claim); err != nil {
 				t.Fatal(err)
 			}

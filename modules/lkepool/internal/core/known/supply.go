@@ -133,7 +133,9 @@ func (k *Known) keepTimes(before, now []coming) []coming {
 		c := &now[i]
 		switch at := at(c.slot); {
 		case at >= 0:
-			c.since = latest(before[at].since, c.since)
+			if since := before[at].since; since.After(c.since) {
+				c.since = since
+			}
 		case len(unnamed) > 0:
 			c.since, unnamed = unnamed[0].since, unnamed[1:]
 		default:
@@ -177,9 +179,12 @@ func (s *supply) ended(d event.Done, k *Known) {
 		return
 	}
 	s.pace.Due, s.pace.Measured = s.due(k)
-	s.pace.Dense, s.pace.Near = a.Op == event.OpGetPool, tuning.NearList
-	burst := a.Op == event.OpListPools && s.nodes > tuning.FewNodes && k.poolsComing() <= tuning.BurstPools
-	if s.pace.Dense || burst {
+	s.pace.Dense, s.pace.Near, s.pace.Soon = a.Op == event.OpGetPool, tuning.NearList, tuning.SoonMany
+	few := k.poolsComing() <= tuning.BurstPools
+	if few {
+		s.pace.Soon = tuning.Soon
+	}
+	if s.pace.Dense || few && a.Op == event.OpListPools && s.nodes > tuning.FewNodes {
 		s.pace.Near = tuning.NearRead
 	}
 	s.next = s.began.Add(s.pace.Next(k.now, min(s.nodes, k.View().Coming()), k.cfg.RetryDelay))

@@ -7,8 +7,8 @@ import "time"
 // nodes come, and around the time at which the last nodes came. In between, pauses grow. Once nodes arrive one after another, their rate
 // shows when the last node may be expected, and looks are spread over that time. The zero value is ready.
 type Pace struct {
-	// asked is when the capacity was requested, or first seen to be pending.
-	asked time.Time
+	// bought is when the capacity was requested, and asked when the first look for it was.
+	bought, asked time.Time
 	// at is when the last look was, and pending how many nodes it found pending. most is the largest such number.
 	at            time.Time
 	pending, most int
@@ -22,30 +22,28 @@ type Pace struct {
 	// that the looks are few, too.
 	Few  int
 	Near time.Duration
+	// Soon is for how long looks are Near to each other while it is unknown how long nodes take.
+	Soon time.Duration
 	// Due is how long after the purchase looks showed none of the last nodes. Measured: it is known.
 	Due      time.Duration
 	Measured bool
 }
 
-const (
-	longestPause = 20 * time.Second
-	// soon is how long looks are Near to each other while it is unknown how long nodes take.
-	soon = 5 * time.Second
-)
+const longestPause = 20 * time.Second
 
 // Restart forgets what was seen: more capacity was requested.
 func (p *Pace) Restart() {
-	*p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near, Due: p.Due, Measured: p.Measured}
+	*p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near, Soon: p.Soon, Due: p.Due, Measured: p.Measured}
 }
 
-// wave is how long after the first purchase further purchases share its looks.
+// wave is how long after the first look for a purchase further purchases share its looks.
 const wave = 10 * time.Second
 
 // Grow notes that more capacity was requested.
 func (p *Pace) Grow(now time.Time) {
 	if now.Sub(p.asked) > wave {
 		p.Restart()
-		p.asked = now
+		p.bought = now
 	}
 }
 
@@ -58,10 +56,14 @@ func (p *Pace) Again() time.Duration { return p.pause / 4 }
 // Next returns the pause after a look that found this number of nodes pending.
 // first is the shortest first pause.
 func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Duration {
-	more := !p.at.IsZero() && pending > p.pending && now.Sub(p.asked) > wave
-	if p.asked.IsZero() || more {
-		p.Restart()
+	if pending > p.pending && !p.asked.IsZero() && now.Sub(p.asked) > wave {
+		p.Restart() // for nodes that no purchase of this process brings
+	}
+	if p.asked.IsZero() {
 		p.asked = now
+	}
+	if p.bought.IsZero() {
+		p.bought = now
 	}
 	previous := *p
 	p.at, p.pending, p.most = now, pending, max(p.most, pending)
@@ -78,7 +80,7 @@ func (p *Pace) next(previous Pace, elapsed, first time.Duration) time.Duration {
 	case p.pending == 0 || took <= 0:
 		return first
 	case previous.at.IsZero() || arrived <= 0 && !p.flowing:
-		return p.waiting(elapsed, first)
+		return p.waiting(p.at.Sub(p.bought), elapsed, first)
 	case arrived <= 0:
 		// The last nodes are late, but probably not by much.
 		return min(p.late(first, elapsed), longestPause)
@@ -95,24 +97,29 @@ func (p *Pace) next(previous Pace, elapsed, first time.Duration) time.Duration {
 	return min(max(shortest, share), longest)
 }
 
-// waiting is the pause while no node has arrived. It depends on the time that has passed and not on the number of looks, because looks for
-// other purchases come in between. Example: looks 50 s after their purchases showed none of the last nodes. Now looks are 1, 3.5 and 9.8 s
-// after the purchase, in case that the platform has become faster, then after 50 s, and after each further 15% of the time.
-func (p *Pace) waiting(elapsed, first time.Duration) time.Duration {
-	seldom := min(elapsed+elapsed/2+first, longestPause)
+// waiting is the pause while no node has arrived, after so much time since the purchase and since the first look. It does not depend on the
+// number of looks, because looks for other purchases come in between. Example: looks 50 s after their purchases showed none of the last
+// nodes. Now looks are 1, 3.5 and 9.8 s after the purchase, in case that the platform has become faster, then after 50 s, and after each
+// further 15% of the time.
+func (p *Pace) waiting(since, looked, first time.Duration) time.Duration {
 	switch {
-	case p.Measured && elapsed >= p.Due:
-		return min(max(p.Near, elapsed*3/20), longestPause)
-	case p.Measured && elapsed+seldom > p.Due/2:
-		return p.Due - elapsed
+	case p.Measured && since >= p.Due:
+		return min(max(p.Near, since*3/20), longestPause)
+	case p.Measured && since+seldom(since, first) > p.Due/2:
+		return p.Due - since
 	case p.Measured:
-		return seldom
-	case elapsed < soon:
+		return seldom(since, first)
+	case since < p.Soon:
 		return p.Near
 	case p.Dense:
-		return min(elapsed/2, longestPause)
+		return min(since*2/3, longestPause)
 	}
-	return seldom
+	return seldom(looked, first)
+}
+
+// seldom is the pause of few looks: each comes after two and a half times the time of the look before it.
+func seldom(elapsed, first time.Duration) time.Duration {
+	return min(elapsed+elapsed/2+first, longestPause)
 }
 
 // late is the longest pause when the last nodes are late.

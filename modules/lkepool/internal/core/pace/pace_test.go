@@ -26,15 +26,15 @@ func TestLateNodesAreLookedForAfterATenthOfTheTime(t *testing.T) {
 
 // The looks for a burst that comes after a time, in seconds after the purchase.
 func TestLooksForABurst(t *testing.T) {
-	const second = time.Second
-	reads, minute := pace.Pace{Dense: true, Near: second}, pace.Pace{Dense: true, Near: second, Measured: true, Due: 50 * second}
+	const second, soon = time.Second, 5 * time.Second
+	reads, minute := pace.Pace{Dense: true, Near: second, Soon: soon}, pace.Pace{Dense: true, Near: second, Measured: true, Due: 50 * second}
 	for name, c := range map[string]struct {
 		looks pace.Pace
 		takes time.Duration
 		want  string
 	}{
-		"nothing known, a look is a read":        {reads, 12 * second, "1 2 3 4 5 7.5 11.3 16.9"},
-		"nothing known, a look is a list":        {pace.Pace{Near: 2300 * time.Millisecond}, 12 * second, "1 3.3 5.6 15"},
+		"nothing known, a look is a read":        {reads, 12 * second, "1 2 3 4 5 8.3 13.9"},
+		"nothing known, a look is a list":        {pace.Pace{Near: 2300 * time.Millisecond, Soon: soon}, 12 * second, "1 3.3 5.6 13.5"},
 		"the last nodes came after 5 s":          {pace.Pace{Dense: true, Near: second, Measured: true, Due: 4 * second}, 5 * second, "1 4 5"},
 		"the last nodes came after a minute":     {minute, 55 * second, "1 3.5 9.8 50 57.5"},
 		"they did, and come after 8 s now":       {minute, 8 * second, "1 3.5 9.8"},

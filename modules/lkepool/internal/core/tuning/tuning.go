@@ -69,8 +69,12 @@ const (
 	// more pools a look is one list of all pools: the API allows fewer lists than
 	// reads.
 	DirectPolls = 1
-	// BurstPools is the largest number of pools for which a list of all pools is read as often as one pool, if more than FewNodes are on
-	// their way: the pools of one burst.
+	// Soon is how long after a purchase looks are NearRead or NearList apart, until it is known how long nodes take. For nodes in more than
+	// BurstPools pools it is SoonMany: their purchases are spread over seconds, and each look is a list.
+	Soon     = 5 * time.Second
+	SoonMany = 2 * time.Second
+	// BurstPools is the largest number of pools that one burst of one key fills. A list of so many pools is read as often as one pool, if
+	// more than FewNodes are on their way.
 	BurstPools = 3
 
 	// RemovalResend is the age at which an accepted removal without effect is
