@@ -59,7 +59,9 @@ func TestANodeThatIsTooSmallIsReportedWhenItIsRegistered(t *testing.T) {
 			reported := ""
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
 			controller := NewController(kube, anyCatalog(t, v1alpha1.ModeLKE), nil,
-				func(_ context.Context, _ *karpv1.NodeClaim, node *corev1.Node) { reported = node.Status.Allocatable.Memory().String() })
+				func(_ context.Context, _ *karpv1.NodeClaim, node *corev1.Node) {
+					reported = node.Status.Allocatable.Memory().String()
+				})
 			if _, err := controller.Reconcile(t.Context(), claim); err != nil {
 				t.Fatal(err)
 			}
