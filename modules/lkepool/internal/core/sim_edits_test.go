@@ -117,9 +117,10 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 // lose deletes a Linode behind its pool's back.
 func (p *simPlatform) lose(i *simInstance) {
 	p.taken++
-	i.gone, i.ended, i.empty = true, p.Now, p.Now
+	i.gone, i.ended = true, p.Now
+	empty := i.ended
 	if i.unfoundAt > 0 {
-		i.empty = i.unfoundAt // the process counts the place from then on
+		empty = i.unfoundAt // the process counts the place from then on
 	}
 	if i.marked == 0 {
 		i.pool.disturbed = p.Now
@@ -137,7 +138,7 @@ func (p *simPlatform) lose(i *simInstance) {
 		slot.removed, slot.replaced = true, true
 		of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 		p.grow(of, 1)
-		of.slots[len(of.slots)-1].since = i.empty
+		of.slots[len(of.slots)-1].since = empty
 	})
 }
 

@@ -131,9 +131,7 @@ type simInstance struct {
 	// ended is when it stopped to serve. toldEnd is the process, counted from 1, that an
 	// answer told so, missedBy the one that found nothing at missedAt, and sureEnd the one
 	// that found nothing once more, or was shown that it leaves: no reading takes that back.
-	ended, missedAt time.Duration
-	// empty is since when its place has had no instance, as far as the process can know.
-	empty                      time.Duration
+	ended, missedAt            time.Duration
 	toldEnd, missedBy, sureEnd int
 	// unfoundAt is when a read of it was first answered 404 to this process since a read showed it, although it lived: its place seems to be
 	// empty since then.

@@ -178,9 +178,10 @@ func (s *supply) ended(d event.Done, k *Known) {
 		s.next = s.began.Add(s.pace.Again())
 		return
 	}
-	s.pace.Due, s.pace.Measured = s.due(k)
+	pools := k.filling()
+	s.pace.Due, s.pace.Measured = s.due(pools)
 	s.pace.Dense, s.pace.Near, s.pace.Soon = a.Op == event.OpGetPool, tuning.NearList, tuning.SoonMany
-	few := k.poolsComing() <= tuning.BurstPools
+	few := len(pools) <= tuning.BurstPools
 	if few {
 		s.pace.Soon = tuning.Soon
 	}
@@ -190,23 +191,20 @@ func (s *supply) ended(d event.Done, k *Known) {
 	s.next = s.began.Add(s.pace.Next(k.now, min(s.nodes, k.View().Coming()), k.cfg.RetryDelay))
 }
 
-// poolsComing counts the pools that nodes are on their way to.
-func (k *Known) poolsComing() (n int) {
+// filling returns our pools that nodes are on their way to.
+func (k *Known) filling() (pools []*Pool) {
 	for _, p := range k.pools.rows {
 		if p.Ours() && len(p.coming) > 0 {
-			n++
+			pools = append(pools, p)
 		}
 	}
-	return n
+	return pools
 }
 
-// due is the time before which none of the last nodes came, of the instance types that are on their way. It is unknown if one of these
-// types has not been measured.
-func (s *supply) due(k *Known) (due time.Duration, known bool) {
-	for _, p := range k.pools.rows {
-		if !p.Ours() || len(p.coming) == 0 {
-			continue
-		}
+// due is the time before which none of the last nodes came, of the instance types that the pools have. It is unknown if one of these types
+// has not been measured.
+func (s *supply) due(pools []*Pool) (due time.Duration, known bool) {
+	for _, p := range pools {
 		last := s.usual[p.rec.Value.InstanceType]
 		if len(last) == 0 {
 			return 0, false

@@ -7,6 +7,7 @@ import "time"
 // nodes come, and around the time at which the last nodes came. In between, pauses grow. Once nodes arrive one after another, their rate
 // shows when the last node may be expected, and looks are spread over that time. The zero value is ready.
 type Pace struct {
+	Settings
 	// bought is when the capacity was requested, and asked when the first look for it was.
 	bought, asked time.Time
 	// at is when the last look was, and pending how many nodes it found pending. most is the largest such number.
@@ -15,6 +16,10 @@ type Pace struct {
 	pause         time.Duration
 	// flowing: some nodes have arrived.
 	flowing bool
+}
+
+// Settings are what the caller knows of the looks and of the platform. They may change between two looks.
+type Settings struct {
 	// Dense: a look costs little, so more of them are taken while nodes arrive.
 	Dense bool
 	// Few is the largest number of nodes for which the pause is Near, or a tenth
@@ -31,10 +36,8 @@ type Pace struct {
 
 const longestPause = 20 * time.Second
 
-// Restart forgets what was seen: more capacity was requested.
-func (p *Pace) Restart() {
-	*p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near, Soon: p.Soon, Due: p.Due, Measured: p.Measured}
-}
+// restart forgets what was seen: more capacity was requested.
+func (p *Pace) restart() { *p = Pace{Settings: p.Settings} }
 
 // wave is how long after the first look for a purchase further purchases share its looks.
 const wave = 10 * time.Second
@@ -42,7 +45,7 @@ const wave = 10 * time.Second
 // Grow notes that more capacity was requested.
 func (p *Pace) Grow(now time.Time) {
 	if now.Sub(p.asked) > wave {
-		p.Restart()
+		p.restart()
 		p.bought = now
 	}
 }
@@ -57,7 +60,7 @@ func (p *Pace) Again() time.Duration { return p.pause / 4 }
 // first is the shortest first pause.
 func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Duration {
 	if pending > p.pending && !p.asked.IsZero() && now.Sub(p.asked) > wave {
-		p.Restart() // for nodes that no purchase of this process brings
+		p.restart() // for nodes that no purchase of this process brings
 	}
 	if p.asked.IsZero() {
 		p.asked = now
@@ -71,7 +74,7 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 	return p.pause
 }
 
-// next returns the pause after a look at a time after the purchase. previous is what the look before it left.
+// next returns the pause after a look. elapsed is the time since the first look, and previous the state before this look.
 func (p *Pace) next(previous Pace, elapsed, first time.Duration) time.Duration {
 	arrived, took := previous.pending-p.pending, p.at.Sub(previous.at)
 	switch {

@@ -27,26 +27,27 @@ func TestLateNodesAreLookedForAfterATenthOfTheTime(t *testing.T) {
 // The looks for a burst that comes after a time, in seconds after the purchase.
 func TestLooksForABurst(t *testing.T) {
 	const second, soon = time.Second, 5 * time.Second
-	reads, minute := pace.Pace{Dense: true, Near: second, Soon: soon}, pace.Pace{Dense: true, Near: second, Measured: true, Due: 50 * second}
+	reads, minute := pace.Settings{Dense: true, Near: second, Soon: soon}, pace.Settings{Dense: true, Near: second, Measured: true, Due: 50 * second}
 	for name, c := range map[string]struct {
-		looks pace.Pace
+		known pace.Settings
 		takes time.Duration
 		want  string
 	}{
 		"nothing known, a look is a read":        {reads, 12 * second, "1 2 3 4 5 8.3 13.9"},
-		"nothing known, a look is a list":        {pace.Pace{Near: 2300 * time.Millisecond, Soon: soon}, 12 * second, "1 3.3 5.6 13.5"},
-		"the last nodes came after 5 s":          {pace.Pace{Dense: true, Near: second, Measured: true, Due: 4 * second}, 5 * second, "1 4 5"},
+		"nothing known, a look is a list":        {pace.Settings{Near: 2300 * time.Millisecond, Soon: soon}, 12 * second, "1 3.3 5.6 13.5"},
+		"the last nodes came after 5 s":          {pace.Settings{Dense: true, Near: second, Measured: true, Due: 4 * second}, 5 * second, "1 4 5"},
 		"the last nodes came after a minute":     {minute, 55 * second, "1 3.5 9.8 50 57.5"},
 		"they did, and come after 8 s now":       {minute, 8 * second, "1 3.5 9.8"},
-		"few nodes, whatever the last ones took": {pace.Pace{Few: 20, Near: second, Measured: true, Due: 50 * second}, 4 * second, "1 2 3 4"},
-		"they came at once, and are late now":    {pace.Pace{Dense: true, Near: second, Measured: true}, 9 * second, "1 2 3 4 5 6 7 8.1 9.3"},
+		"few nodes, whatever the last ones took": {pace.Settings{Few: 20, Near: second, Measured: true, Due: 50 * second}, 4 * second, "1 2 3 4"},
+		"they came at once, and are late now":    {pace.Settings{Dense: true, Near: second, Measured: true}, 9 * second, "1 2 3 4 5 6 7 8.1 9.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bought := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
-			c.looks.Grow(bought)
+			looks := pace.Pace{Settings: c.known}
+			looks.Grow(bought)
 			pending := 100
-			if c.looks.Few > 0 {
-				pending = c.looks.Few
+			if c.known.Few > 0 {
+				pending = c.known.Few
 			}
 			var at []string
 			for after := second; ; {
@@ -54,7 +55,7 @@ func TestLooksForABurst(t *testing.T) {
 				if after >= c.takes {
 					break
 				}
-				after += c.looks.Next(bought.Add(after), pending, second)
+				after += looks.Next(bought.Add(after), pending, second)
 			}
 			if got := strings.Join(at, " "); got != c.want {
 				t.Errorf("looks at %s, want %s", got, c.want)
