@@ -27,19 +27,23 @@ func TestLateNodesAreLookedForAfterATenthOfTheTime(t *testing.T) {
 // The looks for a burst that comes after a time, in seconds after the purchase.
 func TestLooksForABurst(t *testing.T) {
 	const second, soon = time.Second, 5 * time.Second
-	reads, minute := pace.Settings{Dense: true, Near: second, Soon: soon}, pace.Settings{Dense: true, Near: second, Measured: true, Due: 50 * second}
+	reads := pace.Settings{Dense: true, Near: second, Soon: soon}
+	lists := pace.Settings{Near: 2300 * time.Millisecond, Soon: soon}
+	measured := func(few int, due time.Duration) pace.Settings {
+		return pace.Settings{Dense: true, Near: second, Few: few, Measured: true, Due: due}
+	}
 	for name, c := range map[string]struct {
 		known pace.Settings
 		takes time.Duration
 		want  string
 	}{
 		"nothing known, a look is a read":        {reads, 12 * second, "1 2 3 4 5 8.3 13.9"},
-		"nothing known, a look is a list":        {pace.Settings{Near: 2300 * time.Millisecond, Soon: soon}, 12 * second, "1 3.3 5.6 13.5"},
-		"the last nodes came after 5 s":          {pace.Settings{Dense: true, Near: second, Measured: true, Due: 4 * second}, 5 * second, "1 4 5"},
-		"the last nodes came after a minute":     {minute, 55 * second, "1 3.5 9.8 50 57.5"},
-		"they did, and come after 8 s now":       {minute, 8 * second, "1 3.5 9.8"},
-		"few nodes, whatever the last ones took": {pace.Settings{Few: 20, Near: second, Measured: true, Due: 50 * second}, 4 * second, "1 2 3 4"},
-		"they came at once, and are late now":    {pace.Settings{Dense: true, Near: second, Measured: true}, 9 * second, "1 2 3 4 5 6 7 8.1 9.3"},
+		"nothing known, a look is a list":        {lists, 12 * second, "1 3.3 5.6 13.5"},
+		"the last nodes came after 5 s":          {measured(0, 4*second), 5 * second, "1 4 5"},
+		"the last nodes came after a minute":     {measured(0, 50*second), 55 * second, "1 3.5 9.8 50 57.5"},
+		"they did, and come after 8 s now":       {measured(0, 50*second), 8 * second, "1 3.5 9.8"},
+		"few nodes, whatever the last ones took": {measured(20, 50*second), 4 * second, "1 2 3 4"},
+		"they came at once, and are late now":    {measured(0, 0), 9 * second, "1 2 3 4 5 6 7 8.1 9.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bought := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
